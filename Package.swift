@@ -1,0 +1,42 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+/// A target of podfs: the name and what it imports, and nothing else.
+func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+
+let package = Package(
+    name: "podfs",
+    dependencies: [
+    ],
+    targets: [
+        // C libraries and the calls that Glibc's module map lacks. No logic.
+        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .target(name: "CLinux"),
+
+        // What a feed says, and what the library keeps of it.
+        target("PodcastFeed", ["CLibXML2"]),
+
+        // Transfers. These know nothing of podcasts.
+
+        // The daemon and its clients.
+
+        // The mount.
+
+        tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
+    ]
+)

@@ -1,0 +1,19 @@
+// libxml2 without ICU's headers: where a distribution builds it with ICU they clash with those of Foundation's own ICU.
+// Only the tail of xmlCharEncodingHandler depends on it, which is never touched from Swift.
+#include <libxml/xmlversion.h>
+#undef LIBXML_ICU_ENABLED
+/* Debian's libxml2 is built with ICU, and its headers then bring in ICU's, of which Foundation has copies of its own:
+   the two definitions of one enum do not compile together. Without ICU only the tail of xmlCharEncodingHandler
+   changes, which nobody reads. */
+#include <libxml/xmlversion.h>
+#undef LIBXML_ICU_ENABLED
+
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+#include <libxml/HTMLparser.h>
+#include <libxml/tree.h>
+
+/* xmlFree is a mutable global function pointer, which Swift 6 refuses to read. */
+static inline void podfs_xml_free(void *memory) {
+    xmlFree(memory);
+}

@@ -1,0 +1,25 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+int clinux_peer_credentials(int fd, uid_t *uid, pid_t *pid) {
+    struct ucred credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
+    *uid = credentials.uid;
+    *pid = credentials.pid;
+    return 0;
+}
+
+int clinux_ofd_lock(int fd, short type) {
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
+    return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+off_t clinux_seek_data(int fd, off_t offset) { return lseek(fd, offset, SEEK_DATA); }
+off_t clinux_seek_hole(int fd, off_t offset) { return lseek(fd, offset, SEEK_HOLE); }
+
+int clinux_accept(int fd, int flags) { return accept4(fd, NULL, NULL, flags); }
+int clinux_pipe(int fds[2], int flags) { return pipe2(fds, flags); }
+
+pid_t clinux_gettid(void) { return (pid_t)syscall(SYS_gettid); }
+int clinux_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }

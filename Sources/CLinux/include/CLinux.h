@@ -1,0 +1,69 @@
+// Linux calls and constants that Swift's Glibc module lacks, and macros that Swift cannot import.
+// Each function maps one to one onto the call it is named after: no logic here.
+#ifndef CLINUX_H
+#define CLINUX_H
+
+// _GNU_SOURCE is not defined here but in CLinux.c: it would give fd_set another shape than other modules see.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+/// The credentials of a Unix socket's peer: getsockopt(SO_PEERCRED), see unix(7). 0, or -1 with errno.
+int clinux_peer_credentials(int fd, uid_t *uid, pid_t *pid);
+
+/// Fills a sockaddr_un. 0, or -1 with ENAMETOOLONG when the path does not fit into its 108 bytes.
+static inline int clinux_unix_address(const char *path, struct sockaddr_un *address, socklen_t *length) {
+    size_t count = __builtin_strlen(path);
+    __builtin_memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (count >= sizeof address->sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    __builtin_memcpy(address->sun_path, path, count + 1);
+    *length = (socklen_t)(__builtin_offsetof(struct sockaddr_un, sun_path) + count + 1);
+    return 0;
+}
+
+/// An open file description lock over the whole file (F_OFD_SETLK, fcntl(2)). `type` is F_RDLCK, F_WRLCK or F_UNLCK.
+/// 0, or -1 with errno: EAGAIN when another description holds a conflicting lock.
+int clinux_ofd_lock(int fd, short type);
+
+/// SEEK_DATA and SEEK_HOLE of lseek(2).
+off_t clinux_seek_data(int fd, off_t offset);
+off_t clinux_seek_hole(int fd, off_t offset);
+
+/// accept4(2) without the peer's address; pipe2(2).
+int clinux_accept(int fd, int flags);
+int clinux_pipe(int fds[2], int flags);
+
+static inline int clinux_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+
+pid_t clinux_gettid(void);
+
+/// pidfd_open(2): a descriptor that becomes readable when the process ends.
+int clinux_pidfd_open(pid_t pid);
+
+static inline int clinux_is_directory(mode_t mode) { return S_ISDIR(mode); }
+static inline int clinux_is_regular(mode_t mode) { return S_ISREG(mode); }
+
+#endif

@@ -1,0 +1,65 @@
+internal import Glibc
+
+/// Turns text of one encoding into UTF-8, piece by piece.
+///
+/// A wrapper of `iconv`. Not for two threads at once.
+final class CharsetConverter {
+    private let descriptor: iconv_t
+    /// The beginning of a character whose other bytes are in the next piece.
+    private var held: [UInt8] = []
+
+    /// - Parameter name: A name from ``DocumentEncoding``; `nil` is returned when this system lacks the converter.
+    init?(from name: String) {
+        guard let descriptor = iconv_open("UTF-8", name), Int(bitPattern: descriptor) != -1 else { return nil }
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        iconv_close(descriptor)
+    }
+
+    /// The piece in UTF-8. Bytes that mean nothing become U+FFFD; an unfinished character waits for the next piece.
+    ///
+    /// The corresponding C function is `iconv`.
+    func convert(_ piece: UnsafeRawBufferPointer) -> [UInt8] {
+        var input = held
+        input.append(contentsOf: piece)
+        held = []
+        var output: [UInt8] = []
+        // No encoding here has a byte that becomes more than three bytes of UTF-8, but for single surprises.
+        var space = [UInt8](repeating: 0, count: max(64, input.count * 3))
+        var start = 0
+        while start < input.count {
+            let (read, written, failure) = step(&input, from: start, into: &space)
+            output.append(contentsOf: space[..<written])
+            start += read
+            switch failure {
+            case EILSEQ:
+                output.append(contentsOf: "\u{FFFD}".utf8)
+                start += 1
+            case EINVAL:
+                held = Array(input[start...])
+                return output
+            default:
+                break
+            }
+        }
+        return output
+    }
+
+    private func step(
+        _ input: inout [UInt8], from start: Int, into space: inout [UInt8]
+    ) -> (read: Int, written: Int, failure: Int32) {
+        input.withUnsafeMutableBytes { inputBytes in
+            space.withUnsafeMutableBytes { spaceBytes in
+                var source = (inputBytes.baseAddress?.assumingMemoryBound(to: CChar.self)).map { $0 + start }
+                var target = spaceBytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+                var left = inputBytes.count - start
+                var room = spaceBytes.count
+                let result = iconv(descriptor, &source, &left, &target, &room)
+                let failure = result == -1 ? errno : 0
+                return (inputBytes.count - start - left, spaceBytes.count - room, failure)
+            }
+        }
+    }
+}

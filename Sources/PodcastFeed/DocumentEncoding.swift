@@ -1,0 +1,145 @@
+/// How the bytes of a document stand for characters.
+enum DocumentEncoding: Equatable {
+    /// UTF-8, with bytes that are none read as Windows-1252: this covers ASCII, UTF-8, Latin-1 and every mixture of
+    /// them, whatever the label says.
+    case utf8
+    /// Another encoding, by the name that `iconv_open` knows it by.
+    case named(String)
+
+    /// What the first bytes of a document tell, with the label that came with it.
+    struct Judgement {
+        var encoding: DocumentEncoding
+        /// Bytes of a byte order mark, which are no text.
+        var markLength = 0
+        /// Whether bytes that are not UTF-8 are what the label promised, and so no mistake.
+        var expectsLatin = false
+        var diagnostic: String?
+    }
+
+    /// Judges by byte order mark, then by the shape of UTF-16, then by the label of the HTTP answer, then by the one in
+    /// the document (RFC 7303, section 3.2), and disbelieves a label that the bytes contradict.
+    ///
+    /// - Parameters:
+    ///   - head: The document's first bytes, enough to hold an XML declaration and some text.
+    ///   - contentType: The value of the header field of that name.
+    static func judge(_ head: [UInt8], contentType: String?) -> Judgement {
+        if head.starts(with: [0xEF, 0xBB, 0xBF]) { return Judgement(encoding: .utf8, markLength: 3) }
+        if head.starts(with: [0xFF, 0xFE, 0, 0]) { return Judgement(encoding: .named("UTF-32LE"), markLength: 4) }
+        if head.starts(with: [0, 0, 0xFE, 0xFF]) { return Judgement(encoding: .named("UTF-32BE"), markLength: 4) }
+        if head.starts(with: [0xFF, 0xFE]) { return Judgement(encoding: .named("UTF-16LE"), markLength: 2) }
+        if head.starts(with: [0xFE, 0xFF]) { return Judgement(encoding: .named("UTF-16BE"), markLength: 2) }
+        if head.count >= 4 {
+            // `<` or `{` and a letter or `?`, sixteen bits each.
+            let opens: Set<UInt8> = [UInt8(ascii: "<"), UInt8(ascii: "{")]
+            if opens.contains(head[0]), head[1] == 0, head[2] != 0, head[3] == 0 {
+                return Judgement(encoding: .named("UTF-16LE"))
+            }
+            if head[0] == 0, opens.contains(head[1]), head[2] == 0, head[3] != 0 {
+                return Judgement(encoding: .named("UTF-16BE"))
+            }
+        }
+        guard let label = charset(ofContentType: contentType) ?? declaredEncoding(head) else {
+            return Judgement(encoding: .utf8)
+        }
+        return judge(head, label: label)
+    }
+
+    private static func judge(_ head: [UInt8], label: String) -> Judgement {
+        let name = label.lowercased()
+        if ["utf-8", "utf8", "us-ascii", "ascii", "unicode-1-1-utf-8"].contains(name) {
+            return Judgement(encoding: .utf8)
+        }
+        let isUTF8 = looksLikeUTF8(head)
+        let mislabelled = "the document is labelled “\(label)”, but its text is UTF-8"
+        if latin.contains(name) {
+            return Judgement(encoding: .utf8, expectsLatin: true, diagnostic: isUTF8 == true ? mislabelled : nil)
+        }
+        if ["utf-16", "utf-32", "ucs-", "iso-10646"].contains(where: { name.hasPrefix($0) }) {
+            // The head would have shown it: every second byte of its markup would be zero.
+            return Judgement(encoding: .utf8, diagnostic: mislabelled)
+        }
+        guard let known = iconvNames[name] else {
+            return Judgement(encoding: .utf8, diagnostic: "unknown encoding “\(label)”: the text is read as UTF-8")
+        }
+        if isUTF8 == true { return Judgement(encoding: .utf8, diagnostic: mislabelled) }
+        return Judgement(encoding: .named(known))
+    }
+
+    /// The `charset` parameter of a Content-Type field (RFC 9110, section 8.3.2).
+    static func charset(ofContentType contentType: String?) -> String? {
+        guard let contentType else { return nil }
+        for parameter in contentType.split(separator: ";").dropFirst() {
+            let halves = parameter.split(separator: "=", maxSplits: 1)
+            guard halves.count == 2, halves[0].utf8.trimmed.elementsEqual("charset".utf8, by: { $0 | 0x20 == $1 })
+            else {
+                continue
+            }
+            let value = halves[1].utf8.trimmed.filter { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") }
+            if !value.isEmpty, value.count <= 40 { return String(decoding: value, as: UTF8.self) }
+        }
+        return nil
+    }
+
+    /// The encoding that an XML declaration names.
+    static func declaredEncoding(_ head: [UInt8]) -> String? {
+        guard let start = head.firstRange(of: Array("<?xml".utf8))?.lowerBound,
+            let end = head[start...].firstIndex(of: UInt8(ascii: ">")),
+            let name = head[start..<end].firstRange(of: Array("encoding".utf8))
+        else { return nil }
+        let rest = head[name.upperBound..<end].drop { $0.isXMLSpace || $0 == UInt8(ascii: "=") }
+        guard let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return nil }
+        let label = rest.dropFirst().prefix { $0 != quote }
+        return label.isEmpty || label.count > 40 ? nil : String(decoding: label.trimmed, as: UTF8.self)
+    }
+
+    /// `true` when there are characters beyond ASCII and all are UTF-8, `false` when some are not, `nil` when there are
+    /// none. A character cut by the end of the head counts as neither.
+    private static func looksLikeUTF8(_ head: [UInt8]) -> Bool? {
+        var found: Bool?
+        var index = 0
+        while index < head.count {
+            if head[index] < 0x80 {
+                index += 1
+                continue
+            }
+            let length = head.withUnsafeBytes {
+                UTF8Cleaner.sequenceLength(UnsafeRawBufferPointer(rebasing: $0[index...]))
+            }
+            switch length {
+            case .complete(let count):
+                found = true
+                index += count
+            case .incomplete: return found
+            case .invalid: return false
+            }
+        }
+        return found
+    }
+
+    /// What browsers too take for Windows-1252 (WHATWG Encoding, section 4.2).
+    private static let latin: Set<String> = [
+        "iso-8859-1", "iso8859-1", "iso_8859-1", "iso88591", "latin1", "latin-1", "l1", "windows-1252", "cp1252",
+        "x-cp1252", "ansi", "iso-ir-100",
+    ]
+
+    /// The other encodings that are accepted, by label. The list is closed: a feed shall not choose among all the
+    /// converters that happen to be installed.
+    private static let iconvNames: [String: String] = {
+        var names: [String: String] = [
+            "koi8-r": "KOI8-R", "koi8-u": "KOI8-U", "macintosh": "MACINTOSH", "x-mac-roman": "MACINTOSH",
+            "shift_jis": "CP932", "shift-jis": "CP932", "sjis": "CP932", "x-sjis": "CP932", "windows-31j": "CP932",
+            "euc-jp": "EUC-JP", "iso-2022-jp": "ISO-2022-JP", "gb2312": "GB18030", "gbk": "GB18030",
+            "gb18030": "GB18030", "x-gbk": "GB18030", "big5": "BIG5-HKSCS", "big5-hkscs": "BIG5-HKSCS",
+            "euc-kr": "CP949", "ks_c_5601-1987": "CP949", "windows-949": "CP949", "tis-620": "CP874",
+            "windows-874": "CP874", "ibm866": "CP866", "cp866": "CP866",
+        ]
+        for part in [2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 16] {
+            names["iso-8859-\(part)"] = "ISO-8859-\(part)"
+        }
+        for page in 1250...1258 where page != 1252 {
+            names["windows-\(page)"] = "CP\(page)"
+            names["cp\(page)"] = "CP\(page)"
+        }
+        return names
+    }()
+}

@@ -1,0 +1,72 @@
+/// What a document is, by its beginning.
+enum DocumentHead: Equatable {
+    /// XML from that many bytes on; before them stands junk, white space, or an XML declaration.
+    case xml(start: Int, junk: Int)
+    case html
+    case json
+    /// None of these.
+    case other
+
+    /// - Parameter head: The first bytes in UTF-8, without white space before them, enough to hold what people and
+    ///   programs put before the root element.
+    static func judge(_ head: UnsafeBufferPointer<UInt8>) -> DocumentHead {
+        switch head.first {
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return .json
+        default: break
+        }
+        if isHTML(head) { return .html }
+        guard let junk = start(head) else { return .other }
+        return .xml(start: junk + declarationLength(UnsafeBufferPointer(rebasing: head[junk...])), junk: junk)
+    }
+
+    /// Where the XML begins: at once when it looks like it, else at the first thing that only a feed begins with, as
+    /// behind the warning of a web server's program.
+    private static func start(_ head: UnsafeBufferPointer<UInt8>) -> Int? {
+        let openings = ["<?xml", "<rss", "<feed", "<rdf:RDF", "<channel"]
+        if (openings + ["<!DOCTYPE", "<!--", "<?"]).contains(where: { head.starts(with: $0.utf8) }) { return 0 }
+        for opening in openings {
+            if let place = head.firstRange(of: Array(opening.utf8)) { return place.lowerBound }
+        }
+        return head.firstIndex(of: UInt8(ascii: "<"))
+    }
+
+    /// The XML declaration is not for libxml2: the text is UTF-8 by now, whatever it says, and a broken one is fatal.
+    private static func declarationLength(_ head: UnsafeBufferPointer<UInt8>) -> Int {
+        guard head.starts(with: "<?xml".utf8), head.count > 5, head[5].isXMLSpace || head[5] == UInt8(ascii: "?"),
+            let end = head.firstIndex(of: UInt8(ascii: ">"))
+        else { return 0 }
+        return end + 1
+    }
+
+    /// Whether the document type or the first element is HTML's, behind declarations and comments.
+    private static func isHTML(_ head: UnsafeBufferPointer<UInt8>) -> Bool {
+        var rest = head[...]
+        while true {
+            rest = rest.drop(while: \.isXMLSpace)
+            if rest.starts(with: "<!--".utf8), let end = rest.firstRange(of: Array("-->".utf8)) {
+                rest = rest[end.upperBound...]
+            } else if rest.starts(with: "<?".utf8), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
+                rest = rest[rest.index(after: end)...]
+            } else {
+                return begins(rest, with: "<!doctype html") || begins(rest, with: "<html")
+            }
+        }
+    }
+
+    /// Compares without regard to case and demands that the last word ends there.
+    private static func begins(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, with text: String) -> Bool {
+        let start = bytes.prefix(text.utf8.count)
+        guard start.elementsEqual(text.utf8, by: { $0 == $1 || ($0.isLetter && $0 | 0x20 == $1) }) else { return false }
+        return !(bytes.dropFirst(text.utf8.count).first?.isLetter ?? false)
+    }
+
+    /// The title of a web page.
+    static func htmlTitle(_ page: [UInt8]) -> String? {
+        let lower = page.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
+        guard let tag = lower.firstRange(of: Array("<title".utf8)),
+            let start = lower[tag.upperBound...].firstIndex(of: UInt8(ascii: ">"))
+        else { return nil }
+        let end = lower[start...].firstIndex(of: UInt8(ascii: "<")) ?? lower.endIndex
+        return FeedValues.line(page[(start + 1)..<end].prefix(200))
+    }
+}

@@ -1,0 +1,144 @@
+/// A feed as its document says it: the show's facts and its items, in the document's order.
+///
+/// A value with no identity and no history; `PodcastLibrary` decides which items are the episodes it knows.
+package struct Feed: Sendable, Equatable {
+    /// The syntax the document was written in.
+    package enum Format: String, Sendable, Equatable {
+        case rss2 = "rss2"
+        case atom = "atom"
+        case rss1 = "rss1"
+        case json = "json"
+    }
+
+    package var format: Format
+    package var title: String?
+    /// The show's web site.
+    package var link: String?
+    package var description: String?
+    /// A BCP 47 language tag as written.
+    package var language: String?
+    /// The address of the show's art.
+    package var image: String?
+    package var author: String?
+    /// `podcast:guid`.
+    package var guid: String?
+    /// `episodic` or `serial` (`itunes:type`).
+    package var type: String?
+    package var explicit: Bool?
+    /// `itunes:new-feed-url`: where the publisher wants the feed to be asked for from now on.
+    package var newFeedURL: String?
+    /// The next page of a paged feed (RFC 5005, `rel="next"`).
+    package var next: String?
+    /// Seconds between two looks at the feed that the publisher asks for: the longest of `ttl`, `sy:updatePeriod` and
+    /// `podcast:updateFrequency`.
+    package var updateInterval: Int?
+    package var categories: [String]
+    package var items: [Item]
+    package var diagnostics: [Diagnostic]
+
+    package init(format: Format) {
+        self.format = format
+        self.categories = []
+        self.items = []
+        self.diagnostics = []
+    }
+}
+
+/// One item of a feed: an episode, as far as the document knows.
+package struct Item: Sendable, Equatable {
+    package var guid: String?
+    package var title: String?
+    package var published: PublicationDate?
+    /// Seconds.
+    package var duration: Double?
+    package var season: Int?
+    /// Decimal: `podcast:episode` may be 315.5.
+    package var episode: Double?
+    /// `full`, `trailer` or `bonus`.
+    package var episodeType: String?
+    package var explicit: Bool?
+    package var link: String?
+    /// Show notes, HTML as found: `content:encoded`, else `description`, else `itunes:summary`.
+    package var description: String?
+    package var image: String?
+    /// The author of this episode, when it differs from the show's.
+    package var author: String?
+    /// The first audio or video enclosure comes first, the alternates follow.
+    package var enclosures: [Enclosure]
+    package var transcripts: [Transcript]
+    /// `podcast:chapters url`.
+    package var chaptersURL: String?
+    /// Chapters that stand in the feed itself (`psc:chapter`).
+    package var chapters: [Chapter]
+    /// The line of the document at which the item begins; 0 when unknown.
+    package var line: Int
+
+    package init() {
+        enclosures = []
+        transcripts = []
+        chapters = []
+        line = 0
+    }
+}
+
+/// A moment, and the day it fell on where the publisher lives.
+package struct PublicationDate: Sendable, Equatable {
+    /// Seconds since 1970-01-01 UTC.
+    package var seconds: Int64
+    /// Seconds east of UTC, as the feed wrote them; 0 when it did not say.
+    package var offset: Int
+
+    package init(seconds: Int64, offset: Int) {
+        self.seconds = seconds
+        self.offset = offset
+    }
+}
+
+package struct Enclosure: Sendable, Equatable {
+    package var url: String
+    /// Bytes as the feed claims; `nil` when absent, zero, negative or no number.
+    package var length: Int64?
+    /// A MIME type as written, lower case.
+    package var type: String?
+
+    package init(url: String, length: Int64? = nil, type: String? = nil) {
+        self.url = url
+        self.length = length
+        self.type = type
+    }
+}
+
+package struct Transcript: Sendable, Equatable {
+    package var url: String
+    package var type: String?
+    package var language: String?
+
+    package init(url: String, type: String? = nil, language: String? = nil) {
+        self.url = url
+        self.type = type
+        self.language = language
+    }
+}
+
+package struct Chapter: Sendable, Equatable {
+    /// Seconds from the start.
+    package var start: Double
+    package var title: String?
+
+    package init(start: Double, title: String? = nil) {
+        self.start = start
+        self.title = title
+    }
+}
+
+/// Something the parser had to mend or pass over.
+package struct Diagnostic: Sendable, Equatable {
+    /// 1-based line of the document; 0 when unknown.
+    package var line: Int
+    package var message: String
+
+    package init(line: Int, message: String) {
+        self.line = line
+        self.message = message
+    }
+}

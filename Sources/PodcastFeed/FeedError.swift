@@ -1,0 +1,38 @@
+/// Why a document gave no feed at all.
+///
+/// What could be mended is a ``Diagnostic`` of the feed; this is for documents that are something else.
+package enum FeedError: Error, Equatable, CustomStringConvertible {
+    /// No bytes, or nothing but white space.
+    case empty
+    /// A web page, with its title when it has one.
+    case html(title: String?)
+    /// XML whose root element is none of `rss`, `rdf:RDF` and `feed`.
+    case notAFeed(root: String)
+    /// Neither XML nor JSON; the beginning of what came instead.
+    case notXML(beginning: String)
+    /// JSON that is no JSON Feed, or no JSON at all; what was missed.
+    case notAJSONFeed(String)
+    /// XML that could not be followed up to its root element.
+    case unreadable(line: Int, message: String)
+
+    package var description: String {
+        switch self {
+        case .empty:
+            return "the document is empty: check the feed's URL, or try again later"
+        case .html(let title?):
+            return "a web page came in place of a feed (“\(title)”): look for the feed's own URL on that page"
+        case .html(nil):
+            return "a web page came in place of a feed: look for the feed's own URL on that page"
+        case .notAFeed("opml"):
+            return "this is a list of subscriptions (OPML), not a feed: use “podfs import” for it"
+        case .notAFeed(let root):
+            return "this is XML, but not a feed: its root element is <\(root)>, not <rss>, <feed> or <rdf:RDF>"
+        case .notXML(let beginning):
+            return "this is neither XML nor JSON: it begins with “\(beginning)”; check the feed's URL"
+        case .notAJSONFeed(let reason):
+            return "this is JSON, but not a JSON Feed: \(reason); check the feed's URL"
+        case .unreadable(let line, let message):
+            return "line \(line): the XML cannot be read (\(message)): tell the publisher, or check the feed's URL"
+        }
+    }
+}

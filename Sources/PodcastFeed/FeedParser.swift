@@ -1,0 +1,253 @@
+/// Reads a feed from its bytes as they arrive: RSS 2.0, RSS 1.0, Atom and JSON Feed.
+///
+/// Give it the bytes in pieces of any size, then ask for the ``Feed``. The result depends on the bytes alone, not on how
+/// they were cut. Memory stays flat in the XML: only what the feed keeps is kept. (JSON is collected whole.)
+///
+/// Belongs to one thread at a time. Never opens a file or a connection, whatever the document asks for.
+package final class FeedParser {
+    /// What the document turned out to be.
+    private enum Phase {
+        case undecided
+        case xml(XMLPushParser)
+        case json([UInt8])
+        case html([UInt8])
+        case other(beginning: String)
+    }
+
+    private let contentType: String?
+    private let base: String?
+    private let limits: FeedLimits
+    private var phase = Phase.undecided
+    /// The first bytes, until there are enough to judge the encoding by; `nil` afterwards.
+    private var head: [UInt8]? = []
+    private var received = 0
+    private var converter: CharsetConverter?
+    private var cleaner = UTF8Cleaner()
+    private var block = UTF8Cleaner.Block(size: FeedParser.blockSize)
+    private var expectsLatin = false
+    private var hasNotedRepair = false
+    private var hasNotedOmission = false
+    /// Line breaks that were passed over before the XML.
+    private var skippedLines = 0
+    private var hasSkippedSpace = false
+    /// Found before there was a reader to keep them.
+    private var diagnostics: [Diagnostic] = []
+
+    /// What the encoding is judged by; an XML declaration stands in the first hundred bytes.
+    private static let headSize = 4096
+    /// What libxml2 gets at once. Common feeds are parsed as fast with 4 KiB as with 1 MiB, but a CDATA section that
+    /// spans many blocks costs by their number: one of 12 MB took 3.1 s with 4 KiB, 0.9 s with 16 KiB, 0.4 s with 64.
+    private static let blockSize = 64 * 1024
+    /// A web page's title stands near its beginning.
+    private static let pageSize = 64 * 1024
+
+    /// - Parameters:
+    ///   - contentType: The value of the HTTP answer's Content-Type field, for its `charset`.
+    ///   - base: The URL that the document came from in the end, for references relative to it.
+    package init(contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard) {
+        self.contentType = contentType
+        self.base = base
+        self.limits = limits
+    }
+
+    /// Reads a whole document.
+    ///
+    /// - Throws: ``FeedError`` when it is no feed.
+    package static func parse(
+        _ bytes: [UInt8], contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard
+    ) throws -> Feed {
+        let parser = FeedParser(contentType: contentType, base: base, limits: limits)
+        bytes.withUnsafeBytes { parser.parse($0) }
+        return try parser.finish()
+    }
+
+    /// Reads the next bytes of the document. Not to be called after ``finish()``.
+    package func parse(_ bytes: UnsafeRawBufferPointer) {
+        // One byte more than allowed is taken, so that the end can tell a cut document from one that just fits.
+        let room = limits.bytes - received
+        guard room >= 0 else { return }
+        received += bytes.count
+        let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(room))
+        guard var head else { return decode(piece) }
+        self.head = nil
+        let missing = piece.prefix(Self.headSize - head.count)
+        head.append(contentsOf: missing)
+        if head.count < Self.headSize {
+            self.head = head
+            return
+        }
+        begin(with: head)
+        decode(UnsafeRawBufferPointer(rebasing: piece[missing.endIndex...]))
+    }
+
+    /// The document is over.
+    ///
+    /// - Throws: ``FeedError`` when it is no feed. A feed without items is none.
+    package func finish() throws -> Feed {
+        if let head {
+            self.head = nil
+            begin(with: head)
+        }
+        cleaner.finish(into: &block)
+        deliver(isLast: true)
+        switch phase {
+        case .undecided: throw FeedError.empty
+        case .html(let page): throw FeedError.html(title: DocumentHead.htmlTitle(page))
+        case .other(let beginning): throw FeedError.notXML(beginning: beginning)
+        case .json(let bytes):
+            guard received <= limits.bytes else {
+                throw FeedError.notAJSONFeed("it is larger than \(limits.bytes) bytes")
+            }
+            return try JSONFeed(base: base, limits: limits).feed(from: bytes, diagnostics: diagnostics)
+        case .xml(let parser): return try finish(parser)
+        }
+    }
+
+    private func finish(_ parser: XMLPushParser) throws -> Feed {
+        if received > limits.bytes {
+            let line = parser.line
+            parser.withReader { reader in
+                reader.line = line
+                reader.stop("the document is larger than \(limits.bytes) bytes; the rest is left out")
+            }
+        }
+        let line = parser.line
+        parser.finish()
+        let result = parser.withReader { reader in
+            reader.finish()
+            return (feed: reader.feed, root: reader.root, isFeed: reader.isFeed)
+        }
+        guard let root = result.root else {
+            throw FeedError.unreadable(line: line, message: parser.failure ?? "there is no element")
+        }
+        guard result.isFeed else {
+            throw root.lowercased() == "html" ? FeedError.html(title: nil) : FeedError.notAFeed(root: root)
+        }
+        return result.feed
+    }
+
+    // MARK: From bytes to clean UTF-8
+
+    private func begin(with head: [UInt8]) {
+        let judgement = DocumentEncoding.judge(head, contentType: contentType)
+        if let message = judgement.diagnostic { diagnostics.append(Diagnostic(line: 1, message: message)) }
+        expectsLatin = judgement.expectsLatin
+        if case .named(let name) = judgement.encoding {
+            converter = CharsetConverter(from: name)
+            if converter == nil {
+                let message = "this system cannot read the encoding \(name): the text is read as UTF-8"
+                diagnostics.append(Diagnostic(line: 1, message: message))
+            }
+        }
+        head.withUnsafeBytes { decode(UnsafeRawBufferPointer(rebasing: $0[judgement.markLength...])) }
+    }
+
+    private func decode(_ piece: UnsafeRawBufferPointer) {
+        guard let converter else { return clean(piece) }
+        var rest = piece[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.blockSize))
+            rest = rest.dropFirst(part.count)
+            converter.convert(part).withUnsafeBytes { clean($0) }
+        }
+    }
+
+    private func clean(_ piece: UnsafeRawBufferPointer) {
+        var index = 0
+        while index < piece.count {
+            index += cleaner.clean(UnsafeRawBufferPointer(rebasing: piece[index...]), into: &block)
+            if block.isFull { deliver(isLast: false) }
+        }
+    }
+
+    // MARK: From UTF-8 to the reader
+
+    /// Hands the block on. All blocks but the last have the same size, so that their edges do not depend on the pieces.
+    private func deliver(isLast: Bool) {
+        if case .undecided = phase {
+            skipSpace()
+            guard isLast || block.isFull, block.count > 0 else { return }
+            decide()
+        }
+        let count = isLast ? block.count : min(block.count, Self.blockSize)
+        noteMending(upTo: count)
+        let bytes = UnsafeBufferPointer(rebasing: block.contents[..<count])
+        switch phase {
+        case .xml(let parser): parser.push(bytes)
+        case .json(var collected):
+            // Taken out of the enumeration first: else each block would copy all of them.
+            phase = .undecided
+            collected.append(contentsOf: bytes)
+            phase = .json(collected)
+        case .html(var page):
+            page.append(contentsOf: bytes.prefix(Self.pageSize - page.count))
+            phase = .html(page)
+        case .other, .undecided: break
+        }
+        block.drop(count)
+    }
+
+    /// Removes white space, and byte order marks among it, from the beginning of the document.
+    private func skipSpace() {
+        var bytes = block.contents[...]
+        while let byte = bytes.first {
+            if byte.isXMLSpace {
+                if byte == UInt8(ascii: "\n") { skippedLines += 1 }
+                bytes = bytes.dropFirst()
+            } else if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+                bytes = bytes.dropFirst(3)
+            } else {
+                break
+            }
+        }
+        let count = block.count - bytes.count
+        hasSkippedSpace = hasSkippedSpace || count > 0
+        block.drop(count)
+    }
+
+    private func decide() {
+        let head = block.contents
+        switch DocumentHead.judge(head) {
+        case .json: phase = .json([])
+        case .html: phase = .html([])
+        case .other:
+            let line = FeedValues.line(head.prefix(200)) ?? ""
+            phase = .other(beginning: line.count > 60 ? line.prefix(60) + "…" : line)
+        case .xml(let start, let junk):
+            if junk > 0 {
+                diagnostics.append(Diagnostic(line: 1, message: "\(junk) bytes before the XML are passed over"))
+            } else if hasSkippedSpace {
+                diagnostics.append(Diagnostic(line: 1, message: "white space before the XML is passed over"))
+            }
+            var reader = FeedReader(limits: limits, base: base)
+            reader.feed.diagnostics = diagnostics
+            skippedLines += head[..<start].count { $0 == UInt8(ascii: "\n") }
+            phase = .xml(XMLPushParser(reader: reader, skippedLines: skippedLines))
+            block.drop(start)
+        }
+    }
+
+    /// Tells once where the text was mended.
+    private func noteMending(upTo count: Int) {
+        if let place = cleaner.firstRepair, !hasNotedRepair, !expectsLatin, converter == nil {
+            note("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: place)
+            hasNotedRepair = true
+        }
+        if let place = cleaner.firstOmission, !hasNotedOmission {
+            note("characters that XML cannot hold are left out", at: place)
+            hasNotedOmission = true
+        }
+        cleaner.firstRepair = nil
+        cleaner.firstOmission = nil
+    }
+
+    private func note(_ message: String, at place: Int) {
+        let linesInBlock = block.contents.prefix(place).count { $0 == UInt8(ascii: "\n") }
+        guard case .xml(let parser) = phase else {
+            diagnostics.append(Diagnostic(line: 1 + skippedLines + linesInBlock, message: message))
+            return
+        }
+        let line = parser.lineOfNextByte + linesInBlock
+        parser.withReader { $0.note(message, line: line) }
+    }
+}

@@ -1,0 +1,186 @@
+extension FeedReader {
+    /// What an element's start tag says.
+    ///
+    /// - Returns: Whether the text inside is wanted too, for handlers that can use it.
+    mutating func start(_ handler: FeedHandler, _ attributes: FeedAttributes) -> Bool {
+        switch handler {
+        case .rss, .channel: break
+        case .rdf: feed.format = .rss1
+        case .feed:
+            feed.format = .atom
+            if let language = attributes.value("lang", prefix: "xml") { set(.dcLanguage, text: language) }
+        case .item, .entry: startItem(attributes)
+        case .enclosure: startEnclosure(attributes)
+        case .mediaContent: startMediaContent(attributes)
+        case .mediaThumbnail: set(handler, url: attributes.value("url"))
+        case .alternateEnclosure:
+            alternateType = attributes.value("type").flatMap(Self.type)
+            alternateLength = attributes.value("length").flatMap { FeedValues.length($0.trimmed) }
+        case .alternateSource: startAlternateSource(attributes)
+        case .transcript: startTranscript(attributes)
+        case .chaptersLink: item.chaptersURL = item.chaptersURL ?? attributes.value("url").flatMap { url($0) }
+        case .chapter: startChapter(attributes)
+        case .atomLink: startAtomLink(attributes)
+        case .categoryAttribute: addCategory(attributes.value("text"))
+        case .termAttribute: addCategory(attributes.value("label") ?? attributes.value("term"))
+        case .imageAttribute:
+            // `url` and the text of the element are not in the specification, but in feeds.
+            guard let address = attributes.value("href") ?? attributes.value("url") else { return true }
+            set(handler, url: address)
+        case .imagesAttribute:
+            // `srcset`: URLs with a width behind each, and commas between.
+            let first = attributes.value("srcset")?.trimmed.prefix { !$0.isXMLSpace }
+            set(handler, url: first.map { $0.last == UInt8(ascii: ",") ? Array($0.dropLast()) : Array($0) })
+        case .resourceImage: set(handler, url: attributes.value("resource", prefix: "rdf"))
+        case .podcastFrequency:
+            podcastFrequency = attributes.value("rrule").flatMap(Self.interval(ofRule:)) ?? podcastFrequency
+        default:
+            guard let (field, rank) = handler.field else { return true }
+            return (isInItem ? itemRanks : feedRanks).wants(field, rank)
+        }
+        return false
+    }
+
+    private mutating func startItem(_ attributes: FeedAttributes) {
+        guard feed.items.count < limits.items else {
+            return stop("there are more than \(limits.items) items; the rest is left out")
+        }
+        item = Item()
+        item.line = line
+        itemRanks = FieldRanks()
+        mediaContents.removeAll(keepingCapacity: true)
+        alternates.removeAll(keepingCapacity: true)
+        isInItem = true
+        if feed.format == .rss1, let about = attributes.value("about", prefix: "rdf") { set(.atomID, text: about) }
+    }
+
+    private mutating func startEnclosure(_ attributes: FeedAttributes) {
+        guard let address = attributes.value("url").flatMap({ url($0) }) else {
+            return note("an enclosure has no URL and is passed over")
+        }
+        add(
+            Enclosure(
+                url: address, length: length(attributes.value("length")),
+                type: attributes.value("type").flatMap(Self.type)))
+    }
+
+    private mutating func startAtomLink(_ attributes: FeedAttributes) {
+        guard let address = attributes.value("href").flatMap({ url($0) }) else { return }
+        let relation = attributes.value("rel").map { String(decoding: $0.trimmed, as: UTF8.self).lowercased() }
+        switch relation {
+        case nil, "", "alternate":
+            guard isInItem else {
+                if feedRanks.wants(.link, 1) {
+                    feed.link = address
+                    feedRanks.set(.link, 1)
+                }
+                return
+            }
+            if itemRanks.wants(.link, 1) {
+                item.link = address
+                itemRanks.set(.link, 1)
+            }
+        case "enclosure" where isInItem:
+            add(
+                Enclosure(
+                    url: address, length: length(attributes.value("length")),
+                    type: attributes.value("type").flatMap(Self.type)))
+        case "next" where !isInItem: feed.next = feed.next ?? address
+        default: break
+        }
+    }
+
+    private mutating func add(_ enclosure: Enclosure) {
+        guard item.enclosures.count < limits.entries else { return }
+        item.enclosures.append(enclosure)
+    }
+
+    private mutating func startMediaContent(_ attributes: FeedAttributes) {
+        guard mediaContents.count < limits.entries, let address = attributes.value("url").flatMap({ url($0) }) else {
+            return
+        }
+        let content = Enclosure(
+            url: address, length: attributes.value("fileSize").flatMap { FeedValues.length($0.trimmed) },
+            type: attributes.value("type").flatMap(Self.type))
+        let medium = attributes.value("medium").map { String(decoding: $0.trimmed, as: UTF8.self).lowercased() }
+        guard medium == "audio" || medium == "video" || (medium == nil && content.isAudioOrVideo) else { return }
+        mediaContents.append(content)
+        if itemRanks.wants(.duration, 1), let text = attributes.value("duration"),
+            let duration = FeedValues.duration(text.trimmed)
+        {
+            item.duration = duration
+            itemRanks.set(.duration, 1)
+        }
+    }
+
+    private mutating func startAlternateSource(_ attributes: FeedAttributes) {
+        guard alternates.count < limits.entries, let address = attributes.value("uri").flatMap({ url($0) }),
+            let scheme = URLReference.scheme(of: address).map({ String(Substring($0)).lowercased() }),
+            scheme == "http" || scheme == "https"
+        else { return }
+        let type = attributes.value("contentType").flatMap(Self.type) ?? alternateType
+        alternates.append(Enclosure(url: address, length: alternateLength, type: type))
+    }
+
+    private mutating func startTranscript(_ attributes: FeedAttributes) {
+        guard item.transcripts.count < limits.entries, let address = attributes.value("url").flatMap({ url($0) }) else {
+            return
+        }
+        let language = attributes.value("language").flatMap { FeedValues.string($0) }
+        let transcript = Transcript(url: address, type: attributes.value("type").flatMap(Self.type), language: language)
+        if !item.transcripts.contains(transcript) { item.transcripts.append(transcript) }
+    }
+
+    private mutating func startChapter(_ attributes: FeedAttributes) {
+        guard item.chapters.count < limits.entries else { return }
+        guard let text = attributes.value("start"), let start = FeedValues.seconds(text.trimmed) else {
+            return note("a chapter has no readable start and is passed over")
+        }
+        item.chapters.append(Chapter(start: start, title: attributes.value("title").flatMap { FeedValues.line($0) }))
+    }
+
+    mutating func addCategory(_ text: [UInt8]?) {
+        guard let name = text.flatMap({ FeedValues.line($0) }), feed.categories.count < limits.entries,
+            !feed.categories.contains(name)
+        else { return }
+        feed.categories.append(name)
+    }
+
+    /// The bytes that a feed claims for an enclosure. A missing length or a zero is too common to be worth a word.
+    private mutating func length(_ text: [UInt8]?) -> Int64? {
+        guard let text = text?.trimmed, !text.isEmpty else { return nil }
+        let length = FeedValues.length(text)
+        if length == nil, text != [UInt8(ascii: "0")] {
+            note("the length “\(Self.excerpt(text))” of an enclosure is no number of bytes")
+        }
+        return length
+    }
+
+    /// A MIME type in lower case.
+    private static func type(_ text: [UInt8]) -> String? {
+        let trimmed = text.trimmed
+        // RFC 6838 allows 127 characters on each side of the slash.
+        guard !trimmed.isEmpty, trimmed.count <= 255 else { return nil }
+        return String(decoding: trimmed, as: UTF8.self).lowercased()
+    }
+
+    /// Seconds of a recurrence rule (RFC 5545, section 3.3.10), by its frequency and interval alone.
+    private static func interval(ofRule rule: [UInt8]) -> Int? {
+        var unit: Int?
+        var count = 1
+        for part in String(decoding: rule.prefix(500), as: UTF8.self).uppercased().split(separator: ";") {
+            let halves = part.split(separator: "=", maxSplits: 1)
+            guard halves.count == 2 else { continue }
+            switch (halves[0], halves[1]) {
+            case ("FREQ", "HOURLY"): unit = 3600
+            case ("FREQ", "DAILY"): unit = 86_400
+            case ("FREQ", "WEEKLY"): unit = 7 * 86_400
+            case ("FREQ", "MONTHLY"): unit = 30 * 86_400
+            case ("FREQ", "YEARLY"): unit = 365 * 86_400
+            case ("INTERVAL", let number): count = min(max(Int(number) ?? 1, 1), 1000)
+            default: break
+            }
+        }
+        return unit.map { $0 * count }
+    }
+}

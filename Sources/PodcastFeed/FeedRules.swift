@@ -1,0 +1,213 @@
+/// Where in a feed the reader is: decides what the elements inside mean.
+enum FeedScope: UInt8, CaseIterable {
+    case document
+    /// Inside `rss` or `rdf:RDF`.
+    case root
+    case channel
+    case item
+    /// An Atom `feed` and `entry`.
+    case feed
+    case entry
+    /// The channel's `image`.
+    case image
+    case mediaGroup
+    case alternateEnclosure
+    case chapters
+    /// `itunes:category`, which holds its subcategories.
+    case category
+    /// `itunes:owner` and Atom's `author`.
+    case owner
+    case person
+    /// Nothing inside is of interest.
+    case nothing
+}
+
+/// What an element does: at its start with its attributes, or at its end with its text.
+enum FeedHandler: UInt8 {
+    case none
+    // At the start.
+    case rss, rdf, channel, item, feed, entry
+    case enclosure, mediaContent, mediaThumbnail, alternateEnclosure, alternateSource
+    case transcript, chaptersLink, chapter, atomLink, categoryAttribute, termAttribute, imageAttribute
+    case imagesAttribute, resourceImage
+    // At the end. `FeedReader` collects text for these alone.
+    case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
+    case description, content, summary, subtitle, mediaDescription
+    case pubDate, dcDate, updated
+    case duration, itunesSeason, podcastSeason, itunesEpisode, podcastEpisode, episodeType, explicit
+    case imageURL, imageText, author, coreAuthor, dcCreator, ownerName
+    case podcastGUID, showType, newFeedURL, category
+    case timeToLive, updatePeriod, updateFrequency, podcastFrequency
+
+    /// Whether the text inside is wanted.
+    var collects: Bool { self >= .title || self == .imageAttribute }
+
+    /// Whether the text is HTML, so that elements inside are part of it.
+    var isHTML: Bool { self >= .description && self <= .mediaDescription }
+
+    /// Whether the text is a URL, of which a part is worth nothing.
+    var isURL: Bool {
+        switch self {
+        case .link, .imageURL, .imageText, .imageAttribute, .newFeedURL: true
+        default: false
+        }
+    }
+
+    static func >= (left: FeedHandler, right: FeedHandler) -> Bool { left.rawValue >= right.rawValue }
+    static func <= (left: FeedHandler, right: FeedHandler) -> Bool { left.rawValue <= right.rawValue }
+}
+
+/// One row of the table: an element in a place.
+struct FeedRule {
+    var handler: FeedHandler
+    /// The place inside the element.
+    var inside: FeedScope
+
+    static let ignore = FeedRule(handler: .none, inside: .nothing)
+}
+
+/// The table: place, vocabulary and name of an element to what is done with it.
+///
+/// A new element is a new row here and, unless an existing handler fits, a case in ``FeedReader``.
+struct FeedRules: Sendable {
+    static let shared = FeedRules()
+
+    /// The number of the row's name that stands for all names without a rule.
+    private static let unknown: UInt8 = 0
+
+    private struct Key: Hashable {
+        var namespace: FeedNamespace
+        var name: String
+    }
+
+    private var indices: [Key: UInt8] = [:]
+    /// One entry for each place and name: `scope * names + index`.
+    private(set) var table: [FeedRule] = []
+    private(set) var nameCount = 1
+
+    private init() {
+        for row in Self.rows where indices[Key(namespace: row.1, name: row.2)] == nil {
+            indices[Key(namespace: row.1, name: row.2)] = UInt8(nameCount)
+            nameCount += 1
+        }
+        table = Array(repeating: .ignore, count: nameCount * FeedScope.allCases.count)
+        for (scopes, namespace, name, handler, inside) in Self.rows {
+            guard let index = indices[Key(namespace: namespace, name: name)] else { continue }
+            for scope in scopes {
+                table[Int(scope.rawValue) * nameCount + Int(index)] = FeedRule(handler: handler, inside: inside)
+            }
+        }
+    }
+
+    /// The number of a name, given in lower case.
+    func index(of name: String, in namespace: FeedNamespace) -> UInt8 {
+        indices[Key(namespace: namespace, name: name)] ?? Self.unknown
+    }
+
+    private typealias Row = ([FeedScope], FeedNamespace, String, FeedHandler, FeedScope)
+
+    private static let shows: [FeedScope] = [.root, .channel, .feed]
+    private static let episodes: [FeedScope] = [.item, .entry]
+    private static let both: [FeedScope] = [.root, .channel, .feed, .item, .entry]
+
+    private static let rows: [Row] = rssRows + atomRows + itunesRows + podcastRows + moduleRows
+
+    private static let rssRows: [Row] = [
+        ([.document], .core, "rss", .rss, .root),
+        ([.document], .rdf, "rdf", .rdf, .root),
+        ([.document, .root], .core, "channel", .channel, .channel),
+        // Also where it has no business to be: an element that was never closed shall not swallow the episodes.
+        (FeedScope.allCases.filter { $0 != .feed && $0 != .entry }, .core, "item", .item, .item),
+        ([.root, .channel, .item], .core, "title", .title, .nothing),
+        ([.root, .channel, .item], .core, "link", .link, .nothing),
+        ([.root, .channel, .item], .core, "description", .description, .nothing),
+        ([.root, .channel], .core, "language", .language, .nothing),
+        ([.root, .channel], .core, "image", .resourceImage, .image),
+        ([.image], .core, "url", .imageURL, .nothing),
+        ([.root, .channel], .core, "managingeditor", .coreAuthor, .nothing),
+        ([.root, .channel], .core, "category", .category, .nothing),
+        ([.root, .channel], .core, "ttl", .timeToLive, .nothing),
+        ([.item], .core, "guid", .guid, .nothing),
+        ([.item], .core, "pubdate", .pubDate, .nothing),
+        ([.item], .core, "author", .coreAuthor, .nothing),
+        ([.item], .core, "enclosure", .enclosure, .nothing),
+    ]
+
+    /// Atom's elements, in its namespace or, where the document forgot to name it, in none.
+    private static let atomRows: [Row] =
+        [FeedNamespace.atom, .core].flatMap { namespace -> [Row] in
+            [
+                ([.document], namespace, "feed", .feed, .feed),
+                ([.feed, .entry, .nothing], namespace, "entry", .entry, .entry),
+                ([.feed, .entry], namespace, "title", .title, .nothing),
+                ([.feed, .entry], namespace, "id", .atomID, .nothing),
+                ([.feed, .entry], namespace, "link", .atomLink, .nothing),
+                ([.feed], namespace, "subtitle", .description, .nothing),
+                ([.feed], namespace, "tagline", .description, .nothing),
+                ([.feed], namespace, "logo", .imageURL, .nothing),
+                ([.feed], namespace, "icon", .imageText, .nothing),
+                ([.feed], namespace, "category", .termAttribute, .nothing),
+                ([.feed, .entry], namespace, "author", .none, .person),
+                ([.person], namespace, "name", .author, .nothing),
+                ([.entry], namespace, "content", .content, .nothing),
+                ([.entry], namespace, "summary", .summary, .nothing),
+                ([.entry], namespace, "published", .pubDate, .nothing),
+                ([.entry], namespace, "issued", .pubDate, .nothing),
+                ([.entry], namespace, "updated", .updated, .nothing),
+                ([.entry], namespace, "modified", .updated, .nothing),
+            ]
+        } + [
+            ([.root, .channel, .item], .atom, "link", .atomLink, .nothing),
+            ([.item], .atom, "published", .dcDate, .nothing),
+            ([.item], .atom, "updated", .updated, .nothing),
+            ([.item], .atom, "summary", .summary, .nothing),
+        ]
+
+    private static let itunesRows: [Row] = [
+        (both, .itunes, "title", .itunesTitle, .nothing),
+        (both, .itunes, "summary", .summary, .nothing),
+        (both, .itunes, "subtitle", .subtitle, .nothing),
+        (both, .itunes, "author", .author, .nothing),
+        (both, .itunes, "image", .imageAttribute, .nothing),
+        (both, .itunes, "explicit", .explicit, .nothing),
+        (shows, .itunes, "type", .showType, .nothing),
+        (shows, .itunes, "category", .categoryAttribute, .category),
+        ([.category], .itunes, "category", .categoryAttribute, .category),
+        (shows, .itunes, "owner", .none, .owner),
+        ([.owner], .itunes, "name", .ownerName, .nothing),
+        (shows, .itunes, "new-feed-url", .newFeedURL, .nothing),
+        (episodes, .itunes, "duration", .duration, .nothing),
+        (episodes, .itunes, "season", .itunesSeason, .nothing),
+        (episodes, .itunes, "episode", .itunesEpisode, .nothing),
+        (episodes, .itunes, "episodetype", .episodeType, .nothing),
+    ]
+
+    private static let podcastRows: [Row] = [
+        (shows, .podcast, "guid", .podcastGUID, .nothing),
+        (shows, .podcast, "updatefrequency", .podcastFrequency, .nothing),
+        (both, .podcast, "image", .imageAttribute, .nothing),
+        (both, .podcast, "images", .imagesAttribute, .nothing),
+        (episodes, .podcast, "season", .podcastSeason, .nothing),
+        (episodes, .podcast, "episode", .podcastEpisode, .nothing),
+        (episodes, .podcast, "transcript", .transcript, .nothing),
+        (episodes, .podcast, "chapters", .chaptersLink, .nothing),
+        (episodes, .podcast, "alternateenclosure", .alternateEnclosure, .alternateEnclosure),
+        ([.alternateEnclosure], .podcast, "source", .alternateSource, .nothing),
+    ]
+
+    private static let moduleRows: [Row] = [
+        (episodes, .content, "encoded", .content, .nothing),
+        ([.item, .entry], .media, "group", .none, .mediaGroup),
+        ([.item, .entry, .mediaGroup], .media, "content", .mediaContent, .mediaGroup),
+        ([.item, .entry, .mediaGroup], .media, "title", .mediaTitle, .nothing),
+        ([.item, .entry, .mediaGroup], .media, "description", .mediaDescription, .nothing),
+        ([.root, .channel, .feed, .item, .entry, .mediaGroup], .media, "thumbnail", .mediaThumbnail, .nothing),
+        (episodes, .chapters, "chapters", .none, .chapters),
+        ([.chapters], .chapters, "chapter", .chapter, .nothing),
+        (both, .dublinCore, "creator", .dcCreator, .nothing),
+        (shows, .dublinCore, "language", .dcLanguage, .nothing),
+        (episodes, .dublinCore, "date", .dcDate, .nothing),
+        (shows, .syndication, "updateperiod", .updatePeriod, .nothing),
+        (shows, .syndication, "updatefrequency", .updateFrequency, .nothing),
+    ]
+}

@@ -1,0 +1,185 @@
+/// What the text of a feed's elements means. Pure and tolerant: text that means nothing is `nil`, never a guess.
+enum FeedValues {
+    /// Seconds from `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` for nothing, zero or less.
+    static func duration(_ text: some Collection<UInt8>) -> Double? {
+        guard let seconds = seconds(text), seconds > 0 else { return nil }
+        return seconds
+    }
+
+    /// The same, with zero allowed: where a chapter starts.
+    static func seconds(_ text: some Collection<UInt8>) -> Double? {
+        var total = 0.0
+        var number = Decimal()
+        var hasDigits = false
+        var colons = 0
+        for byte in text {
+            if byte == UInt8(ascii: ":") {
+                guard colons < 2, let value = number.isEmpty ? 0 : number.value else { return nil }
+                total = (total + value) * 60
+                number = Decimal()
+                colons += 1
+            } else if byte.isLetter || byte == UInt8(ascii: " ") {
+                return colons == 0 ? unitSeconds(Array(text)) : nil
+            } else {
+                guard number.append(byte) else { return nil }
+                hasDigits = true
+            }
+        }
+        guard hasDigits, let value = number.isEmpty ? 0 : number.value else { return nil }
+        total += value
+        // Thirty years; beyond it is no duration but some other number.
+        return total <= 1e9 ? total : nil
+    }
+
+    /// `PT1H2M3S` (ISO 8601) and `1h 2m 3s`, `45 min`.
+    private static func unitSeconds(_ bytes: [UInt8]) -> Double? {
+        var total = 0.0
+        var number = Decimal()
+        var isFirst = true
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            guard byte.isLetter else {
+                index += 1
+                if byte == UInt8(ascii: " ") || byte == UInt8(ascii: ",") { continue }
+                guard number.append(byte) else { return nil }
+                continue
+            }
+            let unit = bytes[index...].prefix(while: \.isLetter)
+            index = unit.endIndex
+            if number.isEmpty {
+                guard isFirst, unit.elementsEqual("PT".utf8) else { return nil }
+            } else {
+                guard let value = number.value, let factor = factor(ofUnit: unit) else { return nil }
+                total += value * factor
+                number = Decimal()
+            }
+            isFirst = false
+        }
+        return number.isEmpty && total <= 1e9 ? total : nil
+    }
+
+    private static func factor(ofUnit unit: ArraySlice<UInt8>) -> Double? {
+        switch (unit.first ?? 0) | 0x20 {
+        case UInt8(ascii: "h"): 3600
+        case UInt8(ascii: "m"): 60
+        case UInt8(ascii: "s"): 1
+        default: nil
+        }
+    }
+
+    /// Bytes; `nil` for nothing, zero, a sign, hexadecimal, or anything else that is not plain digits.
+    static func length(_ text: some Collection<UInt8>) -> Int64? {
+        var value: Int64 = 0
+        for byte in text {
+            // Eighteen digits never overflow, and a petabyte has sixteen.
+            guard byte.isDigit, value < 100_000_000_000_000_000 else { return nil }
+            value = value * 10 + Int64(byte - UInt8(ascii: "0"))
+        }
+        return value > 0 ? value : nil
+    }
+
+    /// `yes`, `true`, `explicit` against `no`, `false`, `clean`, in any case.
+    static func boolean(_ text: some Collection<UInt8>) -> Bool? {
+        switch String(decoding: text, as: UTF8.self).lowercased() {
+        case "yes", "true", "explicit", "1": true
+        case "no", "false", "clean", "0": false
+        default: nil
+        }
+    }
+
+    /// The number of a season: whole and not negative.
+    static func season(_ text: some Collection<UInt8>) -> Int? {
+        guard let value = episode(text), value == value.rounded() else { return nil }
+        return Int(value)
+    }
+
+    /// The number of an episode, which may have a fraction; not negative.
+    static func episode(_ text: some Collection<UInt8>) -> Double? {
+        var number = Decimal()
+        for byte in text where !number.append(byte) { return nil }
+        guard let value = number.value, value <= 1e9 else { return nil }
+        return value
+    }
+
+    /// Digits with at most one point, and nothing else: `Double.init` would take `inf`, `nan` and hexadecimal too.
+    private struct Decimal {
+        private var digits: Int64 = 0
+        private var count = 0
+        private var scale = 1.0
+        private var hasPoint = false
+
+        var isEmpty: Bool { count == 0 && !hasPoint }
+        /// `nil` for a lone point.
+        var value: Double? { count == 0 ? nil : Double(digits) / scale }
+
+        /// - Returns: Whether the byte can stand here. Fifteen digits are all that a `Double` holds exactly.
+        mutating func append(_ byte: UInt8) -> Bool {
+            if byte == UInt8(ascii: "."), !hasPoint {
+                hasPoint = true
+                return true
+            }
+            guard byte.isDigit else { return false }
+            if count >= 15 { return hasPoint }
+            digits = digits * 10 + Int64(byte - UInt8(ascii: "0"))
+            count += 1
+            if hasPoint { scale *= 10 }
+            return true
+        }
+    }
+
+    /// The text without white space around it; `nil` when nothing is left.
+    static func string(_ text: [UInt8]) -> String? {
+        guard let first = text.firstIndex(where: { !$0.isXMLSpace }),
+            let last = text.lastIndex(where: { !$0.isXMLSpace })
+        else { return nil }
+        return String(decoding: text[first...last], as: UTF8.self)
+    }
+
+    /// A line for people, such as a title: white space is one space, and the references that publishers escaped once
+    /// too often are replaced. `nil` when nothing is left.
+    static func line(_ text: some Collection<UInt8>) -> String? {
+        let bytes = text.contains(UInt8(ascii: "&")) ? CharacterReferences.replaced(in: text) : Array(text)
+        var line: [UInt8] = []
+        line.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            // White space of XML, and the no-break space (U+00A0).
+            let isNoBreakSpace = byte == 0xC2 && index + 1 < bytes.count && bytes[index + 1] == 0xA0
+            if byte.isXMLSpace || isNoBreakSpace {
+                if let last = line.last, last != 0x20 { line.append(0x20) }
+                index += isNoBreakSpace ? 2 : 1
+            } else {
+                line.append(byte)
+                index += 1
+            }
+        }
+        if line.last == 0x20 { line.removeLast() }
+        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+    }
+
+    /// The name in `mail@example.org (Name)`, which RSS asks for, or the text itself.
+    static func person(_ text: String) -> String {
+        guard text.hasSuffix(")"), let open = text.firstIndex(of: "("), text[..<open].contains("@") else { return text }
+        let name = String(decoding: text[text.index(after: open)...].dropLast().utf8.trimmed, as: UTF8.self)
+        return name.isEmpty ? text : name
+    }
+}
+
+extension UInt8 {
+    var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+    var isLetter: Bool { self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "z") }
+    /// White space as XML has it: space, tab, line feed, carriage return.
+    var isXMLSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+}
+
+extension BidirectionalCollection<UInt8> {
+    /// The bytes without white space at either end.
+    var trimmed: [UInt8] {
+        guard let first = firstIndex(where: { !$0.isXMLSpace }), let last = lastIndex(where: { !$0.isXMLSpace }) else {
+            return []
+        }
+        return Array(self[first...last])
+    }
+}

@@ -1,0 +1,61 @@
+/// A fact that several elements can give.
+enum FeedField: UInt64 {
+    case title, link, guid, description, published, duration, season, episode, image, author, language
+}
+
+/// How good the source of each field is, so that `content:encoded` replaces `description` in whatever order they come.
+///
+/// Four bits a field: a rank below 15, the best is 0; 15 while the field has no value.
+struct FieldRanks {
+    private var bits: UInt64 = .max
+
+    /// Whether a value of this rank would be better than what is there; of two equals the first stays.
+    func wants(_ field: FeedField, _ rank: UInt8) -> Bool {
+        UInt64(rank) < (bits >> (field.rawValue * 4)) & 15
+    }
+
+    /// Records that a value of this rank is there now.
+    mutating func set(_ field: FeedField, _ rank: UInt8) {
+        bits = bits & ~(15 << (field.rawValue * 4)) | UInt64(rank) << (field.rawValue * 4)
+    }
+}
+
+extension FeedHandler {
+    /// Which field the element's text is for, and how good a source it is.
+    var field: (FeedField, rank: UInt8)? {
+        switch self {
+        case .title: (.title, 0)
+        case .itunesTitle: (.title, 1)
+        case .mediaTitle: (.title, 2)
+        case .link: (.link, 0)
+        case .guid: (.guid, 0)
+        case .atomID: (.guid, 1)
+        case .content: (.description, 0)
+        case .description: (.description, 1)
+        case .summary: (.description, 2)
+        case .mediaDescription: (.description, 3)
+        case .subtitle: (.description, 4)
+        case .pubDate: (.published, 0)
+        case .dcDate: (.published, 1)
+        case .updated: (.published, 2)
+        case .duration: (.duration, 0)
+        case .podcastSeason: (.season, 0)
+        case .itunesSeason: (.season, 1)
+        case .podcastEpisode: (.episode, 0)
+        case .itunesEpisode: (.episode, 1)
+        case .imageAttribute: (.image, 0)
+        case .imagesAttribute: (.image, 1)
+        case .imageURL: (.image, 2)
+        case .mediaThumbnail: (.image, 3)
+        case .imageText: (.image, 4)
+        case .resourceImage: (.image, 5)
+        case .author: (.author, 0)
+        case .dcCreator: (.author, 1)
+        case .coreAuthor: (.author, 2)
+        case .ownerName: (.author, 3)
+        case .language: (.language, 0)
+        case .dcLanguage: (.language, 1)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,58 @@
+extension PublicationDate {
+    /// The moment as ISO 8601 in UTC, `2026-11-20T10:00:00Z`.
+    package var iso8601: String {
+        let day = Int((Double(seconds) / 86_400).rounded(.down))
+        let second = Int(seconds) - day * 86_400
+        let (year, month, dayOfMonth) = Self.civil(fromDay: day)
+        func padded(_ number: Int, _ width: Int) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))"
+            + "T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))Z"
+    }
+
+    /// A moment from the numbers of a calendar and a clock; `nil` when no such day or time exists.
+    ///
+    /// Second 60 is a leap second and becomes 59; 24:00:00 is the end of the day.
+    init?(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, offset: Int = 0) {
+        guard (1900...9999).contains(year), (1...12).contains(month), day >= 1,
+            day <= Self.length(ofMonth: month, year: year), (0...59).contains(minute), (0...60).contains(second),
+            (0...23).contains(hour) || (hour == 24 && minute == 0 && second == 0)
+        else { return nil }
+        let days = Self.day(year: year, month: month, day: day)
+        let local = days * 86_400 + hour * 3600 + minute * 60 + min(second, 59)
+        self.init(seconds: Int64(local - offset), offset: offset)
+    }
+
+    private static func length(ofMonth month: Int, year: Int) -> Int {
+        switch month {
+        case 2: (year.isMultiple(of: 4) && !year.isMultiple(of: 100)) || year.isMultiple(of: 400) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days since 1970-01-01 of a day of the Gregorian calendar, counted in eras of 400 years of 146,097 days from 1
+    /// March, so that the leap day is the last of its year.
+    private static func day(year: Int, month: Int, day: Int) -> Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = shifted / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    private static func civil(fromDay day: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = day + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    }
+}

@@ -1,0 +1,116 @@
+/// URL references as feeds write them, made absolute by RFC 3986, section 5.
+///
+/// Text in and text out: Foundation's `URL` refuses or rewrites much of what servers accept, and a media URL must reach
+/// the server as the publisher wrote it.
+enum URLReference {
+    /// A reference without the white space and the doubled escaping that publishers leave in it, against its base.
+    ///
+    /// - Parameter base: An absolute URL; with none, a relative reference stays relative.
+    static func resolve(_ reference: String, base: String?) -> String {
+        let clean = cleaned(reference)
+        guard !clean.isEmpty, let base, scheme(of: clean) == nil, let parts = Parts(base) else { return clean }
+        return parts.resolving(clean)
+    }
+
+    /// The URL without its scheme, authority, query and fragment.
+    static func path(of url: String) -> Substring {
+        var rest = Substring(url)
+        if let scheme = scheme(of: url) { rest = rest.dropFirst(scheme.count + 1) }
+        if rest.hasPrefix("//") {
+            let authority = rest.dropFirst(2)
+            rest = authority.firstIndex(where: { "/?#".contains($0) }).map { authority[$0...] } ?? ""
+        }
+        return rest.prefix { $0 != "?" && $0 != "#" }
+    }
+
+    /// `http` of `http://…`: a letter, then letters, digits, `+`, `-` and `.` up to a colon.
+    static func scheme(of url: String) -> Substring.UTF8View? {
+        guard let first = url.utf8.first, first | 0x20 >= UInt8(ascii: "a"), first | 0x20 <= UInt8(ascii: "z") else {
+            return nil
+        }
+        for index in url.utf8.indices {
+            switch url.utf8[index] {
+            case UInt8(ascii: ":"): return Substring(url).utf8[..<index]
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                continue
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    /// Line breaks and tabs are layout and go; spaces inside are meant and become `%20`; `&amp;` was escaped twice.
+    private static func cleaned(_ reference: String) -> String {
+        var text = reference
+        let needsWork = reference.utf8.contains { $0 <= 0x20 || $0 == UInt8(ascii: "&") || $0 == 0x7F }
+        guard needsWork else { return text }
+        var bytes: [UInt8] = []
+        for byte in reference.utf8.trimmed {
+            switch byte {
+            case 0x20: bytes.append(contentsOf: "%20".utf8)
+            case 0x00..<0x20, 0x7F: break
+            default: bytes.append(byte)
+            }
+        }
+        text = String(decoding: bytes, as: UTF8.self)
+        guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
+        return text.split(separator: "&amp;", omittingEmptySubsequences: false).joined(separator: "&")
+    }
+
+    /// An absolute URL in the pieces that references replace.
+    private struct Parts {
+        let scheme: Substring
+        /// With its `//`; empty when there is none.
+        let authority: Substring
+        let path: Substring
+        /// With its `?`.
+        let query: Substring
+
+        init?(_ url: String) {
+            guard let scheme = URLReference.scheme(of: url) else { return nil }
+            self.scheme = Substring(scheme)
+            var rest = url[scheme.endIndex...].dropFirst()
+            rest = rest.prefix { $0 != "#" }
+            if rest.hasPrefix("//") {
+                let end = rest.dropFirst(2).firstIndex { "/?".contains($0) } ?? rest.endIndex
+                authority = rest[..<end]
+                rest = rest[end...]
+            } else {
+                authority = ""
+            }
+            path = rest.prefix { $0 != "?" }
+            query = rest[path.endIndex...]
+        }
+
+        func resolving(_ reference: String) -> String {
+            if reference.hasPrefix("//") { return "\(scheme):\(reference)" }
+            if reference.hasPrefix("#") { return "\(scheme):\(authority)\(path)\(query)\(reference)" }
+            if reference.hasPrefix("?") { return "\(scheme):\(authority)\(path)\(reference)" }
+            let tail = reference.firstIndex { "?#".contains($0) } ?? reference.endIndex
+            var whole = String(reference[..<tail])
+            if !whole.hasPrefix("/") {
+                let folder = path.lastIndex(of: "/").map { path[...$0] } ?? (authority.isEmpty ? "" : "/")
+                whole = folder + whole
+            }
+            return "\(scheme):\(authority)\(Self.withoutDots(whole))\(reference[tail...])"
+        }
+
+        /// RFC 3986, section 5.2.4.
+        private static func withoutDots(_ path: String) -> String {
+            var segments: [Substring] = []
+            let all = path.split(separator: "/", omittingEmptySubsequences: false)
+            for (index, segment) in all.enumerated() {
+                let isLast = index == all.count - 1
+                switch segment {
+                case ".": if isLast { segments.append("") }
+                case "..":
+                    if segments.count > 1 { segments.removeLast() }
+                    if isLast { segments.append("") }
+                default: segments.append(segment)
+                }
+            }
+            return segments.joined(separator: "/")
+        }
+    }
+}

@@ -1,0 +1,176 @@
+/// Copies text into blocks of clean UTF-8: what XML cannot hold is left out, what is not UTF-8 is read as Windows-1252.
+///
+/// One byte that is not UTF-8 makes libxml2 take the rest of the document for Latin-1, and one control character ends an
+/// attribute in its middle; so neither may reach it. The pieces may be cut anywhere; the output depends on the bytes
+/// alone.
+struct UTF8Cleaner {
+    /// The beginning of a character whose other bytes are in the next piece; at most three bytes.
+    private var held: [UInt8] = []
+    /// Where in the block the first byte stood that was not UTF-8, since the last look.
+    var firstRepair: Int?
+    /// Where in the block the first character stood that XML cannot hold, since the last look.
+    var firstOmission: Int?
+
+    /// Cleaned text on its way to the parser, in memory of a fixed size.
+    struct Block: ~Copyable {
+        let bytes: UnsafeMutableBufferPointer<UInt8>
+        var count = 0
+        /// How many bytes make it full. The memory is larger, so that a step never has to stop for lack of room.
+        let size: Int
+
+        init(size: Int) {
+            self.size = size
+            bytes = .allocate(capacity: size + 32)
+        }
+
+        deinit {
+            bytes.deallocate()
+        }
+
+        var isFull: Bool { count >= size }
+
+        var contents: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: bytes[..<count]) }
+
+        /// Removes the first bytes.
+        mutating func drop(_ number: Int) {
+            guard number > 0, let base = bytes.baseAddress else { return }
+            count -= number
+            base.update(from: base + number, count: count)
+        }
+
+        fileprivate mutating func append(_ byte: UInt8) {
+            bytes[count] = byte
+            count += 1
+        }
+
+        fileprivate mutating func append(_ scalar: Unicode.Scalar) {
+            for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { append(byte) }
+        }
+    }
+
+    /// Cleans until the block is full or the piece is used up.
+    ///
+    /// - Returns: How many bytes of the piece were used.
+    mutating func clean(_ piece: UnsafeRawBufferPointer, into block: inout Block) -> Int {
+        guard let base = piece.baseAddress, let target = block.bytes.baseAddress else { return 0 }
+        var index = 0
+        let end = piece.count
+        while !held.isEmpty, index < end, !block.isFull {
+            held.append(base.load(fromByteOffset: index, as: UInt8.self))
+            index += 1
+            flushHeld(into: &block, isLast: false)
+        }
+        while index < end, !block.isFull {
+            if index + 8 <= end {
+                let word = base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                if word & 0x8080_8080_8080_8080 == 0,
+                    // Some byte is below 0x20 (Sean Anderson, Bit Twiddling Hacks, “hasless”).
+                    (word &- 0x2020_2020_2020_2020) & ~word & 0x8080_8080_8080_8080 == 0
+                {
+                    UnsafeMutableRawPointer(target).storeBytes(of: word, toByteOffset: block.count, as: UInt64.self)
+                    block.count += 8
+                    index += 8
+                    continue
+                }
+            }
+            index += step(UnsafeRawBufferPointer(rebasing: piece[index...]), into: &block)
+        }
+        return index
+    }
+
+    /// Writes what is left of a character that the end of the document cut.
+    mutating func finish(into block: inout Block) {
+        flushHeld(into: &block, isLast: true)
+    }
+
+    /// One character, one byte that is none, or the rest of a piece that ends in the middle of a character.
+    @inline(__always)
+    private mutating func step(_ rest: UnsafeRawBufferPointer, into block: inout Block) -> Int {
+        let byte = rest[0]
+        if byte < 0x80 {
+            if byte >= 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+                block.append(byte)
+            } else if firstOmission == nil {
+                firstOmission = block.count
+            }
+            return 1
+        }
+        switch Self.sequenceLength(rest) {
+        case .complete(let length):
+            // U+FFFE and U+FFFF are no characters of XML.
+            if length == 3, byte == 0xEF, rest[1] == 0xBF, rest[2] >= 0xBE {
+                firstOmission = firstOmission ?? block.count
+            } else {
+                for index in 0..<length { block.append(rest[index]) }
+            }
+            return length
+        case .invalid:
+            firstRepair = firstRepair ?? block.count
+            block.append(Self.windows1252(byte))
+            return 1
+        case .incomplete:
+            held = Array(rest)
+            return rest.count
+        }
+    }
+
+    private mutating func flushHeld(into block: inout Block, isLast: Bool) {
+        while let first = held.first {
+            let length = held.withUnsafeBytes { Self.sequenceLength($0) }
+            switch length {
+            case .complete(let length):
+                let bytes = held
+                held = []
+                bytes.withUnsafeBytes { _ = step($0, into: &block) }
+                if bytes.count > length { held = Array(bytes[length...]) }
+            case .incomplete where !isLast:
+                return
+            case .incomplete, .invalid:
+                firstRepair = firstRepair ?? block.count
+                if first < 0x80 { block.append(first) } else { block.append(Self.windows1252(first)) }
+                held.removeFirst()
+            }
+        }
+    }
+
+    enum SequenceLength {
+        case complete(Int)
+        case incomplete
+        case invalid
+    }
+
+    /// The length of the character at the beginning, by the table of well-formed sequences (Unicode, table 3-7).
+    @inline(__always)
+    static func sequenceLength(_ bytes: UnsafeRawBufferPointer) -> SequenceLength {
+        let lead = bytes[0]
+        let length: Int
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch lead {
+        case 0x00...0x7F: return .complete(1)
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        case 0xF1...0xF3: length = 4
+        default: return .invalid
+        }
+        for index in 1..<length {
+            guard index < bytes.count else { return .incomplete }
+            guard index == 1 ? second.contains(bytes[1]) : bytes[index] & 0xC0 == 0x80 else { return .invalid }
+        }
+        return .complete(length)
+    }
+
+    /// A byte of Windows-1252: Latin-1, but for the 32 places in which Latin-1 has control characters.
+    private static func windows1252(_ byte: UInt8) -> Unicode.Scalar {
+        byte < 0xA0 && byte >= 0x80 ? high[Int(byte) - 0x80] : Unicode.Scalar(byte)
+    }
+
+    /// 0x80 to 0x9F; the five unused places are U+FFFD.
+    private static let high: [Unicode.Scalar] = [
+        "€", "\u{FFFD}", "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", "\u{FFFD}", "Ž", "\u{FFFD}",
+        "\u{FFFD}", "‘", "’", "“", "”", "•", "–", "—", "˜", "™", "š", "›", "œ", "\u{FFFD}", "ž", "Ÿ",
+    ]
+}

@@ -1,0 +1,215 @@
+import PodcastFeed
+import Testing
+
+@Suite struct FeedParserTests {
+    private func parse(
+        _ text: String, contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard
+    ) throws -> Feed {
+        try FeedParser.parse(Array(text.utf8), contentType: contentType, base: base, limits: limits)
+    }
+
+    private func item(_ inside: String) throws -> Item {
+        try #require(try parse("<rss><channel><item>\(inside)</item></channel></rss>").items.first)
+    }
+
+    // MARK: What is no feed
+
+    @Test(arguments: ["", "  \n\t ", "\u{FEFF}", String(repeating: "\n", count: 50_000)])
+    func documentWithoutContentIsEmpty(text: String) {
+        #expect(throws: FeedError.empty) { try parse(text) }
+    }
+
+    @Test func webPageIsAnErrorThatNamesItsTitle() {
+        let pages = [
+            "<!DOCTYPE html><html><head><title>Please &amp;\n log in</title></head><body><rss/></body></html>",
+            "<!-- x --><HTML lang=en><HEAD><TITLE>Please & log in</TITLE></HEAD>",
+            "<?xml version=\"1.0\"?><!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Strict//EN\" \"http://x\"><html "
+                + "xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>Please &amp; log in</title></head></html>",
+        ]
+        for page in pages {
+            #expect(throws: FeedError.html(title: "Please & log in")) { try parse(page) }
+        }
+        #expect(throws: FeedError.html(title: nil)) { try parse("<html><body>502</body></html>") }
+        #expect(FeedError.html(title: "Log in").description.contains("“Log in”"))
+    }
+
+    @Test func otherXMLIsAnErrorThatNamesItsRoot() {
+        #expect(throws: FeedError.notAFeed(root: "rxx")) { try parse("<?xml version='1.0'?><rxx><item/></rxx>") }
+        #expect(throws: FeedError.notAFeed(root: "opml")) { try parse("<opml version='2.0'><body/></opml>") }
+        #expect(FeedError.notAFeed(root: "opml").description.contains("podfs import"))
+    }
+
+    @Test func plainTextIsAnErrorThatQuotesIt() {
+        #expect(throws: FeedError.notXML(beginning: "error code: 1020")) { try parse("error code: 1020\n") }
+    }
+
+    @Test func jsonWithoutItemsIsAnError() {
+        for text in ["{}", "[1,2]", "{\"items\":", "{\"error\":\"no such show\"}"] {
+            let error = #expect(throws: FeedError.self) { try parse(text) }
+            guard case .notAJSONFeed = error else {
+                Issue.record("\(text): \(String(describing: error))")
+                continue
+            }
+        }
+    }
+
+    @Test func feedWithoutItemsIsAFeed() throws {
+        let feed = try parse("<rss version=\"2.0\"><channel><title>Soon</title></channel></rss>")
+        #expect(feed.title == "Soon")
+        #expect(feed.items.isEmpty)
+        #expect(feed.diagnostics.isEmpty)
+    }
+
+    // MARK: Encodings
+
+    @Test func charsetOfTheAnswerComesBeforeTheDocuments() throws {
+        // “Ω” in ISO 8859-7, in a document that says Latin-2.
+        let text = "<?xml version=\"1.0\" encoding=\"iso-8859-2\"?><rss><channel><title>"
+        let bytes = Array(text.utf8) + [0xD9] + Array("</title></channel></rss>".utf8)
+        let feed = try FeedParser.parse(bytes, contentType: "text/xml; Charset=\"ISO-8859-7\"")
+        #expect(feed.title == "Ω")
+        #expect(try FeedParser.parse(bytes).title == "Ů")
+    }
+
+    @Test func unknownCharsetIsReadAsUTF8WithADiagnostic() throws {
+        let feed = try parse("<rss><channel><title>é</title></channel></rss>", contentType: "text/xml; charset=x-wat")
+        #expect(feed.title == "é")
+        #expect(feed.diagnostics.count == 1)
+    }
+
+    @Test func utf16WithoutAMarkIsRecognised() throws {
+        let text = "<rss><channel><title>ÄΩ🎙</title></channel></rss>"
+        let little = text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        let big = text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        #expect(try FeedParser.parse(little).title == "ÄΩ🎙")
+        #expect(try FeedParser.parse(big).title == "ÄΩ🎙")
+    }
+
+    @Test func oneBadByteDoesNotSpoilTheRest() throws {
+        let bytes = Array("<rss><channel><title>a".utf8) + [0xE9] + Array("b ü 漢 🎙</title></channel></rss>".utf8)
+        #expect(try FeedParser.parse(bytes).title == "aéb ü 漢 🎙")
+    }
+
+    // MARK: Limits
+
+    @Test func tooLargeDocumentIsCutWithADiagnostic() throws {
+        var limits = FeedLimits.standard
+        limits.bytes = 40_000
+        let items = String(repeating: "<item><title>An item of forty-five bytes</title></item>\n", count: 2_000)
+        let feed = try parse("<rss><channel>\(items)</channel></rss>", limits: limits)
+        #expect((600...800).contains(feed.items.count))
+        #expect(feed.items.allSatisfy { $0.title == "An item of forty-five bytes" })
+        #expect(feed.diagnostics.contains { $0.message.contains("larger than 40000 bytes") })
+    }
+
+    @Test func documentOfExactlyTheLimitIsNotCut() throws {
+        let text = "<rss><channel><item><guid>1</guid></item></channel></rss>"
+        var limits = FeedLimits.standard
+        limits.bytes = text.utf8.count
+        #expect(try parse(text, limits: limits).diagnostics.isEmpty)
+        limits.bytes -= 1
+        #expect(try parse(text, limits: limits).diagnostics.count == 1)
+    }
+
+    @Test func itemsBeyondTheLimitAreLeftOut() throws {
+        var limits = FeedLimits.standard
+        limits.items = 3
+        let feed = try parse(
+            "<rss><channel>" + String(repeating: "<item/>", count: 9) + "</channel></rss>", limits: limits)
+        #expect(feed.items.count == 3)
+        #expect(feed.diagnostics.map(\.message) == ["there are more than 3 items; the rest is left out"])
+    }
+
+    @Test func deepNestingIsCutNotFollowed() throws {
+        let text = "<rss><channel><item><guid>1</guid></item>" + String(repeating: "<a>", count: 300_000)
+        let feed = try parse(text)
+        #expect(feed.items.count == 1)
+        #expect(feed.diagnostics.contains { $0.message.contains("nested deeper") })
+    }
+
+    @Test func longTextsAreCutAtACharacter() throws {
+        var limits = FeedLimits.standard
+        limits.line = 10
+        limits.url = 30
+        limits.text = 5
+        let feed = try parse(
+            "<rss><channel><title>123456789é</title><link>https://x.example/too/long/for/this/limit</link>"
+                + "<description>éééé</description></channel></rss>", limits: limits)
+        #expect(feed.title == "123456789")
+        #expect(feed.description == "éé")
+        #expect(feed.link == nil)
+        #expect(feed.diagnostics.count == 3)
+    }
+
+    @Test func hugeCharacterDataDoesNotEndTheDocument() throws {
+        let notes = String(repeating: "<p>notes ]] and > more</p>", count: 480_000)
+        let feed = try parse(
+            "<rss><channel><item><description><![CDATA[\(notes)]]></description><guid>1</guid></item>"
+                + "<item><guid>2</guid></item></channel></rss>")
+        #expect(feed.items.map(\.guid) == ["1", "2"])
+        #expect(feed.items[0].description?.utf8.count ?? 0 > FeedLimits.standard.text - 10)
+        #expect(feed.diagnostics.count == 1)
+    }
+
+    @Test func repeatedMistakesDoNotFillTheDiagnostics() throws {
+        let text = "<rss><channel>" + String(repeating: "<item><title>a & b</title></item>", count: 500)
+        let feed = try parse(text + "</channel></rss>")
+        #expect(feed.items.count == 500)
+        #expect(feed.diagnostics.count == FeedLimits.standard.diagnostics + 1)
+        #expect(feed.diagnostics.last?.message.contains("more diagnostics") == true)
+    }
+
+    @Test func parserIsResumedAtEveryPlaceWhereItGivesUp() throws {
+        let text = "<rss xmlns:i=\"http://www.itunes.com/dtds/podcast-1.0.dtd\"><channel>"
+        let items = (0..<300).map { "<item><title>\($0) < 5 <3</title><i:duration>1:0\($0 % 10)</i:duration></item>\n" }
+        let feed = try parse(text + items.joined() + "</channel></rss>")
+        #expect(feed.items.count == 300)
+        #expect(feed.items[299].title == "299 < 5 <3")
+        #expect(feed.items.allSatisfy { $0.duration ?? 0 >= 60 })
+        #expect(feed.items[299].line == 300)
+    }
+
+    // MARK: Details
+
+    @Test func itemsKnowTheLineTheyBeginAt() throws {
+        let feed = try parse("\n<?xml version=\"1.0\"?>\n<rss><channel>\n<item/>\n\n<item\n/></channel></rss>")
+        #expect(feed.items.map(\.line) == [4, 7])
+    }
+
+    @Test func dateKeepsTheFeedsOwnZone() throws {
+        let published = try item("<pubDate>Sat, 21 Nov 2026 01:30:00 +0530</pubDate>").published
+        #expect(published?.iso8601 == "2026-11-20T20:00:00Z")
+        #expect(published?.offset == 19_800)
+    }
+
+    @Test func authorIsKeptOnlyWhereItDiffersFromTheShows() throws {
+        let feed = try parse(
+            "<rss><channel><item><itunes:author>Us</itunes:author></item><item><itunes:author>Guest</itunes:author>"
+                + "</item><itunes:author>Us</itunes:author></channel></rss>")
+        #expect(feed.items.map(\.author) == [nil, "Guest"])
+    }
+
+    @Test func publishersIntervalIsTheLongestTheyName() throws {
+        let feed = try parse(
+            "<rss xmlns:sy=\"http://purl.org/rss/1.0/modules/syndication/\"><channel><ttl>60</ttl><sy:updatePeriod>"
+                + " Daily </sy:updatePeriod><sy:updateFrequency>2</sy:updateFrequency></channel></rss>")
+        #expect(feed.updateInterval == 43_200)
+    }
+
+    @Test func nextPageOfAtomFeedIsResolvedAgainstTheFeedsURL() throws {
+        let feed = try parse(
+            "<feed xmlns=\"http://www.w3.org/2005/Atom\"><link rel=\"next\" href=\"?page=2\"/></feed>",
+            base: "https://x.example/feed?page=1#top")
+        #expect(feed.next == "https://x.example/feed?page=2")
+    }
+
+    @Test func misspeltNamespacesAreUnderstood() throws {
+        let feed = try parse(
+            "<rss xmlns:itunes=\"https://www.itunes.com/DTDs/Podcast-1.0.dtd/\" "
+                + "xmlns:media=\"http://search.yahoo.com/mrss\" xmlns:podcast=\"urn:guessed\"><channel><itunes:author>A</itunes:author><podcast:guid>g</podcast:guid>"
+                + "<item><media:content url=\"https://x.example/a.mp3\"/></item></channel></rss>")
+        #expect(feed.author == "A")
+        #expect(feed.guid == "g")
+        #expect(feed.items.first?.enclosures.count == 1)
+    }
+}

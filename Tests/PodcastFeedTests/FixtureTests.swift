@@ -1,0 +1,56 @@
+import Foundation
+import PodcastFeed
+import Testing
+
+/// Each fixture is a document and, beside it, what `podfs inspect --json` says of it. A mistake found in the world
+/// becomes a pair here, and no test code.
+@Suite struct FixtureTests {
+    /// Documents are read as if they came from here.
+    static let base = "https://feeds.example/show/feed.xml"
+
+    static var documents: [String] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                .filter { !$0.hasSuffix(".json") }.sorted()
+        }
+    }
+
+    static var folder: URL {
+        Bundle.module.bundleURL.appendingPathComponent("Fixtures")
+    }
+
+    static func bytes(_ name: String) throws -> [UInt8] {
+        try Array(Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+
+    @Test(arguments: try documents)
+    func documentMeansWhatItsPairSays(name: String) throws {
+        let feed = try FeedParser.parse(Self.bytes(name), base: Self.base)
+        let stem = name.prefix { $0 != "." }
+        let written = String(decoding: feed.inspectJSON(), as: UTF8.self)
+        if let target = ProcessInfo.processInfo.environment["PODFS_WRITE_FIXTURES"] {
+            try written.write(toFile: "\(target)/\(stem).json", atomically: true, encoding: .utf8)
+            return
+        }
+        #expect(try written == String(decoding: Self.bytes("\(stem).json"), as: UTF8.self))
+    }
+
+    @Test(arguments: try documents)
+    func resultDoesNotDependOnHowTheBytesWereCut(name: String) throws {
+        let bytes = try Self.bytes(name)
+        let whole = try FeedParser.parse(bytes, base: Self.base)
+        for size in [1, 7, 64, 4096] {
+            let parser = FeedParser(base: Self.base)
+            bytes.withUnsafeBytes { all in
+                for start in stride(from: 0, to: all.count, by: size) {
+                    parser.parse(UnsafeRawBufferPointer(rebasing: all[start..<min(start + size, all.count)]))
+                }
+            }
+            #expect(try parser.finish() == whole, "pieces of \(size) bytes")
+        }
+    }
+
+    @Test func fixturesAreThere() throws {
+        #expect(try Self.documents.count > 20)
+    }
+}

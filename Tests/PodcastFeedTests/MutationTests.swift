@@ -1,0 +1,59 @@
+import PodcastFeed
+import Testing
+
+/// Damaged documents: whatever happens to the bytes, the parser answers with a feed or an error.
+@Suite struct MutationTests {
+    /// The same sequence in each run, so that a failure can be found again (splitmix64, Steele, Lea and Flood 2014).
+    struct Dice: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var value = state
+            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+            return value ^ (value >> 31)
+        }
+    }
+
+    private static let pieces = [
+        "<", ">", "&", "\"", "]]>", "<![CDATA[", "<!--", "-->", "</item>", "<item>", "</channel>", "<?", "?>",
+        "<!DOCTYPE x [", "]>", "&#x0;", "&lt;", "xmlns=\"\"", "\u{0}", "\u{FEFF}", "/>", "<!ENTITY a \"b\">", "&a;",
+        "</", "< ",
+    ].map { Array($0.utf8) }
+
+    private static func mutate(_ bytes: inout [UInt8], _ dice: inout Dice) {
+        for _ in 0..<Int.random(in: 1...8, using: &dice) where !bytes.isEmpty {
+            let place = Int.random(in: 0..<bytes.count, using: &dice)
+            let end = min(bytes.count, place + Int.random(in: 1...40, using: &dice))
+            switch Int.random(in: 0..<6, using: &dice) {
+            case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &dice)
+            case 1: bytes.removeSubrange(place..<end)
+            case 2: bytes.insert(contentsOf: bytes[place..<end], at: Int.random(in: 0...bytes.count, using: &dice))
+            case 3: bytes.insert(contentsOf: pieces.randomElement(using: &dice) ?? [], at: place)
+            case 4: bytes.removeSubrange(place...)
+            default: bytes.swapAt(place, end - 1)
+            }
+        }
+    }
+
+    @Test(arguments: try FixtureTests.documents)
+    func damageNeverCrashesTheParser(name: String) throws {
+        let original = try FixtureTests.bytes(name)
+        var dice = Dice(state: UInt64(original.count))
+        var feeds = 0
+        for _ in 0..<120 {
+            var bytes = original
+            Self.mutate(&bytes, &dice)
+            if let feed = try? FeedParser.parse(bytes, base: FixtureTests.base) {
+                feeds += 1
+                #expect(feed.items.allSatisfy { $0.enclosures.allSatisfy { !$0.url.isEmpty } })
+                #expect(!feed.inspectJSON().isEmpty)
+            }
+        }
+        // Most damage is to a part only: a parser that gave up at once would pass too easily. (A document type takes
+        // up most of the small documents that have one, and JSON has to be whole.)
+        let isXML = name.hasSuffix(".xml") && original.firstRange(of: Array("<!DOCTYPE".utf8)) == nil
+        if isXML { #expect(feeds > 40) }
+    }
+}
