@@ -18,10 +18,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
 let package = Package(
     name: "podfs",
     dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // C libraries and the calls that Glibc's module map lacks. No logic.
@@ -30,6 +32,7 @@ let package = Package(
 
         // What a feed says, and what the library keeps of it.
         target("PodcastFeed", ["CLibXML2"]),
+        target("PodcastLibrary", ["PodcastFeed", "CLinux", grdb]),
 
         // Transfers. These know nothing of podcasts.
 
@@ -38,5 +41,6 @@ let package = Package(
         // The mount.
 
         tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
+        tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed"]),
     ]
 )

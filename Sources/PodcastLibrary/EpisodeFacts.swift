@@ -1,0 +1,155 @@
+package import PodcastFeed
+
+/// An item as it becomes a row: the facts, cleaned, and digests by which a later merge sees whether they changed.
+struct EpisodeFacts {
+    let item: Item
+    /// The enclosure that is the episode's media.
+    let media: Enclosure
+    let title: String
+    let guid: String?
+    let sidecars: Sidecars
+    /// Of all that is stored.
+    let digest: Int64
+    /// Of all that is stored but the queries of media URLs: tokens in them change at every fetch, and a change of
+    /// theirs is none to users.
+    let visibleDigest: Int64
+
+    /// `nil` for an item without any enclosure.
+    init?(_ item: Item) {
+        guard let media = item.enclosures.first(where: { !$0.url.isEmpty }) else { return nil }
+        self.item = item
+        self.media = media
+        let title = FileName.trimmedSpace(item.title ?? "")
+        self.title = title.isEmpty ? FileName.untitled : title
+        let guid = FileName.trimmedSpace(item.guid ?? "")
+        self.guid = guid.isEmpty ? nil : guid
+        sidecars = Self.sidecars(of: item)
+
+        var visible = Digest()
+        visible.add(self.title)
+        visible.add(self.guid)
+        visible.add(item.published?.seconds)
+        visible.add(item.published.map { Int64($0.offset) })
+        visible.add(item.duration)
+        visible.add(item.season.map(Int64.init))
+        visible.add(item.episode)
+        visible.add(item.episodeType)
+        visible.add(item.explicit.map { $0 ? Int64(1) : 0 })
+        visible.add(item.link)
+        visible.add(item.description)
+        visible.add(item.image)
+        visible.add(item.author)
+        visible.add(item.chaptersURL)
+        visible.add(Int64(item.transcripts.count))
+        for transcript in item.transcripts {
+            visible.add(transcript.url)
+            visible.add(transcript.type)
+            visible.add(transcript.language)
+        }
+        visible.add(Int64(item.chapters.count))
+        for chapter in item.chapters {
+            visible.add(chapter.start)
+            visible.add(chapter.title)
+        }
+        visible.add(Int64(item.enclosures.count))
+        var all = visible
+        for enclosure in item.enclosures {
+            visible.add(String(enclosure.url.prefix { $0 != "?" }))
+            all.add(enclosure.url)
+            visible.add(enclosure.type)
+            all.add(enclosure.type)
+            visible.add(enclosure.length)
+            all.add(enclosure.length)
+        }
+        digest = all.value
+        visibleDigest = visible.value
+    }
+
+    var identity: IdentityFacts {
+        IdentityFacts(
+            guid: guid, url: media.url, title: title, published: item.published, type: media.type,
+            duration: item.duration)
+    }
+
+    /// Other encodings than `media`.
+    var alternates: [Enclosure] {
+        guard item.enclosures.count > 1, let index = item.enclosures.firstIndex(of: media) else { return [] }
+        var others = item.enclosures
+        others.remove(at: index)
+        return others
+    }
+
+    private static func sidecars(of item: Item) -> Sidecars {
+        var result: Sidecars = []
+        if let notes = item.description, !notes.isEmpty { result.insert(.notes) }
+        if let image = item.image, !image.isEmpty { result.insert(.art) }
+        if item.chaptersURL != nil || !item.chapters.isEmpty { result.insert(.chapters) }
+        for transcript in item.transcripts { result.insert(transcript.kind) }
+        return result
+    }
+}
+
+extension Transcript {
+    /// Which of the sidecars this transcript makes, by its type, else by its URL.
+    package var kind: Sidecars {
+        let type = type?.lowercased() ?? ""
+        if type.contains("vtt") { return .vtt }
+        if type.contains("srt") || type.contains("subrip") { return .srt }
+        guard type.isEmpty || type == "text/plain" || type == "application/octet-stream" else { return .transcript }
+        return switch MediaType.pathExtension(of: url) {
+        case "vtt": .vtt
+        case "srt": .srt
+        default: .transcript
+        }
+    }
+}
+
+/// A hash of 64 bits that is the same in every process, unlike `Hasher`'s, because it is stored.
+///
+/// Not cryptographic: who can make two texts collide is the feed's own publisher, and all that happens is that a change
+/// is not seen.
+struct Digest {
+    private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    var value: Int64 { Int64(bitPattern: Self.mixed(state)) }
+
+    mutating func add(_ number: Int64?) {
+        absorb(number == nil ? 0 : 1)
+        absorb(UInt64(bitPattern: number ?? 0))
+    }
+
+    mutating func add(_ number: Double?) {
+        add(number.map { Int64(bitPattern: $0.bitPattern) })
+    }
+
+    mutating func add(_ text: String?) {
+        guard var text else { return absorb(.max) }
+        absorb(UInt64(text.utf8.count))
+        text.withUTF8 { bytes in
+            let raw = UnsafeRawBufferPointer(bytes)
+            var offset = 0
+            while offset + 8 <= raw.count {
+                absorb(UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+                offset += 8
+            }
+            var rest: UInt64 = 0
+            while offset < raw.count {
+                rest = rest << 8 | UInt64(raw[offset])
+                offset += 1
+            }
+            absorb(rest)
+        }
+    }
+
+    private mutating func absorb(_ word: UInt64) {
+        state = Self.mixed(state ^ word) &+ 0x9E37_79B9_7F4A_7C15
+    }
+
+    /// The finalizer of MurmurHash3 in its variant 13 (D. Stafford), as in SplitMix64.
+    private static func mixed(_ word: UInt64) -> UInt64 {
+        var word = word
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

@@ -1,0 +1,275 @@
+import GRDB
+import Glibc
+import PodcastFeed
+
+extension Library {
+    // MARK: - Queries
+
+    /// The episodes of a show, newest first; those without a date stand where they were first seen.
+    package func entries(of podcast: Int64) throws -> [EpisodeEntry] {
+        try query { db in
+            try EpisodeSQL.entries(db, "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast])
+        }
+    }
+
+    package func entry(of podcast: Int64, named name: String) throws -> EpisodeEntry? {
+        try query { db in
+            try EpisodeSQL.entries(
+                db, "e.podcast = ? AND e.folded = ? AND e.name = ? AND e.buried = 0",
+                [podcast, FileName.folded(FileName.stem(ofFile: name)), name]
+            ).first
+        }
+    }
+
+    /// The episode whose file name without extension is exactly this: what a file beside it is looked up by.
+    package func entry(of podcast: Int64, stem: String) throws -> EpisodeEntry? {
+        try query { db in
+            try EpisodeSQL.entries(
+                db, "e.podcast = ? AND e.folded = ? AND e.buried = 0", [podcast, FileName.folded(stem)]
+            ).first { FileName.stem(ofFile: $0.name).utf8.elementsEqual(stem.utf8) }
+        }
+    }
+
+    package func entry(id: Int64) throws -> EpisodeEntry? {
+        try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried = 0", [id]).first }
+    }
+
+    /// The newest episodes of all subscribed shows, newest first.
+    package func latest(limit: Int) throws -> [EpisodeEntry] {
+        try query { db in
+            // The unary plus keeps SQLite from beginning with the shows: it is to walk the index by time and stop.
+            try EpisodeSQL.entries(
+                db,
+                """
+                e.buried = 0 AND (SELECT p.ephemeral FROM podcast p WHERE p.id = +e.podcast) = 0 \
+                ORDER BY e.moment DESC, e.id DESC LIMIT ?
+                """, [limit])
+        }
+    }
+
+    /// What is completely cached of all subscribed shows, newest first.
+    package func completeEntries() throws -> [EpisodeEntry] {
+        try query { db in
+            try EpisodeSQL.entries(
+                db,
+                """
+                e.id IN (SELECT episode FROM rendition WHERE complete = 1) AND e.buried = 0 \
+                AND (SELECT p.ephemeral FROM podcast p WHERE p.id = +e.podcast) = 0 \
+                ORDER BY e.moment DESC, e.id DESC
+                """, [])
+        }
+    }
+
+    package func episode(id: Int64) throws -> Episode? {
+        try query { db in try EpisodeSQL.episodes(db, "e.id = ? AND e.buried = 0", [id]).first }
+    }
+
+    package func episode(of podcast: Int64, named name: String) throws -> Episode? {
+        try query { db in
+            try EpisodeSQL.episodes(
+                db, "e.podcast = ? AND e.folded = ? AND e.name = ? AND e.buried = 0",
+                [podcast, FileName.folded(FileName.stem(ofFile: name)), name]
+            ).first
+        }
+    }
+
+    /// The episodes of a show with their notes, newest first.
+    package func episodes(of podcast: Int64) throws -> [Episode] {
+        try query { db in
+            try EpisodeSQL.episodes(db, "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast])
+        }
+    }
+
+    /// Transcripts, chapters and other encodings, as the feed offers them.
+    package func extras(of episode: Int64) throws -> EpisodeExtras {
+        try read { db in
+            var extras = EpisodeExtras()
+            extras.chaptersURL = try String.fetchOne(
+                db.cachedStatement(sql: "SELECT chapters_url FROM detail WHERE episode = ?"), arguments: [episode])
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: """
+                        SELECT kind, url, type, language, length, start, title FROM attachment
+                        WHERE episode = ? ORDER BY kind, position
+                        """), arguments: [episode])
+            while let row = try rows.next() {
+                switch row[0] as Int {
+                case EpisodeSQL.alternateKind:
+                    extras.alternates.append(Enclosure(url: row[1] ?? "", length: row[4], type: row[2]))
+                case EpisodeSQL.transcriptKind:
+                    extras.transcripts.append(Transcript(url: row[1] ?? "", type: row[2], language: row[3]))
+                case EpisodeSQL.chapterKind:
+                    extras.chapters.append(Chapter(start: row[5] ?? 0, title: row[6]))
+                default: break
+                }
+            }
+            return extras
+        }
+    }
+
+    // MARK: - Changes
+
+    /// Gives an episode's file another name. The extension stays: `name` may carry it or leave it out.
+    ///
+    /// - Returns: the file's new name, with its extension.
+    /// - Throws: `invalidName` or `nameTaken`.
+    @discardableResult
+    package func renameEpisode(id: Int64, to name: String, now: Int64 = Int64(time(nil))) throws -> String {
+        try write { db in
+            let row = try Row.fetchOne(
+                db, sql: "SELECT podcast, name FROM episode WHERE id = ? AND buried = 0", arguments: [id])
+            guard let row else { throw LibraryError.noSuchEpisode(id) }
+            let podcast: Int64 = row[0]
+            let suffix = "." + FileName.fileExtension(of: row[1])
+            var stem = FileName.normalized(name)
+            if stem.utf8.count > suffix.utf8.count, stem.lowercased().hasSuffix(suffix.lowercased()) {
+                stem.removeLast(suffix.count)
+            }
+            if let reason = FileName.objection(to: stem) { throw LibraryError.invalidName(name, reason: reason) }
+            let folded = FileName.folded(stem)
+            if UniqueNames.reservedInShow.contains(folded) {
+                throw LibraryError.invalidName(name, reason: "podfs has a file of this name in every show")
+            }
+            let taken = try Bool.fetchOne(
+                db, sql: "SELECT 1 FROM episode WHERE podcast = ? AND folded = ? AND id <> ?",
+                arguments: [podcast, folded, id])
+            guard taken == nil else { throw LibraryError.nameTaken(stem + suffix) }
+            try db.execute(
+                sql: "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?",
+                arguments: [stem + suffix, folded, now, id])
+            return stem + suffix
+        }
+    }
+
+    /// Takes episodes out of all listings (media gone for good, or the show keeps fewer). Their rows stay as
+    /// tombstones: an episode that leaves the feed and comes back is the same file again.
+    ///
+    /// - Returns: the renditions whose cache files have nobody any more.
+    package func bury(episodes: [Int64], now: Int64) throws -> [Rendition] {
+        try write { db in
+            var renditions: [Rendition] = []
+            for id in episodes {
+                let dropped = try RenditionSQL.fetch(db, "r.episode = ?", [id])
+                renditions += dropped
+                try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?").execute(arguments: [id])
+                try db.cachedStatement(sql: "DELETE FROM download WHERE episode = ?").execute(arguments: [id])
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE episode SET buried = 1, generation = generation + ?, changed = ?
+                        WHERE id = ? AND buried = 0
+                        """
+                ).execute(arguments: [dropped.isEmpty ? 0 : 1, now, id])
+            }
+            return renditions
+        }
+    }
+
+    package func setPlayed(episode: Int64, _ played: Bool, now: Int64) throws {
+        try update(
+            episode, "changed = CASE WHEN played = ?1 THEN changed ELSE ?2 END, played = ?1", [played, now])
+    }
+
+    /// - Parameter position: seconds; `nil` forgets it.
+    package func setPosition(episode: Int64, _ position: Double?, now: Int64) throws {
+        try update(
+            episode, "changed = CASE WHEN position IS ?1 THEN changed ELSE ?2 END, position = ?1", [position, now])
+    }
+
+    /// Keeps what is cached of an episode, now or later, from eviction.
+    package func setPinned(episode: Int64, _ pinned: Bool, now: Int64) throws {
+        try update(
+            episode, "changed = CASE WHEN pinned = ?1 THEN changed ELSE ?2 END, pinned = ?1", [pinned, now])
+    }
+
+    /// Writes down the size that a server told when no rendition was kept of its answer.
+    package func confirm(episode: Int64, size: Int64, now: Int64) throws {
+        try update(
+            episode,
+            "changed = CASE WHEN confirmed_size IS ?1 THEN changed ELSE ?2 END, confirmed_size = ?1", [size, now])
+    }
+
+    /// Runs `UPDATE episode SET assignments`; the id is the argument after those given.
+    private func update(_ episode: Int64, _ assignments: String, _ arguments: StatementArguments) throws {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE episode SET \(assignments) WHERE id = ?3")
+                .execute(arguments: arguments + [episode])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
+        }
+    }
+}
+
+/// Rows of `episode` as values.
+enum EpisodeSQL {
+    static let alternateKind = 0
+    static let transcriptKind = 1
+    static let chapterKind = 2
+
+    private static let entry = """
+        SELECT e.id, e.podcast, e.name, e.published, e.first_seen, e.changed, e.confirmed_size, e.length, e.duration, \
+        e.type, e.generation, r.received, r.complete, e.last_opened, e.sidecars \
+        FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE
+        """
+
+    static func entries(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [EpisodeEntry] {
+        let statement = try db.cachedStatement(sql: entry + " " + condition)
+        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+            let name: String = row[2]
+            let size = EpisodeSize(
+                confirmed: row[6], length: row[7], duration: row[8],
+                isVideo: MediaType.isVideo(type: row[9], fileExtension: FileName.fileExtension(of: name)))
+            return EpisodeEntry(
+                id: row[0], podcast: row[1], name: name, published: row[3], firstSeen: row[4], changed: row[5],
+                size: size.bytes, sizeSource: size.source, generation: row[10], cachedBytes: row[11] ?? 0,
+                complete: row[12] ?? false, lastOpened: row[13], sidecars: Sidecars(rawValue: row[14]))
+        }
+    }
+
+    private static let full = """
+        SELECT e.id, e.podcast, e.name, e.guid, e.title, e.published, e.published_offset, e.duration, e.url, e.type, \
+        e.length, e.season, e.episode, e.episode_type, e.explicit, e.link, n.notes, e.image, e.author, e.first_seen, \
+        e.changed, e.listed, e.confirmed_size, e.generation, r.received, r.complete, r.sha256, e.played, e.position, \
+        e.pinned, e.last_opened, e.sidecars, d.id, d.session, d.suspended, d.created, d.error, d.error_number \
+        FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
+        LEFT JOIN detail n ON n.episode = e.id WHERE
+        """
+
+    static func episodes(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Episode] {
+        let statement = try db.cachedStatement(sql: full + " " + condition)
+        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+            var episode = Episode(id: row[0], podcast: row[1], name: row[2], title: row[4], url: row[8])
+            episode.guid = row[3]
+            episode.published = row[5]
+            episode.publishedOffset = row[6]
+            episode.duration = row[7]
+            episode.type = row[9]
+            episode.length = row[10]
+            episode.season = row[11]
+            episode.episode = row[12]
+            episode.episodeType = row[13]
+            episode.explicit = row[14]
+            episode.link = row[15]
+            episode.notes = row[16]
+            episode.image = row[17]
+            episode.author = row[18]
+            episode.firstSeen = row[19]
+            episode.changed = row[20]
+            episode.listed = row[21]
+            episode.confirmedSize = row[22]
+            episode.generation = row[23]
+            episode.cachedBytes = row[24] ?? 0
+            episode.complete = row[25] ?? false
+            episode.sha256 = row[26]
+            episode.played = row[27]
+            episode.position = row[28]
+            episode.pinned = row[29]
+            episode.lastOpened = row[30]
+            episode.sidecars = Sidecars(rawValue: row[31])
+            if let id: Int64 = row[32] {
+                episode.download = Download(
+                    id: id, episode: episode.id, session: row[33], suspended: row[34], created: row[35],
+                    error: row[36], errorNumber: row[37])
+            }
+            return episode
+        }
+    }
+}

@@ -1,0 +1,267 @@
+import GRDB
+import Glibc
+
+extension Library {
+    // MARK: - Queries
+
+    /// The subscribed shows by name.
+    package func podcasts() throws -> [Podcast] {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: PodcastSQL.select + " WHERE p.ephemeral = 0 ORDER BY p.folded, p.name")
+            return try Row.fetchCursor(statement).mapAll(PodcastSQL.podcast)
+        }
+    }
+
+    /// The subscribed shows, with what a listing of the root folder needs, by name.
+    package func folders() throws -> [FolderEntry] {
+        try query { db in
+            try PodcastSQL.folders(db, "p.ephemeral = 0 ORDER BY p.folded, p.name", [])
+        }
+    }
+
+    /// What a lookup in the root folder needs of the subscribed show whose folder has exactly this name.
+    package func folder(named name: String) throws -> FolderEntry? {
+        try query { db in
+            try PodcastSQL.folders(
+                db, "p.folded = ? AND p.name = ? AND p.ephemeral = 0", [FileName.folded(name), name]
+            ).first
+        }
+    }
+
+    /// The same of any show, ephemeral ones included.
+    package func folder(id: Int64) throws -> FolderEntry? {
+        try query { db in try PodcastSQL.folders(db, "p.id = ?", [id]).first }
+    }
+
+    package func podcast(id: Int64) throws -> Podcast? {
+        try query { db in try PodcastSQL.fetch(db, "p.id = ?", [id]) }
+    }
+
+    /// The subscribed show whose folder has exactly this name.
+    package func podcast(named name: String) throws -> Podcast? {
+        try query { db in
+            try PodcastSQL.fetch(db, "p.folded = ? AND p.name = ? AND p.ephemeral = 0", [FileName.folded(name), name])
+        }
+    }
+
+    /// The show of this feed, subscribed or ephemeral.
+    package func podcast(url: String) throws -> Podcast? {
+        try query { db in try PodcastSQL.fetch(db, "p.url = ?", [url]) }
+    }
+
+    /// Subscribed shows that are due at `now`, the most overdue first; those never scheduled among them.
+    package func podcastsDue(at now: Int64) throws -> [Podcast] {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: PodcastSQL.select + """
+                     WHERE p.ephemeral = 0 AND p.state <> 'gone' AND coalesce(p.next_refresh, 0) <= ?
+                    ORDER BY coalesce(p.next_refresh, 0), p.id
+                    """)
+            return try Row.fetchCursor(statement, arguments: [now]).mapAll(PodcastSQL.podcast)
+        }
+    }
+
+    /// What a user set for one show alone, as written.
+    package func settings(of podcast: Int64) throws -> [String: String] {
+        try query { db in
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(sql: "SELECT key, value FROM setting WHERE podcast = ?"), arguments: [podcast])
+            var result: [String: String] = [:]
+            while let row = try rows.next() { result[row[0]] = row[1] }
+            return result
+        }
+    }
+
+    // MARK: - Changes
+
+    /// Writes down that a refresh failed. 410 means that the show is gone: it is not asked for again.
+    ///
+    /// - Parameters:
+    ///   - status: the HTTP status, `nil` when no answer came.
+    ///   - next: when to try again.
+    package func refreshFailed(podcast: Int64, status: Int?, error: String, next: Int64?, now: Int64) throws {
+        try write { db in
+            let state = status == 410 ? Podcast.gone : Podcast.failed
+            try db.cachedStatement(
+                sql: """
+                    UPDATE podcast SET
+                        changed = CASE WHEN state IS ?1 AND error IS ?2 AND http_status IS ?3 THEN changed ELSE ?5 END,
+                        state = ?1, error = ?2, http_status = ?3, next_refresh = ?4
+                    WHERE id = ?6
+                    """
+            ).execute(arguments: [state, error, status, status == 410 ? nil : next, now, podcast])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
+        }
+    }
+
+    /// Writes down that the feed is as it was: a 304. Validators that the answer left out stay.
+    package func notModified(podcast: Int64, response: FeedResponse, now: Int64) throws {
+        try write { db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE podcast SET
+                        changed = CASE WHEN state = 'active' THEN changed ELSE ?1 END,
+                        state = 'active', error = NULL, http_status = ?2, etag = coalesce(?3, etag),
+                        last_modified = coalesce(?4, last_modified), final_url = ?5, last_refresh = ?1,
+                        next_refresh = ?6
+                    WHERE id = ?7
+                    """
+            ).execute(arguments: [
+                now, response.status, response.etag, response.lastModified, response.finalURL, response.nextRefresh,
+                podcast,
+            ])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
+        }
+    }
+
+    package func setNextRefresh(podcast: Int64, _ next: Int64?) throws {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE podcast SET next_refresh = ? WHERE id = ?")
+                .execute(arguments: [next, podcast])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
+        }
+    }
+
+    /// Moves the subscription to another address (301, 308, `itunes:new-feed-url`). The validators of the old address
+    /// say nothing about the new one and are forgotten.
+    ///
+    /// - Throws: `alreadySubscribed` when another show has the address.
+    package func move(podcast: Int64, to url: String, now: Int64) throws {
+        try write { db in
+            if let other = try Row.fetchOne(
+                db, sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ? AND id <> ?", arguments: [url, podcast])
+            {
+                guard other[2] else { throw LibraryError.alreadySubscribed(name: other[1]) }
+                // A search result does not stand in the way of a subscription.
+                let id: Int64 = other[0]
+                try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [id])
+            }
+            try db.execute(
+                sql: """
+                    UPDATE podcast SET etag = NULL, last_modified = NULL, changed = ?2, url = ?1
+                    WHERE id = ?3 AND url <> ?1
+                    """, arguments: [url, now, podcast])
+            guard try db.changesCount > 0 || Self.podcastExists(podcast, db) else {
+                throw LibraryError.noSuchPodcast(podcast)
+            }
+        }
+    }
+
+    /// Forgets a show with its episodes and downloads.
+    ///
+    /// - Returns: the renditions whose cache files have nobody any more.
+    package func unsubscribe(podcast: Int64) throws -> [Rendition] {
+        try write { db in
+            let renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [podcast])
+            try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [podcast])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
+            return renditions
+        }
+    }
+
+    /// Forgets search results that were last found before this time.
+    ///
+    /// - Returns: the renditions whose cache files have nobody any more.
+    package func purgeEphemeral(before: Int64) throws -> [Rendition] {
+        try write { db in
+            let renditions = try RenditionSQL.fetch(
+                db, "e.podcast IN (SELECT id FROM podcast WHERE ephemeral = 1 AND created < ?)", [before])
+            try db.execute(sql: "DELETE FROM podcast WHERE ephemeral = 1 AND created < ?", arguments: [before])
+            return renditions
+        }
+    }
+
+    /// Gives a show's folder another name.
+    ///
+    /// - Throws: `invalidName` or `nameTaken`.
+    package func renamePodcast(id: Int64, to name: String, now: Int64 = Int64(time(nil))) throws {
+        let name = FileName.normalized(name)
+        try Self.validate(folder: name)
+        try write { db in
+            let folded = FileName.folded(name)
+            let taken = try Bool.fetchOne(
+                db, sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0 AND id <> ?",
+                arguments: [folded, id])
+            guard taken == nil else { throw LibraryError.nameTaken(name) }
+            try db.execute(
+                sql: "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",
+                arguments: [name, folded, now, id])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(id) }
+        }
+    }
+
+    /// Sets or, with `nil`, removes what a user set for one show alone. Keys and values are not judged here.
+    package func set(podcast: Int64, key: String, value: String?) throws {
+        try write { db in
+            guard try Self.podcastExists(podcast, db) else { throw LibraryError.noSuchPodcast(podcast) }
+            if let value {
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO setting (podcast, key, value) VALUES (?, ?, ?)",
+                    arguments: [podcast, key, value])
+            } else {
+                try db.execute(sql: "DELETE FROM setting WHERE podcast = ? AND key = ?", arguments: [podcast, key])
+            }
+        }
+    }
+
+    static func validate(folder name: String) throws {
+        if let reason = FileName.objection(to: name) { throw LibraryError.invalidName(name, reason: reason) }
+        if UniqueNames.reservedInRoot.contains(FileName.folded(name)) {
+            throw LibraryError.invalidName(name, reason: "podfs has a file of this name")
+        }
+    }
+
+    static func podcastExists(_ id: Int64, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE id = ?"), arguments: [id]) ?? false
+    }
+}
+
+/// Rows of `podcast` as values.
+enum PodcastSQL {
+    private static let columns = """
+        p.id, p.name, p.url, p.title, p.link, p.description, p.language, p.image, p.author, p.guid, p.type, \
+        p.explicit, p.state, p.error, p.http_status, p.etag, p.last_modified, p.final_url, p.content_type, \
+        p.last_refresh, p.next_refresh, p.created, p.changed, p.ephemeral, \
+        (SELECT count(*) FROM episode e WHERE e.podcast = p.id AND e.buried = 0), \
+        (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1)
+        """
+
+    static let select = "SELECT \(columns) FROM podcast p"
+
+    static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Podcast? {
+        // Not `next().map`: the row is the statement's, which is reset as soon as the cursor goes.
+        let statement = try db.cachedStatement(sql: select + " WHERE " + condition)
+        return try Row.fetchCursor(statement, arguments: arguments).mapAll(podcast).first
+    }
+
+    private static let folder = """
+        SELECT p.id, p.name, p.changed, p.last_refresh, \
+        (SELECT max(e.moment) FROM episode e WHERE e.podcast = p.id AND e.buried = 0) FROM podcast p WHERE
+        """
+
+    static func folders(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [FolderEntry] {
+        let statement = try db.cachedStatement(sql: folder + " " + condition)
+        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+            FolderEntry(id: row[0], name: row[1], changed: row[2], lastRefresh: row[3], newest: row[4])
+        }
+    }
+
+    static func podcast(_ row: Row) -> Podcast {
+        Podcast(
+            id: row[0], name: row[1], url: row[2], title: row[3], link: row[4], description: row[5], language: row[6],
+            image: row[7], author: row[8], guid: row[9], type: row[10], explicit: row[11], state: row[12],
+            error: row[13], httpStatus: row[14], etag: row[15], lastModified: row[16], finalURL: row[17],
+            contentType: row[18], lastRefresh: row[19], nextRefresh: row[20], created: row[21], changed: row[22],
+            ephemeral: row[23], episodes: row[24], cached: row[25])
+    }
+}
+
+extension RowCursor {
+    /// The rows as values. (`Array(cursor.map)` needs a closure that lives as long as the cursor.)
+    func mapAll<Value>(_ transform: (Row) throws -> Value) throws -> [Value] {
+        var values: [Value] = []
+        while let row = try next() { values.append(try transform(row)) }
+        return values
+    }
+}

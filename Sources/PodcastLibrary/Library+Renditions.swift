@@ -1,0 +1,155 @@
+import GRDB
+
+extension Library {
+    // MARK: - Queries
+
+    /// The current rendition of an episode.
+    package func rendition(of episode: Int64) throws -> Rendition? {
+        try query { db in try RenditionSQL.fetch(db, "r.episode = ?", [episode]).first }
+    }
+
+    /// The rendition whose cache file has this name.
+    package func rendition(file: String) throws -> Rendition? {
+        try query { db in try RenditionSQL.fetch(db, "r.file = ?", [file]).first }
+    }
+
+    /// All renditions: what the cache should hold.
+    package func renditions() throws -> [Rendition] {
+        try query { db in try RenditionSQL.fetch(db, "1 ORDER BY r.episode", []) }
+    }
+
+    /// The renditions that may be evicted in the order in which they should be: of played episodes first, then the
+    /// least recently opened. Pinned ones are not among them; open ones and those in transfer the library does not know.
+    package func evictionCandidates() throws -> [Rendition] {
+        try query { db in
+            try RenditionSQL.fetch(db, "e.pinned = 0 ORDER BY e.played DESC, r.last_opened, r.episode", [])
+        }
+    }
+
+    // MARK: - Changes
+
+    /// Makes a rendition the current one of its episode, in place of any other.
+    ///
+    /// Its generation becomes the episode's; it must not be lower, nor that of a rendition with another file. Its size,
+    /// when known, becomes the episode's confirmed size. `pinned` is added to the episode's, never taken from it.
+    ///
+    /// - Returns: the rendition that was replaced, whose cache file has nobody any more.
+    /// - Throws: `staleGeneration`.
+    @discardableResult
+    package func pin(_ rendition: Rendition, now: Int64) throws -> Rendition? {
+        try write { db in
+            let episode = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT generation, podcast FROM episode WHERE id = ? AND buried = 0"),
+                arguments: [rendition.episode])
+            guard let episode else { throw LibraryError.noSuchEpisode(rendition.episode) }
+            let (current, podcast): (Int, Int64) = (episode[0], episode[1])
+            let old = try RenditionSQL.fetch(db, "r.episode = ?", [rendition.episode]).first
+            let isSecond = old.map { $0.generation == rendition.generation && $0.file != rendition.file } ?? false
+            guard rendition.generation >= current, !isSecond else {
+                throw LibraryError.staleGeneration(
+                    episode: rendition.episode, given: rendition.generation, current: current)
+            }
+            // By hand, not INSERT OR REPLACE: that would also remove another episode's row with the same file.
+            try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?")
+                .execute(arguments: [rendition.episode])
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO rendition (episode, podcast, generation, file, size, validator, content_type, final_url,
+                        received, complete, sha256, created, last_opened)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """
+            ).execute(arguments: [
+                rendition.episode, podcast, rendition.generation, rendition.file, rendition.size, rendition.validator,
+                rendition.contentType, rendition.finalURL, rendition.received, rendition.complete, rendition.sha256,
+                rendition.created, rendition.lastOpened,
+            ])
+            try db.cachedStatement(
+                sql: """
+                    UPDATE episode SET
+                        changed = CASE WHEN generation = ?1 AND (?2 IS NULL OR confirmed_size IS ?2)
+                            THEN changed ELSE ?3 END,
+                        generation = ?1, confirmed_size = coalesce(?2, confirmed_size), pinned = max(pinned, ?4)
+                    WHERE id = ?5
+                    """
+            ).execute(arguments: [
+                rendition.generation, rendition.size, now, rendition.pinned, rendition.episode,
+            ])
+            return old?.file == rendition.file ? nil : old
+        }
+    }
+
+    /// Writes down that every byte is there. The download's row leaves.
+    ///
+    /// - Throws: `noSuchRendition` when the generation is no longer the current one.
+    package func complete(episode: Int64, generation: Int, size: Int64, sha256: String, now: Int64) throws {
+        try write { db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE rendition SET size = ?1, received = ?1, complete = 1, sha256 = ?2
+                    WHERE episode = ?3 AND generation = ?4
+                    """
+            ).execute(arguments: [size, sha256, episode, generation])
+            guard db.changesCount > 0 else {
+                throw LibraryError.noSuchRendition(episode: episode, generation: generation)
+            }
+            try db.cachedStatement(sql: "UPDATE episode SET confirmed_size = ?, changed = ? WHERE id = ?")
+                .execute(arguments: [size, now, episode])
+            try db.cachedStatement(sql: "DELETE FROM download WHERE episode = ?").execute(arguments: [episode])
+        }
+    }
+
+    /// Writes down how many bytes are present. Of a generation that is no longer the current one: nothing.
+    package func recordReceived(episode: Int64, generation: Int, bytes: Int64) throws {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE rendition SET received = ? WHERE episode = ? AND generation = ?")
+                .execute(arguments: [bytes, episode, generation])
+        }
+    }
+
+    /// Forgets the rendition of an episode. The next one has another generation, whether or not there was one now.
+    ///
+    /// - Returns: the episode's new generation.
+    @discardableResult
+    package func dropRendition(episode: Int64, now: Int64) throws -> Int {
+        try write { db in
+            try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?").execute(arguments: [episode])
+            let generation = try Int.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        UPDATE episode SET generation = generation + 1, changed = ? WHERE id = ? RETURNING generation
+                        """), arguments: [now, episode])
+            guard let generation else { throw LibraryError.noSuchEpisode(episode) }
+            return generation
+        }
+    }
+
+    /// Writes down that the episode was opened: its access time, and what eviction goes by.
+    package func opened(episode: Int64, now: Int64) throws {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE episode SET last_opened = ? WHERE id = ?")
+                .execute(arguments: [now, episode])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
+            try db.cachedStatement(sql: "UPDATE rendition SET last_opened = ? WHERE episode = ?")
+                .execute(arguments: [now, episode])
+        }
+    }
+}
+
+/// Rows of `rendition` as values.
+enum RenditionSQL {
+    private static let select = """
+        SELECT r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, \
+        r.complete, r.sha256, r.created, r.last_opened, e.pinned \
+        FROM rendition r JOIN episode e ON e.id = r.episode WHERE
+        """
+
+    static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Rendition] {
+        let statement = try db.cachedStatement(sql: select + " " + condition)
+        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+            Rendition(
+                episode: row[0], generation: row[1], file: row[2], size: row[3], validator: row[4],
+                contentType: row[5], finalURL: row[6], received: row[7], complete: row[8], sha256: row[9],
+                created: row[10], lastOpened: row[11], pinned: row[12])
+        }
+    }
+}

@@ -1,0 +1,249 @@
+import GRDB
+import Glibc
+
+/// The subscriptions and their episodes, in a SQLite file.
+///
+/// One process writes (the daemon), any number read at the same time: the file is in WAL mode, so that readers never
+/// wait for the writer nor it for them. Every write is one transaction, durable against the end of the process at once
+/// and against a power failure up to the last checkpoint (`synchronous=NORMAL`, https://www.sqlite.org/wal.html).
+///
+/// Thread-safe. Calls block for the time of a query (fractions of a millisecond) or of a merge (seconds for a feed of
+/// tens of thousands of items). Errors are `LibraryError`.
+package final class Library: Sendable {
+    /// The version of the tables; also in `PRAGMA user_version` of the file.
+    package static let schemaVersion = Schema.version
+
+    package let path: String
+    let pool: DatabasePool
+    private let isReadOnly: Bool
+
+    private init(path: String, pool: DatabasePool, isReadOnly: Bool) {
+        self.path = path
+        self.pool = pool
+        self.isReadOnly = isReadOnly
+    }
+
+    /// Opens the library for the one process that writes; creates it when there is none, migrates it when it is old.
+    ///
+    /// The file is 0600, and its folder 0700 when this call creates it. A damaged file is never replaced.
+    package static func openForWriting(at path: String) throws -> Library {
+        try prepareFile(at: path)
+        return try LibraryError.translating(path) {
+            let pool = try DatabasePool(path: path, configuration: configuration(readOnly: false))
+            let found = try pool.read { db in
+                let version = try userVersion(db)
+                if version == 0, try !foreignTables(db).isEmpty {
+                    throw LibraryError.failed(path: path, reason: "it is a database of another program")
+                }
+                return version
+            }
+            guard found <= Schema.version else {
+                throw LibraryError.newerSchema(found: found, known: Schema.version)
+            }
+            try Schema.migrator.migrate(pool)
+            return Library(path: path, pool: pool, isReadOnly: false)
+        }
+    }
+
+    /// Opens the library for a process that only reads, whether or not the writer runs, ran, or was killed.
+    ///
+    /// When no writer runs SQLite creates the shared-memory file beside the library, and replays a log that a killed
+    /// writer left, in memory: the folder must be writable for this process, the library itself is not written.
+    package static func openForReading(at path: String) throws -> Library {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { throw LibraryError.missing(path: path) }
+            throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
+        }
+        // A writer that was killed before its first transaction leaves an empty file.
+        guard status.st_size > 0 else { throw LibraryError.missing(path: path) }
+        return try LibraryError.translating(path) {
+            let pool = try DatabasePool(path: path, configuration: configuration(readOnly: true))
+            try pool.read { db in
+                let found = try userVersion(db)
+                if found > Schema.version {
+                    throw LibraryError.newerSchema(found: found, known: Schema.version)
+                }
+                if found == 0 {
+                    guard try foreignTables(db).isEmpty else {
+                        throw LibraryError.failed(path: path, reason: "it is a database of another program")
+                    }
+                    throw LibraryError.missing(path: path)
+                }
+                if found < Schema.version {
+                    throw LibraryError.olderSchema(found: found, known: Schema.version)
+                }
+                // Touches the root pages: a file cut short shows itself here rather than at the first listing.
+                for table in ["podcast", "episode", "detail", "attachment", "rendition", "download", "setting"] {
+                    _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 1")
+                }
+            }
+            return Library(path: path, pool: pool, isReadOnly: true)
+        }
+    }
+
+    /// Looks for damage in the whole file; seconds for a large one. `PRAGMA quick_check`.
+    package func check() throws {
+        let result = try query { db in try String.fetchAll(db, sql: "PRAGMA quick_check(1)") }
+        guard result == ["ok"] else {
+            throw LibraryError.damaged(path: path, reason: result.first ?? "quick_check said nothing")
+        }
+    }
+
+    /// Writes a copy of the library as it is now to `destination`, 0600, which it replaces in one step when the copy is
+    /// whole and on the disk. Does not hold up the writer. `VACUUM INTO`.
+    package func backup(to destination: String) throws {
+        let temporary = destination + ".new"
+        unlink(temporary)
+        // SQLite accepts an existing target when it is empty: this one has the right mode from the start.
+        let created = open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard created >= 0 else { throw Self.systemError(destination) }
+        defer { close(created) }
+        do {
+            try query { db in try db.execute(sql: "VACUUM INTO ?", arguments: [temporary]) }
+            guard fsync(created) == 0, rename(temporary, destination) == 0 else {
+                throw Self.systemError(destination)
+            }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    // MARK: - Ids
+
+    /// The greatest ids ever given.
+    package struct Identifiers: Sendable, Equatable {
+        package var podcast: Int64
+        package var episode: Int64
+        package var download: Int64
+
+        package init(podcast: Int64, episode: Int64, download: Int64) {
+            self.podcast = podcast
+            self.episode = episode
+            self.download = download
+        }
+    }
+
+    package func identifiers() throws -> Identifiers {
+        try query { db in
+            var result = Identifiers(podcast: 0, episode: 0, download: 0)
+            let rows = try Row.fetchCursor(db, sql: "SELECT name, seq FROM sqlite_sequence")
+            while let row = try rows.next() {
+                let name: String = row[0]
+                switch name {
+                case "podcast": result.podcast = row[1]
+                case "episode": result.episode = row[1]
+                case "download": result.download = row[1]
+                default: break
+                }
+            }
+            return result
+        }
+    }
+
+    /// Makes sure that no id up to these is given from now on.
+    ///
+    /// For a library that was rebuilt or came back from a backup: the ids given after the backup are inode numbers that
+    /// running programs and the kernel may still hold.
+    package func reserve(_ identifiers: Identifiers) throws {
+        try write { db in
+            for (table, last) in [
+                ("podcast", identifiers.podcast), ("episode", identifiers.episode), ("download", identifiers.download),
+            ] {
+                try db.execute(
+                    sql: "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", arguments: [last, table])
+                if db.changesCount == 0 {
+                    try db.execute(
+                        sql: "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", arguments: [table, last])
+                }
+            }
+        }
+    }
+
+    // MARK: - Access
+
+    /// Runs one statement. It sees one state of the library without a transaction around it, which would cost two
+    /// more statements on the path of every lookup.
+    func query<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try LibraryError.translating(path) { try pool.unsafeRead(body) }
+    }
+
+    /// Runs several statements that see one state.
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try LibraryError.translating(path) { try pool.read(body) }
+    }
+
+    /// Runs a transaction: all of it or nothing.
+    func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        guard !isReadOnly else { throw LibraryError.readOnly }
+        return try LibraryError.translating(path) { try pool.write(body) }
+    }
+
+    // MARK: - Opening
+
+    private static func configuration(readOnly: Bool) -> Configuration {
+        var configuration = Configuration()
+        configuration.readonly = readOnly
+        configuration.foreignKeysEnabled = true
+        // Readers wait only while another process recovers the log of a killed writer or removes it at its end.
+        configuration.busyMode = .timeout(10)
+        configuration.label = "library"
+        configuration.prepareDatabase { db in
+            guard !readOnly else { return }
+            try db.execute(sql: "PRAGMA synchronous = NORMAL")
+            // 1,000 pages of 4 KiB, SQLite's default, said here because readers depend on it: the longer the log, the
+            // slower their lookups.
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = 1000")
+            // After the first merge of a huge feed the log is cut back to 16 MiB instead of staying as large as it was.
+            _ = try Row.fetchOne(db, sql: "PRAGMA journal_size_limit = 16777216")
+        }
+        return configuration
+    }
+
+    private static func userVersion(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    }
+
+    /// Tables that are neither SQLite's nor the migrator's.
+    private static func foreignTables(_ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM sqlite_master
+                WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'grdb_migrations'
+                """)
+    }
+
+    /// Creates folder and file with their modes before SQLite would create them with others. The log and the shared
+    /// memory take theirs from the file.
+    ///
+    /// An existing file is not opened: closing any descriptor of it would drop the locks that another connection of
+    /// this process holds (fcntl(2), "Advisory record locking").
+    private static func prepareFile(at path: String) throws {
+        if let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+            try createFolder(String(path[..<slash]), for: path)
+        }
+        let created = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        if created >= 0 {
+            close(created)
+        } else if errno == EEXIST {
+            guard chmod(path, 0o600) == 0 else { throw systemError(path) }
+        } else {
+            throw systemError(path)
+        }
+    }
+
+    private static func createFolder(_ folder: String, for path: String) throws {
+        if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, let slash = folder.lastIndex(of: "/"), slash > folder.startIndex else {
+            throw systemError(path)
+        }
+        try createFolder(String(folder[..<slash]), for: path)
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw systemError(path) }
+    }
+
+    private static func systemError(_ path: String) -> LibraryError {
+        errno == ENOSPC ? .diskFull(path: path) : .failed(path: path, reason: String(cString: strerror(errno)))
+    }
+}

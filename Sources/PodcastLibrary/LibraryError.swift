@@ -1,0 +1,81 @@
+import GRDB
+
+/// What can go wrong with the library. The description is one line for users: what happened, and what to do.
+package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// There is no library at this path, or nothing in it yet.
+    case missing(path: String)
+    /// Written by a newer podfs.
+    case newerSchema(found: Int, known: Int)
+    /// Written by an older podfs and not yet migrated: only the daemon may.
+    case olderSchema(found: Int, known: Int)
+    case damaged(path: String, reason: String)
+    case alreadySubscribed(name: String)
+    case nameTaken(String)
+    case invalidName(String, reason: String)
+    case noSuchPodcast(Int64)
+    case noSuchEpisode(Int64)
+    case noSuchDownload(Int64)
+    case noSuchRendition(episode: Int64, generation: Int)
+    /// A rendition older than the episode's current generation, or a second one of the same generation.
+    case staleGeneration(episode: Int64, given: Int, current: Int)
+    /// Opened for reading.
+    case readOnly
+    /// Another process held the library for longer than the wait.
+    case busy(path: String)
+    case diskFull(path: String)
+    /// Any other failure of SQLite or the system.
+    case failed(path: String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .missing(let path):
+            "there is no library at \(path); subscribe to a show to create it"
+        case .newerSchema(let found, let known):
+            "the library was written by a newer podfs (schema \(found), this one knows \(known)); update podfs"
+        case .olderSchema(let found, let known):
+            "the library was written by an older podfs (schema \(found), this one needs \(known)); restart the daemon"
+        case .damaged(let path, let reason):
+            "the library at \(path) is damaged (\(reason)); run podfs doctor"
+        case .alreadySubscribed(let name):
+            "already subscribed as '\(name)'"
+        case .nameTaken(let name):
+            "the name '\(name)' is taken; choose another"
+        case .invalidName(let name, let reason):
+            "'\(FileName.replacing(name))' cannot be a name: \(reason)"
+        case .noSuchPodcast(let id):
+            "there is no show with the id \(id)"
+        case .noSuchEpisode(let id):
+            "there is no episode with the id \(id)"
+        case .noSuchDownload(let id):
+            "there is no download with the id \(id)"
+        case .noSuchRendition(let episode, let generation):
+            "episode \(episode) has no rendition of generation \(generation)"
+        case .staleGeneration(let episode, let given, let current):
+            "generation \(given) of episode \(episode) is past: the current one is \(current)"
+        case .readOnly:
+            "the library was opened for reading"
+        case .busy(let path):
+            "the library at \(path) is held by another process; try again"
+        case .diskFull(let path):
+            "no space is left for the library at \(path); free some"
+        case .failed(let path, let reason):
+            "the library at \(path) cannot be used: \(reason)"
+        }
+    }
+
+    /// SQLite's result codes in the terms of this module (https://www.sqlite.org/rescode.html).
+    static func translating<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            let reason = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+            switch error.resultCode {
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB: throw LibraryError.damaged(path: path, reason: reason)
+            case .SQLITE_BUSY, .SQLITE_LOCKED: throw LibraryError.busy(path: path)
+            case .SQLITE_FULL: throw LibraryError.diskFull(path: path)
+            case .SQLITE_READONLY: throw LibraryError.readOnly
+            default: throw LibraryError.failed(path: path, reason: reason)
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/// What the answer that carried a feed said beside the feed.
+package struct FeedResponse: Sendable, Equatable {
+    /// Where the redirects ended.
+    package var finalURL: String
+    package var status: Int
+    package var etag: String?
+    package var lastModified: String?
+    package var contentType: String?
+    /// When the feed is due again, as the schedule decided; `nil` leaves it undecided.
+    package var nextRefresh: Int64?
+    /// Whether the document was read to its end. Items missing from a part of a document have not left the feed.
+    package var isWhole: Bool
+
+    package init(
+        finalURL: String, status: Int, etag: String? = nil, lastModified: String? = nil, contentType: String? = nil,
+        nextRefresh: Int64? = nil, isWhole: Bool = true
+    ) {
+        self.finalURL = finalURL
+        self.status = status
+        self.etag = etag
+        self.lastModified = lastModified
+        self.contentType = contentType
+        self.nextRefresh = nextRefresh
+        self.isWhole = isWhole
+    }
+}
+
+/// What a merge did.
+package struct MergeResult: Sendable, Equatable {
+    package var podcast: Podcast
+    /// New episodes, oldest first.
+    package var inserted: [Int64]
+    /// Known episodes of which anything changed, media URLs and a return to the feed included.
+    package var updated: [Int64]
+    /// Episodes that left the feed. They stay in the library.
+    package var unlisted: [Int64]
+    /// Items passed over because they have no enclosure.
+    package var skipped: Int
+}

@@ -1,0 +1,136 @@
+package import PodcastFeed
+
+/// How the name of an episode is made of its facts: text with fields in braces, such as `{date} {title}`.
+///
+/// A field without a value is left out together with the text that joins it to the next field, so that an episode
+/// without a date is called `Title` and not ` Title`.
+package struct NameTemplate: Sendable, Equatable {
+    /// The fields a template may use.
+    package enum Field: String, CaseIterable, Sendable {
+        /// The day of publication in the feed's own time zone, `2026-11-20`.
+        case date = "date"
+        case title = "title"
+        case season = "season"
+        case episode = "episode"
+        /// The show's title.
+        case show = "show"
+    }
+
+    package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
+        case unknownField(String)
+        case unclosedField(String)
+        case noField
+
+        package var description: String {
+            let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
+            return switch self {
+            case .unknownField(let name): "unknown field {\(name)} in the name template; known are \(known)"
+            case .unclosedField(let text): "'{' without '}' in the name template at '{\(text)'"
+            case .noField: "the name template has no field; known are \(known)"
+            }
+        }
+    }
+
+    private enum Part: Sendable, Equatable {
+        case text(String)
+        case field(Field)
+    }
+
+    /// `{date} {title}`
+    package static let standard = NameTemplate(
+        text: "{date} {title}", parts: [.field(.date), .text(" "), .field(.title)])
+
+    /// The template as written.
+    package let text: String
+    private let parts: [Part]
+
+    private init(text: String, parts: [Part]) {
+        self.text = text
+        self.parts = parts
+    }
+
+    /// - Throws: `NameTemplate.Failure`, which names the field that is not known.
+    package init(_ text: String) throws {
+        var parts: [Part] = []
+        var rest = Substring(text)
+        while let open = rest.firstIndex(of: "{") {
+            if open > rest.startIndex { parts.append(.text(String(rest[..<open]))) }
+            let body = rest[rest.index(after: open)...]
+            guard let close = body.firstIndex(of: "}") else { throw Failure.unclosedField(String(body)) }
+            guard let field = Field(rawValue: String(body[..<close])) else {
+                throw Failure.unknownField(String(body[..<close]))
+            }
+            parts.append(.field(field))
+            rest = body[body.index(after: close)...]
+        }
+        if !rest.isEmpty { parts.append(.text(String(rest))) }
+        guard parts.contains(where: { if case .field = $0 { true } else { false } }) else { throw Failure.noField }
+        self.init(text: text, parts: parts)
+    }
+
+    /// The stem of an episode's name, without regard to other episodes.
+    ///
+    /// When it is too long the title is cut, so that what stands after the title stays.
+    package func stem(for item: Item, show: String) -> String {
+        var title = FileName.normalized(FileName.replacing(item.title ?? ""))
+        if title.isEmpty { title = FileName.untitled }
+        let whole = render(item, title: title, show: show)
+        let excess = whole.utf8.count - FileName.stemLimit
+        if excess > 0 {
+            let room = max(title.utf8.count - excess, 1)
+            title = FileName.trimmed(FileName.cut(title, to: room))
+            return FileName.stem(render(item, title: title, show: show))
+        }
+        return FileName.stem(whole)
+    }
+
+    private func render(_ item: Item, title: String, show: String) -> String {
+        var result = ""
+        /// Text since the last field that had a value, kept back until the next one has.
+        var pending = ""
+        var afterMissing = false
+        for part in parts {
+            switch part {
+            case .text(let text):
+                if afterMissing {
+                    // The text behind a missing field goes with it, and so do the brackets around it.
+                    if let last = pending.last, let closing = Self.brackets[last], text.first == closing {
+                        pending.removeLast()
+                        pending += text.dropFirst()
+                        if pending.allSatisfy(\.isWhitespace) { pending = pending.isEmpty ? "" : " " }
+                    }
+                } else {
+                    pending += text
+                }
+            case .field(let field):
+                guard let value = value(of: field, item: item, title: title, show: show) else {
+                    afterMissing = true
+                    continue
+                }
+                result += pending + value
+                pending = ""
+                afterMissing = false
+            }
+        }
+        return afterMissing ? result : result + pending
+    }
+
+    private static let brackets: [Character: Character] = ["(": ")", "[": "]", "<": ">"]
+
+    private func value(of field: Field, item: Item, title: String, show: String) -> String? {
+        switch field {
+        case .title: title
+        case .date: item.published.flatMap(CalendarDay.init)?.description
+        case .season: item.season.map(String.init)
+        case .episode: item.episode.flatMap(Self.decimal)
+        case .show: show.isEmpty ? nil : show
+        }
+    }
+
+    /// `12` for 12.0 and `315.5` for 315.5.
+    static func decimal(_ number: Double) -> String? {
+        guard number.isFinite else { return nil }
+        if let whole = Int64(exactly: number) { return String(whole) }
+        return String(number)
+    }
+}

@@ -1,0 +1,71 @@
+/// The bytes of an episode as one server answer defined them: what the cache holds, or is fetching.
+///
+/// An episode has at most one current rendition. Its generation is what tells it from those before it.
+package struct Rendition: Sendable, Equatable {
+    package var episode: Int64
+    package var generation: Int
+    /// The name of the cache file.
+    package var file: String
+    /// Bytes of the whole; `nil` while no server said it.
+    package var size: Int64?
+    /// Text of the transfer layer, not understood here.
+    package var validator: String?
+    package var contentType: String?
+    package var finalURL: String?
+    /// Bytes present.
+    package var received: Int64
+    package var complete: Bool
+    package var sha256: String?
+    package var created: Int64
+    package var lastOpened: Int64
+    package var pinned: Bool
+
+    package init(
+        episode: Int64, generation: Int, file: String, size: Int64? = nil, validator: String? = nil,
+        contentType: String? = nil, finalURL: String? = nil, received: Int64 = 0, complete: Bool = false,
+        sha256: String? = nil, created: Int64 = 0, lastOpened: Int64 = 0, pinned: Bool = false
+    ) {
+        self.episode = episode
+        self.generation = generation
+        self.file = file
+        self.size = size
+        self.validator = validator
+        self.contentType = contentType
+        self.finalURL = finalURL
+        self.received = received
+        self.complete = complete
+        self.sha256 = sha256
+        self.created = created
+        self.lastOpened = lastOpened
+        self.pinned = pinned
+    }
+}
+
+/// A background download that is to be carried on, or that failed. It leaves when it completes or is cancelled.
+package struct Download: Sendable, Equatable {
+    /// The task's id: positive, never given to another task.
+    package var id: Int64
+    package var episode: Int64
+    /// The identifier of the background session.
+    package var session: String
+    /// Suspended by a user: stays so until a user resumes it.
+    package var suspended: Bool
+    package var created: Int64
+    /// Why it failed, one line; `nil` unless it failed.
+    package var error: String?
+    /// The errno for readers; set together with `error`.
+    package var errorNumber: Int?
+
+    package init(
+        id: Int64, episode: Int64, session: String, suspended: Bool = false, created: Int64 = 0,
+        error: String? = nil, errorNumber: Int? = nil
+    ) {
+        self.id = id
+        self.episode = episode
+        self.session = session
+        self.suspended = suspended
+        self.created = created
+        self.error = error
+        self.errorNumber = errorNumber
+    }
+}

@@ -1,0 +1,144 @@
+import GRDB
+
+/// The tables, and how older files become the newest.
+///
+/// Migrations are registered by name and never edited once released: a change is a further migration and a further
+/// version.
+enum Schema {
+    /// Also in `PRAGMA user_version`, where readers of any age find it.
+    static let version = 1
+
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            try db.execute(sql: first)
+            try db.execute(sql: "PRAGMA user_version = 1")
+        }
+        return migrator
+    }
+
+    /// AUTOINCREMENT, because an id is an inode number: an id given twice would be two files to the kernel's cache.
+    /// Show notes stand in a table of their own, so that listings read small rows.
+    private static let first = """
+        CREATE TABLE podcast (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL,
+            folded TEXT NOT NULL,
+            url TEXT NOT NULL UNIQUE,
+            title TEXT NOT NULL,
+            link TEXT,
+            description TEXT,
+            language TEXT,
+            image TEXT,
+            author TEXT,
+            guid TEXT,
+            type TEXT,
+            explicit INTEGER,
+            state TEXT NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'failed', 'gone')),
+            error TEXT,
+            http_status INTEGER,
+            etag TEXT,
+            last_modified TEXT,
+            final_url TEXT,
+            content_type TEXT,
+            last_refresh INTEGER,
+            next_refresh INTEGER,
+            created INTEGER NOT NULL,
+            changed INTEGER NOT NULL,
+            ephemeral INTEGER NOT NULL DEFAULT 0
+        ) STRICT;
+        CREATE UNIQUE INDEX podcast_folded ON podcast (folded) WHERE ephemeral = 0;
+
+        CREATE TABLE episode (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            podcast INTEGER NOT NULL REFERENCES podcast ON DELETE CASCADE,
+            name TEXT NOT NULL,
+            folded TEXT NOT NULL,          -- the stem, case folded: what must be unique in the folder
+            guid TEXT,
+            title TEXT NOT NULL,
+            published INTEGER,
+            published_offset INTEGER NOT NULL DEFAULT 0,
+            moment INTEGER NOT NULL,       -- published, else first_seen: what listings are ordered by
+            duration REAL,
+            url TEXT NOT NULL,
+            type TEXT,
+            length INTEGER,
+            season INTEGER,
+            episode REAL,
+            episode_type TEXT,
+            explicit INTEGER,
+            link TEXT,
+            image TEXT,
+            author TEXT,
+            first_seen INTEGER NOT NULL,
+            changed INTEGER NOT NULL,
+            listed INTEGER NOT NULL DEFAULT 1,
+            buried INTEGER NOT NULL DEFAULT 0,  -- a tombstone: not listed, keeps id, name and generation
+            confirmed_size INTEGER,
+            generation INTEGER NOT NULL DEFAULT 1,
+            played INTEGER NOT NULL DEFAULT 0,
+            position REAL,
+            pinned INTEGER NOT NULL DEFAULT 0,
+            last_opened INTEGER,
+            sidecars INTEGER NOT NULL DEFAULT 0,
+            digest INTEGER NOT NULL,
+            visible_digest INTEGER NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX episode_folded ON episode (podcast, folded);
+        CREATE INDEX episode_order ON episode (podcast, moment DESC, id DESC) WHERE buried = 0;
+        CREATE INDEX episode_moment ON episode (moment DESC, id DESC) WHERE buried = 0;
+
+        CREATE TABLE detail (
+            episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+            notes TEXT,
+            chapters_url TEXT
+        ) STRICT;
+
+        CREATE TABLE attachment (
+            episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE,
+            kind INTEGER NOT NULL,         -- 0 alternate media, 1 transcript, 2 chapter
+            position INTEGER NOT NULL,
+            url TEXT,
+            type TEXT,
+            language TEXT,
+            length INTEGER,
+            start REAL,
+            title TEXT,
+            PRIMARY KEY (episode, kind, position)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE rendition (
+            episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+            podcast INTEGER NOT NULL,      -- the episode's: so that counting what a show has cached is one seek
+            generation INTEGER NOT NULL,
+            file TEXT NOT NULL UNIQUE,
+            size INTEGER,
+            validator TEXT,
+            content_type TEXT,
+            final_url TEXT,
+            received INTEGER NOT NULL DEFAULT 0,
+            complete INTEGER NOT NULL DEFAULT 0,
+            sha256 TEXT,
+            created INTEGER NOT NULL,
+            last_opened INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX rendition_complete ON rendition (podcast) WHERE complete = 1;
+
+        CREATE TABLE download (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            episode INTEGER NOT NULL UNIQUE REFERENCES episode ON DELETE CASCADE,
+            session TEXT NOT NULL,
+            suspended INTEGER NOT NULL DEFAULT 0,
+            created INTEGER NOT NULL,
+            error TEXT,
+            error_number INTEGER
+        ) STRICT;
+
+        CREATE TABLE setting (
+            podcast INTEGER NOT NULL REFERENCES podcast ON DELETE CASCADE,
+            key TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (podcast, key)
+        ) STRICT, WITHOUT ROWID;
+        """
+}

@@ -1,0 +1,41 @@
+/// Hands out stems so that no two in one folder are equal when case is ignored.
+///
+/// Stems are compared, not whole names: the transcript, art, notes and chapters of an episode have its stem, and so two
+/// episodes that differ in their extension alone would fight over them. A value; not shared between threads.
+package struct UniqueNames: Sendable {
+    /// Stems in a show's folder that belong to files podfs makes: `cover.jpg`, `playlist.m3u8`, `index.html`.
+    package static let reservedInShow: Set<String> = ["cover", "playlist", "index"]
+    /// Names in the root folder that podfs makes. Names that begin with a dot need no entry: no show's name does.
+    package static let reservedInRoot: Set<String> = ["latest", "downloaded", "index.html"]
+
+    private var taken: Set<String>
+    /// The number to try next for a stem that was taken: a thousand episodes of one title need a thousand looks, not
+    /// half a million.
+    private var next: [String: Int] = [:]
+
+    /// - Parameter taken: folded names (`FileName.folded`), the reserved ones among them.
+    package init(taken: Set<String>) {
+        self.taken = taken
+    }
+
+    package func isTaken(_ stem: String) -> Bool {
+        taken.contains(FileName.folded(stem))
+    }
+
+    /// The stem itself when it is free, else the stem with the first free of ` (2)`, ` (3)`, …; taken from now on.
+    package mutating func claim(_ stem: String) -> String {
+        let folded = FileName.folded(stem)
+        if taken.insert(folded).inserted { return stem }
+        var number = next[folded] ?? 2
+        while true {
+            let suffix = " (\(number))"
+            let base = FileName.trimmed(FileName.cut(stem, to: FileName.stemLimit - suffix.utf8.count))
+            let candidate = base + suffix
+            number += 1
+            if taken.insert(FileName.folded(candidate)).inserted {
+                next[folded] = number
+                return candidate
+            }
+        }
+    }
+}

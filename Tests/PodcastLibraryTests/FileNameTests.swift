@@ -1,0 +1,249 @@
+import PodcastFeed
+import Testing
+
+@testable import PodcastLibrary
+
+struct FileNameTests {
+    static let hostile = [
+        "", " ", ".", "..", "...", "....hidden", " . . ", "/", "../../etc/passwd", "a/b/c", "a\0b", "tab\tand\nline",
+        "\u{202E}gpj.exe", "\u{2066}isolated\u{2069}", "line\u{2028}separator\u{2029}", "\u{85}next", "\u{FEFF}bom",
+        "  spaces  ", "\u{A0}no-break\u{A0}", "e\u{301}", "حلقة ١٢: مرحبا", "שלום/עולם", ".\u{301}accent on a dot",
+        String(repeating: "x", count: 4096), String(repeating: "é", count: 4096),
+        String(repeating: "👩‍👩‍👧‍👦", count: 100), "a" + String(repeating: "\u{301}", count: 500),
+        String(repeating: "/", count: 4096), String(repeating: ".", count: 4096), String(repeating: "\n", count: 4096),
+        "\u{7F}", "\u{1B}[31mred", "-rf", "~", "*?<>|:\"\\", String(repeating: "a ", count: 2000),
+    ]
+
+    @Test(arguments: hostile)
+    func everyTitleBecomesAValidName(_ title: String) {
+        let stem = FileName.stem(title)
+        #expect(!stem.isEmpty)
+        #expect(stem.utf8.count <= 235)
+        #expect(stem != "." && stem != "..")
+        #expect(stem.utf8.first != UInt8(ascii: "."))
+        #expect(!stem.utf8.contains(UInt8(ascii: "/")))
+        #expect(!stem.unicodeScalars.contains { FileName.isForbidden($0) })
+        #expect(stem.first?.isWhitespace == false && stem.last?.isWhitespace == false)
+        #expect(Array(stem.unicodeScalars) == Array(FileName.normalized(stem).unicodeScalars))
+        #expect(FileName.stem(stem) == stem, "a name is its own name")
+        #expect(FileName.objection(to: stem) == nil)
+    }
+
+    @Test func whatHasNoNameIsUntitled() {
+        for title in ["", "  ", "..", "\u{202E}", "\n\n"] { #expect(FileName.stem(title) == "Untitled") }
+    }
+
+    @Test func slashesBecomeHyphensAndControlCharactersSpaces() {
+        #expect(FileName.stem("AC/DC") == "AC-DC")
+        #expect(FileName.stem("one\r\n\ttwo\0three") == "one two three")
+        #expect(FileName.stem("...And Justice") == "And Justice")
+    }
+
+    @Test func decomposedTextIsComposed() {
+        #expect(Array(FileName.stem("Cafe\u{301}").utf8) == Array("Caf\u{E9}".utf8))
+    }
+
+    @Test func rightToLeftTextStays() {
+        #expect(FileName.stem("حلقة ١٢: مرحبا") == "حلقة ١٢: مرحبا")
+    }
+
+    @Test func theCutFallsBetweenCharacters() {
+        let family = "👩‍👩‍👧‍👦"  // 25 bytes
+        let stem = FileName.stem(String(repeating: family, count: 20))
+        #expect(stem == String(repeating: family, count: 235 / family.utf8.count))
+        // Flags are pairs of scalars of 4 bytes: an odd byte limit must not leave half of one.
+        #expect(FileName.cut("a🇩🇪🇫🇷", to: 13) == "a🇩🇪")
+    }
+
+    @Test func aCharacterLongerThanTheLimitIsCutInside() {
+        let stem = FileName.stem("a" + String(repeating: "\u{301}", count: 500))
+        #expect(stem.utf8.count > 200 && stem.utf8.count <= 235)
+    }
+
+    @Test func namesThatDifferInCaseOnlyAreEqualWhenFolded() {
+        #expect(FileName.folded("Straße ΣΑΣ") == FileName.folded("STRASSE σας"))
+        #expect(FileName.folded("É") == FileName.folded("e\u{301}"))
+    }
+
+    @Test func stemAndExtensionAreSplitAtTheLastDot() {
+        #expect(FileName.stem(ofFile: "v1.5 of it.mp3") == "v1.5 of it")
+        #expect(FileName.fileExtension(of: "v1.5 of it.mp3") == "mp3")
+        #expect(FileName.stem(ofFile: ".hidden") == ".hidden")
+        #expect(FileName.fileExtension(of: "none") == "")
+    }
+}
+
+struct UniqueNamesTests {
+    @Test func equalTitlesAreNumbered() {
+        var names = UniqueNames(taken: [])
+        #expect(names.claim("News") == "News")
+        #expect(names.claim("News") == "News (2)")
+        #expect(names.claim("NEWS") == "NEWS (3)")
+        #expect(names.claim("News (2)") == "News (2) (2)")
+    }
+
+    @Test func reservedStemsAreTaken() {
+        var names = UniqueNames(taken: UniqueNames.reservedInShow)
+        #expect(names.claim("Cover") == "Cover (2)")
+        #expect(names.claim("index") == "index (2)")
+        var root = UniqueNames(taken: UniqueNames.reservedInRoot)
+        #expect(root.claim("Latest") == "Latest (2)")
+        #expect(root.claim("downloaded") == "downloaded (2)")
+        #expect(root.claim("index.html") == "index.html (2)")
+    }
+
+    @Test func theNumberFitsIntoTheLimit() {
+        var names = UniqueNames(taken: [])
+        let long = FileName.stem(String(repeating: "é", count: 400))
+        let first = names.claim(long)
+        let second = names.claim(long)
+        #expect(first.utf8.count <= 235 && second.utf8.count <= 235)
+        #expect(second.hasSuffix(" (2)"))
+    }
+
+    @Test func thousandsOfEqualTitlesAreAllDifferent() {
+        var names = UniqueNames(taken: [])
+        let all = Set((0..<20_000).map { _ in FileName.folded(names.claim("Same")) })
+        #expect(all.count == 20_000)
+    }
+}
+
+struct NameTemplateTests {
+    private func stem(_ template: NameTemplate, _ change: (inout Item) -> Void) -> String {
+        var item = makeItem("Title", url: "https://example.com/a.mp3")
+        change(&item)
+        return template.stem(for: item, show: "The Show")
+    }
+
+    @Test func theStandardNameIsDateAndTitle() {
+        #expect(stem(.standard) { _ in } == "2026-11-20 Title")
+        #expect(stem(.standard) { $0.published = nil } == "Title")
+        #expect(stem(.standard) { $0.title = nil } == "2026-11-20 Untitled")
+    }
+
+    @Test func theDayIsTheOneOfTheFeedsZone() {
+        // 23:30 UTC is the next day in Auckland and still the same in Honolulu.
+        let late = noon + 41_400
+        #expect(stem(.standard) { $0.published = PublicationDate(seconds: late, offset: 0) }.hasPrefix("2026-11-20"))
+        #expect(
+            stem(.standard) { $0.published = PublicationDate(seconds: late, offset: 46_800) }.hasPrefix("2026-11-21"))
+        #expect(
+            stem(.standard) { $0.published = PublicationDate(seconds: late, offset: -36_000) }.hasPrefix("2026-11-20"))
+    }
+
+    @Test func daysOfTheCalendar() {
+        #expect(CalendarDay(seconds: 0, offset: 0)?.description == "1970-01-01")
+        #expect(CalendarDay(seconds: -1, offset: 0)?.description == "1969-12-31")
+        #expect(CalendarDay(seconds: 951_782_400, offset: 0)?.description == "2000-02-29")
+        #expect(CalendarDay(seconds: 253_402_300_799, offset: 0)?.description == "9999-12-31")
+        #expect(CalendarDay(seconds: 253_402_300_800, offset: 0) == nil)
+        #expect(CalendarDay(seconds: .max, offset: 3600) == nil)
+    }
+
+    @Test func aMissingFieldLeavesWithItsText() throws {
+        let numbered = try NameTemplate("{season}x{episode} - {title}")
+        #expect(
+            stem(numbered) {
+                $0.season = 2; $0.episode = 315.5
+            } == "2x315.5 - Title")
+        #expect(stem(numbered) { $0.episode = 12 } == "12 - Title")
+        #expect(stem(numbered) { _ in } == "Title")
+        let bracketed = try NameTemplate("{title} ({episode})")
+        #expect(stem(bracketed) { $0.episode = 7 } == "Title (7)")
+        #expect(stem(bracketed) { _ in } == "Title")
+        let inside = try NameTemplate("{show} [{season}] {title}")
+        #expect(stem(inside) { _ in } == "The Show Title")
+        #expect(stem(inside) { $0.season = 3 } == "The Show [3] Title")
+    }
+
+    @Test func aLongTitleIsCutAndWhatFollowsItStays() throws {
+        let template = try NameTemplate("{title} {date}")
+        let long = stem(template) { $0.title = String(repeating: "word ", count: 900) }
+        #expect(long.hasSuffix(" 2026-11-20"))
+        #expect(long.utf8.count <= 235)
+    }
+
+    @Test func mistakesAreNamed() {
+        #expect(throws: NameTemplate.Failure.unknownField("number")) { try NameTemplate("{number} {title}") }
+        #expect(throws: NameTemplate.Failure.unclosedField("title")) { try NameTemplate("{title") }
+        #expect(throws: NameTemplate.Failure.noField) { try NameTemplate("always the same") }
+        #expect("\(NameTemplate.Failure.unknownField("number"))".contains("{number}"))
+    }
+
+    @Test func aTitleCannotLeaveTheFolder() {
+        #expect(
+            stem(.standard) {
+                $0.title = "../../etc/passwd"; $0.published = nil
+            } == "-..-etc-passwd")
+    }
+}
+
+struct MediaTypeTests {
+    @Test(
+        arguments: [
+            ("audio/mpeg", "https://example.com/a.mp3?x=.exe", "mp3"),
+            ("audio/mpeg", "https://example.com/a.m4a", "mp3"),
+            ("audio/mpeg; charset=utf-8", "https://example.com/play", "mp3"),
+            ("audio/x-m4a", "https://example.com/a.m4b", "m4b"),
+            ("audio/ogg", "https://example.com/a.opus", "opus"),
+            ("audio/opus", "https://example.com/a", "opus"),
+            ("audio/x-unheard-of", "https://example.com/a.flac", "flac"),
+            ("audio/x-unheard-of", "https://example.com/a.mp4", "mp3"),
+            ("video/mp4", "https://example.com/a.m4v", "m4v"),
+            ("video/mp4", "https://example.com/a.mp3", "mp4"),
+            ("VIDEO/QuickTime", "https://example.com/a", "mov"),
+            ("application/octet-stream", "https://example.com/a.ogg", "ogg"),
+            ("application/octet-stream", "https://example.com/download", "mp3"),
+            (nil, "https://example.com/A.MP3#t=1", "mp3"),
+            (nil, "https://example.com", "mp3"),
+            (nil, "https://example.com/show.php", "mp3"),
+            (nil, "https://example.com/episode.12", "mp3"),
+            ("image/jpeg", "https://example.com/a.jpg", "bin"),
+            ("application/pdf", "https://example.com/a.pdf", "pdf"),
+        ] as [(String?, String, String)])
+    func extensionComesFromTheURLWhenItFitsElseFromTheType(_ type: String?, _ url: String, _ expected: String) {
+        #expect(MediaType(type: type, url: url).fileExtension == expected)
+    }
+
+    @Test func anExtensionIsNeverThatOfAFileBesideTheEpisode() {
+        for name in ["jpg", "jpeg", "png", "vtt", "srt", "json", "html", "txt"] {
+            #expect(MediaType(type: nil, url: "https://example.com/a.\(name)").fileExtension == "mp3")
+            #expect(MediaType(type: "application/x-other", url: "https://e.com/a.\(name)").fileExtension == "bin")
+        }
+    }
+}
+
+struct EpisodeSizeTests {
+    private func size(_ confirmed: Int64?, _ length: Int64?, _ duration: Double?, video: Bool = false) -> EpisodeSize {
+        EpisodeSize(confirmed: confirmed, length: length, duration: duration, isVideo: video)
+    }
+
+    @Test func theServerIsBelievedFirst() {
+        let result = size(5, 40_000_000, 3600)
+        #expect(result.bytes == 5 && result.source == .server)
+        #expect(size(0, 40_000_000, 3600).source == .server)
+    }
+
+    @Test func aPlausibleLengthIsTheFeeds() {
+        #expect(size(nil, 57_600_000, 3600) == size(nil, 57_600_000, nil))
+        #expect(size(nil, 57_600_000, 3600).source == .feed)
+        #expect(size(nil, 10_000, nil).bytes == 10_000)
+    }
+
+    @Test func anImplausibleLengthGivesWayToTheEstimate() {
+        // A placeholder, the duration in the wrong place, less than any codec makes, and more than any does.
+        for length: Int64 in [0, -1, 1, 3600, 9_999, 3_599_999, 36_000_000_001] {
+            let result = size(nil, length, 3600)
+            #expect(result.source == .estimate, "\(length)")
+            #expect(result.bytes == 57_600_000)
+        }
+        #expect(size(nil, nil, 60, video: true).bytes == 7_500_000)
+    }
+
+    @Test func withoutAnythingItIsUnknown() {
+        #expect(size(nil, nil, nil).bytes == 0 && size(nil, nil, nil).source == .unknown)
+        for duration in [0, -5, Double.nan, .infinity, 1e300] {
+            #expect(size(nil, 12, duration).source == .unknown)
+        }
+    }
+}

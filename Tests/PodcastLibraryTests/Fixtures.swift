@@ -1,0 +1,59 @@
+import Foundation
+import PodcastFeed
+import PodcastLibrary
+
+/// A folder of its own for a test; leaves with the value.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "/podfs-library-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    var library: String { path + "/data/library.sqlite" }
+}
+
+/// 2026-11-20 12:00:00 UTC.
+let noon: Int64 = 1795176000
+let day: Int64 = 86_400
+let feedURL = "https://example.com/feed.xml"
+let ok = FeedResponse(finalURL: feedURL, status: 200, etag: "\"1\"", lastModified: nil, contentType: "text/xml")
+
+func makeItem(
+    _ title: String?, guid: String? = nil, url: String, published: Int64? = noon, offset: Int = 0,
+    duration: Double? = nil, length: Int64? = nil, type: String? = "audio/mpeg"
+) -> Item {
+    var item = Item()
+    item.title = title
+    item.guid = guid
+    item.published = published.map { PublicationDate(seconds: $0, offset: offset) }
+    item.duration = duration
+    item.enclosures = [Enclosure(url: url, length: length, type: type)]
+    return item
+}
+
+func makeFeed(_ items: [Item], title: String? = "Show") -> Feed {
+    var feed = Feed(format: .rss2)
+    feed.title = title
+    feed.items = items
+    return feed
+}
+
+extension Library {
+    func subscribe(_ items: [Item], url: String = feedURL, title: String? = "Show", name: String? = nil) throws
+        -> MergeResult
+    {
+        try subscribe(
+            url: url, feed: makeFeed(items, title: title), name: name,
+            response: FeedResponse(finalURL: url, status: 200), template: .standard, now: noon)
+    }
+
+    func merge(_ items: [Item], into podcast: Int64, now: Int64 = noon + day) throws -> MergeResult {
+        try merge(feed: makeFeed(items), into: podcast, response: ok, template: .standard, now: now)
+    }
+}

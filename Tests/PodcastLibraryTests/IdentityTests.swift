@@ -1,0 +1,112 @@
+import PodcastFeed
+import PodcastLibrary
+import Testing
+
+struct IdentityTests {
+    private func facts(
+        _ guid: String?, _ url: String, _ title: String? = nil, _ published: Int64? = nil,
+        type: String? = "audio/mpeg", duration: Double? = nil
+    ) -> IdentityFacts {
+        IdentityFacts(
+            guid: guid, url: "https://example.com/" + url, title: title,
+            published: published.map { PublicationDate(seconds: $0, offset: 0) }, type: type, duration: duration)
+    }
+
+    @Test func aStableGuidIsTheEpisodeWhateverElseChanges() {
+        let rows = [facts("1", "a.mp3", "Old", noon), facts("2", "b.mp3", "Two", noon)]
+        let items = [facts("2", "moved.mp3", "Two!", noon + 9 * day), facts("1", "b.mp3", "New", nil)]
+        #expect(Identity.match(items: items, rows: rows) == [1, 0])
+    }
+
+    @Test func withoutGuidTheURLIsTheEpisode() {
+        let rows = [facts(nil, "a.mp3", "One"), facts(nil, "b.mp3", "Two")]
+        let items = [facts(nil, "c.mp3", "Three"), facts("  ", "b.mp3", "Zwei"), facts(nil, "a.mp3", "Eins")]
+        #expect(Identity.match(items: items, rows: rows) == [nil, 1, 0])
+    }
+
+    @Test func aSchemeIsNoPartOfTheURL() {
+        let rows = [IdentityFacts(url: "http://example.com/a.mp3", title: "One")]
+        #expect(Identity.match(items: [facts(nil, "a.mp3", "Uno")], rows: rows) == [0])
+    }
+
+    @Test func rotatingTokensAreTheSameEpisode() {
+        let rows = [facts(nil, "a.mp3?token=1", "One", noon), facts(nil, "b.mp3?token=1", "Two", noon)]
+        let items = [facts(nil, "b.mp3?token=2", "Two", noon), facts(nil, "a.mp3?token=2", "One", noon)]
+        #expect(Identity.match(items: items, rows: rows) == [1, 0])
+    }
+
+    @Test func aQueryThatTellsEpisodesApartIsNotIgnored() {
+        let rows = [facts(nil, "play?id=1", "One", noon), facts(nil, "play?id=2", "Two", noon + day)]
+        let items = [facts(nil, "play?id=3", "Three", noon + 2 * day), facts(nil, "play?id=2", "Two", noon + day)]
+        #expect(Identity.match(items: items, rows: rows) == [nil, 1])
+        // A feed of one item has nothing to tell by: title and day decide.
+        let single = [facts(nil, "play?id=2", "Two", noon + day)]
+        #expect(Identity.match(items: single, rows: [rows[0]]) == [nil])
+    }
+
+    @Test func aNewGuidAtTheSameURLIsTheSameEpisodeIfTheOldOneIsAbsent() {
+        let rows = [facts("old", "a.mp3", "One", noon)]
+        #expect(Identity.match(items: [facts("new", "a.mp3", "One (fixed)", noon + 3 * day)], rows: rows) == [0])
+        // Not absent: the row belongs to the item with its guid.
+        let items = [facts("new", "a.mp3", "Rerun", noon + 9 * day), facts("old", "a.mp3", "One", noon)]
+        #expect(Identity.match(items: items, rows: rows) == [nil, 0])
+    }
+
+    @Test func anEpisodeIssuedAnewIsFoundByTitleAndDay() {
+        let rows = [facts("old", "a.mp3", "Ep. 12 – Hello!", noon, duration: 3600)]
+        let anew = facts("new", "cdn/x.mp3", "ep 12: hello", noon + 3600, duration: 3900)
+        #expect(Identity.match(items: [anew], rows: rows) == [0])
+        let nextDay = facts("new", "cdn/x.mp3", "ep 12: hello", noon + day, duration: 3900)
+        #expect(Identity.match(items: [nextDay], rows: rows) == [nil])
+        let longer = facts("new", "cdn/x.mp3", "ep 12: hello", noon, duration: 4300)
+        #expect(Identity.match(items: [longer], rows: rows) == [nil])
+        let video = facts("new", "cdn/x.mp4", "ep 12: hello", noon, type: "video/mp4", duration: 3600)
+        #expect(Identity.match(items: [video], rows: rows) == [nil])
+        let untitled = [facts("old", "a.mp3", nil, noon)]
+        #expect(Identity.match(items: [facts("new", "b.mp3", nil, noon)], rows: untitled) == [nil])
+    }
+
+    @Test func bulletinsOfOneDayAreDifferentEpisodes() {
+        let rows = (0..<3).map { facts("\($0)", "\($0).mp3", "News", noon + Int64($0) * 3600) }
+        let items = (3..<6).map { facts("\($0)", "\($0).mp3", "News", noon + Int64($0) * 3600) }
+        #expect(Identity.match(items: items, rows: rows) == [nil, nil, nil])
+    }
+
+    @Test func bulletinsAtOneURLAreDifferentEpisodes() {
+        let rows = (0..<3).map { facts("\($0)", "latest.mp3", "News", noon + Int64($0) * 3600) }
+        let items = (2..<5).map { facts("\($0)", "latest.mp3", "News", noon + Int64($0) * 3600) }
+        #expect(Identity.match(items: items, rows: rows) == [2, nil, nil])
+    }
+
+    @Test func twoItemsOfOneGuidAreTwoEpisodes() {
+        let items = [facts("same", "b.mp3", "Two", noon + day), facts("same", "a.mp3", "One", noon)]
+        #expect(Identity.match(items: items, rows: []) == [nil, nil])
+        #expect(Identity.match(items: items, rows: items) == [0, 1])
+        #expect(Identity.match(items: items.reversed(), rows: items) == [1, 0])
+        // One guid for all, in a feed that keeps two: the oldest left, a new one came.
+        let next = [facts("same", "c.mp3", "Three", noon + 2 * day), items[0]]
+        #expect(Identity.match(items: next, rows: items) == [nil, 0])
+        // Only one is left; it is the one with its URL.
+        #expect(Identity.match(items: [items[1]], rows: items) == [1])
+    }
+
+    @Test func identicalItemsAreTwoEpisodesAndStaySo() {
+        let items = [facts("same", "a.mp3", "One", noon), facts("same", "a.mp3", "One", noon)]
+        #expect(Identity.match(items: items, rows: [items[0]]) == [0, nil])
+        #expect(Identity.match(items: items, rows: items) == [0, 1])
+        let bare = [facts(nil, "a.mp3"), facts(nil, "a.mp3")]
+        #expect(Identity.match(items: bare, rows: bare) == [0, 1])
+    }
+
+    @Test func aFeedThatBeginsToGiveGuidsKeepsItsEpisodes() {
+        let rows = [facts(nil, "a.mp3?x=1", "One", noon), facts(nil, "b.mp3", "Two", noon)]
+        let items = [facts("1", "a.mp3?x=2", "One", noon), facts("2", "b.mp3", "Two", noon)]
+        #expect(Identity.match(items: items, rows: rows) == [0, 1])
+    }
+
+    @Test func aGuidSharedByTwentyThousandIsDecidedInLinearTime() {
+        let rows = (0..<20_000).map { facts("same", "\($0).mp3", "Title", noon + Int64($0)) }
+        let items = Array(rows.reversed())
+        #expect(Identity.match(items: items, rows: rows) == (0..<20_000).reversed().map { $0 })
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import PodcastLibrary
+import Testing
+
+struct LibraryOpeningTests {
+    private let folder: TemporaryFolder
+    private var path: String { folder.library }
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func mode(_ path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        return try #require(attributes[.posixPermissions] as? Int)
+    }
+
+    /// The files as a writer leaves them that is killed now, in a folder of their own.
+    private func killed(_ writer: Library, withSharedMemory: Bool) throws -> String {
+        let target = folder.path + "/killed-\(withSharedMemory)"
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+        for suffix in withSharedMemory ? ["", "-wal", "-shm"] : ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: path + suffix, toPath: target + "/library.sqlite" + suffix)
+        }
+        return target + "/library.sqlite"
+    }
+
+    @Test func aNewLibraryIsPrivateAndEmpty() throws {
+        let library = try Library.openForWriting(at: path)
+        #expect(try library.podcasts().isEmpty)
+        #expect(try library.folders().isEmpty)
+        #expect(try mode(path) == 0o600)
+        #expect(try mode(path + "-wal") == 0o600)
+        #expect(try mode(folder.path + "/data") == 0o700)
+        try library.check()
+    }
+
+    @Test func anExistingFileBecomesPrivate() throws {
+        _ = try Library.openForWriting(at: path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        _ = try Library.openForWriting(at: path)
+        #expect(try mode(path) == 0o600)
+    }
+
+    @Test func withoutALibraryReadingSaysMissing() throws {
+        #expect(throws: LibraryError.missing(path: path)) { try Library.openForReading(at: path) }
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func anEmptyFileIsMissing() throws {
+        try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: path))
+        #expect(throws: LibraryError.missing(path: path)) { try Library.openForReading(at: path) }
+    }
+
+    @Test func aReaderSeesWhatTheRunningWriterCommits() throws {
+        let writer = try Library.openForWriting(at: path)
+        let reader = try Library.openForReading(at: path)
+        #expect(try reader.podcasts().isEmpty)
+        let id = try writer.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast.id
+        #expect(try reader.podcasts().map(\.id) == [id])
+        #expect(try reader.entries(of: id).count == 1)
+        _ = try writer.merge([makeItem("Two", url: "https://e.com/2.mp3")], into: id)
+        #expect(try reader.entries(of: id).count == 2)
+    }
+
+    @Test func aReaderOpensAfterTheWriterLeft() throws {
+        try {
+            let writer = try Library.openForWriting(at: path)
+            _ = try writer.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+        }()
+        #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+        #expect(!FileManager.default.fileExists(atPath: path + "-shm"))
+        let reader = try Library.openForReading(at: path)
+        #expect(try reader.podcasts().map(\.name) == ["Show"])
+        // A writer that comes later is seen by the same reader.
+        let writer = try Library.openForWriting(at: path)
+        _ = try writer.subscribe([], url: "https://e.com/second", title: "Second")
+        #expect(try reader.podcasts().map(\.name) == ["Second", "Show"])
+    }
+
+    @Test(arguments: [true, false])
+    func aReaderOpensWhatAKilledWriterLeft(withSharedMemory: Bool) throws {
+        let writer = try Library.openForWriting(at: path)
+        _ = try writer.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+        let left = try killed(writer, withSharedMemory: withSharedMemory)
+        let reader = try Library.openForReading(at: left)
+        #expect(try reader.podcasts().map(\.name) == ["Show"])
+        // The next writer goes on from there while the reader stays.
+        let next = try Library.openForWriting(at: left)
+        _ = try next.subscribe([], url: "https://e.com/second", title: "Second")
+        #expect(try reader.podcasts().map(\.name) == ["Second", "Show"])
+        try next.check()
+    }
+
+    @Test func aReaderCannotWrite() throws {
+        let writer = try Library.openForWriting(at: path)
+        let reader = try Library.openForReading(at: path)
+        #expect(throws: LibraryError.readOnly) { try reader.subscribe([]) }
+        withExtendedLifetime(writer) {}
+    }
+
+    @Test func aNewerSchemaIsRefusedByBoth() throws {
+        _ = try Library.openForWriting(at: path)
+        // PRAGMA user_version stands at offset 60 of the file, big-endian (https://www.sqlite.org/fileformat2.html).
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: 60)
+        #expect(try file.read(upToCount: 4) == Data([0, 0, 0, UInt8(Library.schemaVersion)]))
+        try file.seek(toOffset: 60)
+        try file.write(contentsOf: Data([0, 0, 0, 99]))
+        try file.close()
+        let expected = LibraryError.newerSchema(found: 99, known: Library.schemaVersion)
+        #expect(throws: expected) { try Library.openForReading(at: path) }
+        #expect(throws: expected) { try Library.openForWriting(at: path) }
+    }
+
+    @Test func aFileThatIsNoDatabaseIsDamagedAndStaysAsItIs() throws {
+        try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
+        let content = Data(String(repeating: "not a database ", count: 1000).utf8)
+        try content.write(to: URL(fileURLWithPath: path))
+        for open in [Library.openForReading, Library.openForWriting] {
+            let error = #expect(throws: LibraryError.self) { try open(path) }
+            guard case .damaged(let where_, let reason) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(where_ == path && !reason.isEmpty)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == content)
+    }
+
+    @Test func aLibraryCutShortIsDamaged() throws {
+        try {
+            let writer = try Library.openForWriting(at: path)
+            _ = try writer.subscribe((0..<500).map { makeItem("Title \($0)", url: "https://e.com/\($0).mp3") })
+        }()
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.truncate(atOffset: 8192)
+        try file.close()
+        let error = #expect(throws: LibraryError.self) {
+            try Library.openForReading(at: path).check()
+        }
+        guard case .damaged = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test func theDatabaseOfAnotherProgramIsLeftAlone() throws {
+        _ = try Library.openForWriting(at: path)
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: 60)
+        try file.write(contentsOf: Data([0, 0, 0, 0]))
+        try file.close()
+        for open in [Library.openForReading, Library.openForWriting] {
+            let error = #expect(throws: LibraryError.self) { try open(path) }
+            guard case .failed = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
+    }
+
+    @Test func openingAgainKeepsEverything() throws {
+        let first = try Library.openForWriting(at: path).subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+        let again = try Library.openForWriting(at: path)
+        #expect(try again.podcast(id: first.podcast.id) == first.podcast)
+    }
+
+    @Test func aBackupIsWholePrivateAndKeepsTheIds() throws {
+        let library = try Library.openForWriting(at: path)
+        let old = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+        _ = try library.unsubscribe(podcast: old.podcast.id)
+        let copy = folder.path + "/backup.sqlite"
+        try library.backup(to: copy)
+        try library.backup(to: copy)
+        #expect(try mode(copy) == 0o600)
+        #expect(!FileManager.default.fileExists(atPath: copy + ".new"))
+        let restored = try Library.openForWriting(at: copy)
+        try restored.check()
+        #expect(try restored.identifiers() == library.identifiers())
+        #expect(try restored.subscribe([]).podcast.id > old.podcast.id)
+    }
+
+    @Test func reservedIdsAreNotGiven() throws {
+        let library = try Library.openForWriting(at: path)
+        try library.reserve(.init(podcast: 1000, episode: 5000, download: 70))
+        let result = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+        #expect(result.podcast.id == 1001)
+        #expect(result.inserted == [5001])
+        try library.reserve(.init(podcast: 1, episode: 1, download: 1))
+        #expect(try library.identifiers() == .init(podcast: 1001, episode: 5001, download: 70))
+        #expect(try library.enqueue(episode: 5001, session: "s", now: noon).id == 71)
+    }
+}
