@@ -35,6 +35,7 @@ let package = Package(
         target("PodcastLibrary", ["PodcastFeed", "CLinux", grdb]),
 
         // Transfers. These know nothing of podcasts.
+        target("TransferCore", []),
 
         // The daemon and its clients.
 
@@ -42,5 +43,6 @@ let package = Package(
 
         tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
         tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed"]),
+        tests("TransferCoreTests", ["TransferCore"]),
     ]
 )

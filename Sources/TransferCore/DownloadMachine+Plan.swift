@@ -1,0 +1,203 @@
+// Which connections there should be, given what is present and who waits.
+extension DownloadMachine {
+    /// Opens, pauses and resumes connections until they are what the readers and the filling need.
+    mutating func plan(_ now: Int64) -> [Action] {
+        guard !isCached, !isFinishing, failure == nil else { return [] }
+        if isFilling || hasBlockedReaders, let finished = finishIfWhole() { return finished }
+        var actions: [Action] = []
+        // Each round adds a connection for a reader; more rounds than connections cannot help.
+        for _ in 0..<limits.connections where mayTry(now) {
+            guard let need = unservedNeed() else { break }
+            actions += connect(for: need, now: now)
+        }
+        if !opens.isEmpty, connections.isEmpty, mayTry(now) {
+            actions += start(at: present.firstMissing(from: 0), forReader: true, now: now)
+        }
+        if isFilling, !isSuspended, reads.isEmpty, connections.isEmpty, mayTry(now) {
+            actions += start(at: present.firstMissing(from: 0), forReader: false, now: now)
+        }
+        actions += regulate(now)
+        return actions
+    }
+
+    private func mayTry(_ now: Int64) -> Bool {
+        guard let retryAt else { return true }
+        return now >= retryAt
+    }
+
+    /// Whether a strong validator shows which answers belong to the rendition.
+    var isProven: Bool { pin?.validator != nil && !distrusts }
+
+    /// Whether a continuation has to show by its bytes that it continues what is here. Also where the address has to be
+    /// resolved again: it may lead to another rendition now.
+    private var needsComparison: Bool { !isProven || !knowsDirect }
+
+    /// The connections that will bring a byte that a reader is blocked on.
+    func servingConnections() -> Set<ConnectionID> {
+        if !opens.isEmpty { return Set(connections.keys) }
+        var serving: Set<ConnectionID> = []
+        for read in reads {
+            if let id = connectionReaching(present.firstMissing(from: read.range.lowerBound)) { serving.insert(id) }
+        }
+        return serving
+    }
+
+    /// The connection that will arrive at `offset` soon enough.
+    private func connectionReaching(_ offset: Int64) -> ConnectionID? {
+        let isPatient = !canSeek(to: offset)
+        var best: ConnectionID?
+        var bestDistance = Int64.max
+        for (id, connection) in connections {
+            guard connection.position <= offset, connection.limit.map({ offset < $0 }) ?? true else { continue }
+            let distance = offset - connection.position
+            guard isPatient || distance <= limits.reach else { continue }
+            if distance < bestDistance || distance == bestDistance && id < best ?? .max {
+                best = id
+                bestDistance = distance
+            }
+        }
+        return best
+    }
+
+    /// The first byte that a reader is blocked on and no connection will bring soon.
+    private func unservedNeed() -> Int64? {
+        for read in reads {
+            let need = present.firstMissing(from: read.range.lowerBound)
+            if connectionReaching(need) == nil { return need }
+        }
+        return nil
+    }
+
+    /// Whether a request that begins at `offset` can be bound to the bytes that are here already, or on their way.
+    private func canSeek(to offset: Int64) -> Bool {
+        guard lies <= 1 else { return false }
+        // Before the first answer nothing is known, and the first question may be any.
+        guard let pin else { return connections.isEmpty }
+        guard pin.acceptsRanges else { return false }
+        if isProven || offset > 0 && present.contains(offset - 1) { return true }
+        return present.isEmpty && connections.isEmpty && !lacksValidator
+    }
+
+    private mutating func connect(for need: Int64, now: Int64) -> [Action] {
+        guard canSeek(to: need) else {
+            if pin == nil, !connections.isEmpty { return [] }  // The head that is on its way will say more.
+            // The single stream has to come past. One that would have stopped short may go on;
+            // when there is none before `need`, it begins again.
+            for id in connections.keys.sorted() {
+                guard let connection = connections[id], connection.position <= need, connection.request.end == nil,
+                    connection.bodyEnd.map({ need < $0 }) ?? true
+                else { continue }
+                connections[id]?.limit = connection.bodyEnd ?? pin?.total
+                return []
+            }
+            return dropAll() + start(at: present.firstMissing(from: 0), forReader: true, now: now)
+        }
+        var actions: [Action] = []
+        if connections.count >= limits.connections {
+            let serving = servingConnections()
+            guard let idle = connections.keys.filter({ !serving.contains($0) }).max() else { return [] }
+            connections[idle] = nil
+            actions.append(.abort(idle))
+        }
+        return actions + start(at: need, forReader: true, now: now)
+    }
+
+    /// Begins a connection whose first new byte is `need`.
+    private mutating func start(at need: Int64, forReader: Bool, now: Int64) -> [Action] {
+        let id = nextConnection
+        nextConnection += 1
+        lastTry = now
+        retryAt = nil
+        retryIsServers = false
+        var request = ConnectRequest(
+            offset: 0, end: nil, ranged: false, ifRange: nil, direct: knowsDirect, forReader: forReader)
+        if need > 0, canSeek(to: need) {
+            let overlaps = needsComparison && present.contains(need - 1)
+            request.offset = overlaps ? need - min(limits.overlap, need - runStart(before: need)) : need
+            request.ranged = true
+            request.end = limit(from: need)
+        } else if need == 0, isProven, lies <= 1, pin?.acceptsRanges ?? true {
+            request.end = limit(from: 0)
+            if request.end == pin?.total { request.end = nil }
+            request.ranged = request.end != nil
+        }
+        request.ifRange = request.ranged ? pin?.validator : nil
+        // A connection that is behind stops where this one begins.
+        let first = request.offset
+        var actions: [Action] = []
+        let serving = servingConnections()
+        for other in connections.keys.sorted() {
+            guard let running = connections[other], running.position < first else { continue }
+            connections[other]?.limit = min(running.limit ?? first, first)
+            // What its server sends beyond is for nothing, and while it yields as much of that as the sockets hold is on
+            // its way. Where that is more than a request costs, a later one with an end brings what lies between.
+            let excess = (running.bodyEnd ?? running.request.end ?? pin?.total ?? first) - first
+            if isProven, running.receiving, !serving.contains(other), excess > limits.excess {
+                connections[other] = nil
+                actions.append(.abort(other))
+            }
+        }
+        connections[id] = Connection(
+            request: request, started: nil, position: first, limit: request.end ?? pin?.total,
+            compares: needsComparison && !present.isEmpty, serves: forReader)
+        return actions + [.connect(id, request)]
+    }
+
+    private func runStart(before offset: Int64) -> Int64 {
+        for range in present.ranges where range.lowerBound < offset && offset <= range.upperBound {
+            return range.lowerBound
+        }
+        return offset
+    }
+
+    /// Where a connection that begins at `offset` has to stop: at bytes that are present or being fetched.
+    private func limit(from offset: Int64) -> Int64? {
+        var result = present.nextPresent(after: offset) ?? pin?.total
+        for other in connections.values where other.position > offset {
+            result = min(result ?? other.position, other.position)
+        }
+        return result
+    }
+
+    /// Pauses what nobody waits for and resumes what is wanted.
+    private mutating func regulate(_ now: Int64) -> [Action] {
+        var actions: [Action] = []
+        let serving = servingConnections()
+        // Filling yields to a blocked reader that is being served elsewhere. One that cannot be, for the time of a
+        // back-off, gains nothing from a pause.
+        let fills = isFilling && !isSuspended && (reads.isEmpty || serving.isEmpty)
+        for id in connections.keys.sorted() {
+            guard var connection = connections[id] else { continue }
+            let serves = serving.contains(id)
+            if connection.serves != serves {
+                connection.serves = serves
+                actions.append(.serving(id, serves))
+            }
+            if connection.receiving {
+                if fills || serves && opens.isEmpty {
+                    if !hasFile, let pin {
+                        hasFile = true
+                        actions.append(.createFile(generation: generation, pin))
+                    }
+                    connection.heldUntil = nil
+                    if connection.paused {
+                        connection.paused = false
+                        actions.append(.resume(id, forReader: serves))
+                    }
+                } else if isFilling, !isSuspended {
+                    connection.heldUntil = nil
+                    if !connection.paused {
+                        connection.paused = true
+                        actions.append(.pause(id))
+                    }
+                } else if connection.heldUntil == nil {
+                    connection.heldUntil = now + limits.hold
+                    connection.paused = true
+                    actions.append(.hold(id))
+                }
+            }
+            connections[id] = connection
+        }
+        return actions
+    }
+}

@@ -1,0 +1,256 @@
+/// The state of one file's download, as a value: what is present, who waits, which connections run.
+///
+/// Every event is a mutating method that returns the actions to perform; nothing here does IO, reads a clock or draws
+/// a random number, so each transition is tested as a comparison of values. The driver performs the actions in order,
+/// on one thread, and reports what comes of them as further events. Times are milliseconds of a monotonic clock.
+///
+/// The life of a download:
+/// - *open* of a file whose size no server has confirmed sends a request and waits for its head; the response is then
+///   **held** (paused, unread) until a read comes, at most `Limits.hold`.
+/// - The first *read* makes it a **filling** task: the whole file is fetched, holes front to back. A read elsewhere
+///   opens at most one more connection at its offset; while any reader is blocked, connections that do not serve one
+///   yield.
+/// - When every byte is present the file is **finishing** (synced, hashed by the driver), then **cached**.
+/// - An answer that belongs to another rendition begins a new **generation**: a new file from zero; readers of the old
+///   one are told that it changed.
+///
+/// A rendition is *proven* by a strong validator. Where there is none, bytes join only where bytes meet: a continuation
+/// reads the last `Limits.overlap` bytes again, and a read elsewhere waits for the one stream to come past.
+package struct DownloadMachine: Sendable {
+    package typealias ConnectionID = Int
+    /// Names a waiting open or read; given by the driver.
+    package typealias WaitID = Int64
+
+    package struct Limits: Sendable, Equatable {
+        /// A connection that sends no head for so long has stalled, in milliseconds.
+        package var stall: Int64 = 20_000
+        /// How long a reader waits without any progress of the download.
+        package var readerDeadline: Int64 = 60_000
+        /// How long a response is held for a first read.
+        package var hold: Int64 = 10_000
+        /// How long a permanent failure is answered from memory.
+        package var failureMemory: Int64 = 60_000
+        /// A reader this many bytes ahead of a connection waits for it rather than opening another: what a request of
+        /// its own would cost at common rates (two round trips of 50 ms at 5 MB/s).
+        package var reach: Int64 = 512 * 1024
+        /// A connection that yields and whose server would send more than this beyond where it stops is ended instead: the
+        /// sockets take some megabytes while it yields, all for nothing, where a later request costs a round trip.
+        package var excess: Int64 = 1 << 20
+        /// Bytes read again where no strong validator shows that the rendition is the same.
+        package var overlap: Int64 = 64 * 1024
+        /// One that fills and one that serves a reader elsewhere.
+        package var connections = 2
+        /// New renditions in a row, none of which became whole: a server that contradicts itself so often (a length that
+        /// is not the body's, another tag with every answer) would be asked for the same bytes for ever.
+        package var renewals = 4
+        package var refusesText = true
+        package var retry = RetryPolicy()
+
+        package init() {}
+    }
+
+    /// A request to send.
+    package struct ConnectRequest: Sendable, Equatable {
+        /// The first byte to ask for.
+        package var offset: Int64
+        /// The byte after the last one to ask for; `nil` asks to the end.
+        package var end: Int64?
+        /// Whether to send a Range at all.
+        package var ranged: Bool
+        package var ifRange: Validator?
+        /// Ask where the last answer came from, not where the feed points.
+        package var direct: Bool
+        /// A reader is waiting for it: it belongs to the readers' pool of connections.
+        package var forReader: Bool
+    }
+
+    package enum Action: Sendable, Equatable {
+        case connect(ConnectionID, ConnectRequest)
+        /// Ends a connection; no further event of it is reported.
+        case abort(ConnectionID)
+        /// A connection that has brought its last byte: it ends by itself and may be kept for another request. No
+        /// further event of it is reported.
+        case release(ConnectionID)
+        /// Nobody waits for its bytes now; it goes on soon.
+        case pause(ConnectionID)
+        /// Paused with no end in sight: it is kept, but gives its turn to others.
+        case hold(ConnectionID)
+        /// Goes on, after `pause` or `hold`; in the second case it needs a turn again.
+        case resume(ConnectionID, forReader: Bool)
+        /// Whether a blocked reader waits for its bytes has changed; it was so at first when the request was `forReader`.
+        case serving(ConnectionID, Bool)
+        /// A server has said how large the file is, or that it is another one than before.
+        case confirmed(generation: Int, Pin)
+        /// Bytes are about to come: the cache file of this generation is needed.
+        case createFile(generation: Int, Pin)
+        /// The old generation's file takes no more bytes.
+        case abandonFile(generation: Int)
+        case answerOpen(WaitID, TransferError?)
+        case answerRead(WaitID, TransferError?)
+        /// Every byte is present: sync, hash, mark.
+        case finish(generation: Int)
+        case failed(TransferError)
+    }
+
+    /// What to do with the next bytes of a connection.
+    package enum Step: Sendable, Equatable {
+        case write(until: Int64?)
+        /// Present already: compare with the file.
+        case compare(until: Int64)
+        /// Present already and known to be the same rendition: pass over.
+        case skip(until: Int64)
+        /// The next byte is not this connection's: end it.
+        case stop
+    }
+
+    /// How a connection ended by itself.
+    package enum Ending: Sendable, Equatable {
+        /// The body came to its end as the protocol defines it.
+        case complete
+        /// `Step.stop` was reached.
+        case stopped
+        /// Something that may pass.
+        case failure(TransferError)
+        /// Something that trying again does not mend.
+        case refusal(TransferError)
+    }
+
+    struct Connection: Sendable, Equatable {
+        var request: ConnectRequest
+        /// When the request was sent; `nil` while it waits for its turn.
+        var started: Int64?
+        /// The offset of the next byte.
+        var position: Int64
+        /// Bytes from here on belong to others.
+        var limit: Int64?
+        var receiving = false
+        var paused = false
+        var heldUntil: Int64?
+        /// Bytes that are present already have to be compared with what it brings.
+        var compares = false
+        /// The validator of its answer, to be believed once the comparison has gone well.
+        var found: Validator?
+        /// The answer is a 206: its end need not be the file's.
+        var isPart = false
+        /// Where the body ends by what its head says.
+        var bodyEnd: Int64?
+        /// It has brought a byte that was missing.
+        var hasWritten = false
+        /// A blocked reader waits for its bytes, as last told to the driver.
+        var serves: Bool
+    }
+
+    struct Wait: Sendable, Equatable {
+        var id: WaitID
+        var range: Range<Int64>
+        var since: Int64
+    }
+
+    package let limits: Limits
+    /// The rendition's number; a new rendition has a greater one.
+    package internal(set) var generation: Int
+    package internal(set) var pin: Pin?
+    package internal(set) var present: ByteRanges
+    /// Whether the generation has a cache file.
+    package internal(set) var hasFile: Bool
+    package internal(set) var isCached = false
+    package internal(set) var isFinishing = false
+    /// A download task exists: the whole file is wanted.
+    package internal(set) var isFilling = false
+    /// A person has suspended the task.
+    package internal(set) var isSuspended = false
+    package internal(set) var failure: TransferError?
+    /// When the failure is remembered no more; `nil` once that has come.
+    var failureForgotten: Int64?
+    var connections: [ConnectionID: Connection] = [:]
+    var nextConnection: ConnectionID = 1
+    var opens: [(id: WaitID, since: Int64)] = []
+    var reads: [Wait] = []
+    /// Open files; while there is one, a held response is kept.
+    package internal(set) var handles = 0
+    /// Failures in a row without a byte of progress.
+    var attempts = 0
+    var firstFailure: Int64?
+    var lastError: TransferError?
+    var retryAt: Int64?
+    /// The pause was asked for by the server: a new reader does not cut it short.
+    var retryIsServers = false
+    var lastTry: Int64 = .min
+    var lastProgress: Int64 = .min
+    /// Answers that were none to the question; from the second on ranges are no longer asked for.
+    var lies = 0
+    /// An answer did not show the validator that the rendition has: it proves nothing any more.
+    var distrusts = false
+    /// An answer has shown that there is no strong validator.
+    var lacksValidator = false
+    /// New generations since the last whole file.
+    var renewals = 0
+    /// The address that the last answer came from may be asked directly.
+    var knowsDirect: Bool
+
+    /// - Parameters:
+    ///   - generation: the rendition's number.
+    ///   - pin: what is known of the rendition: its confirmed size, its validator.
+    ///   - present: what a cache file of this generation holds already, when there is one.
+    ///   - isCached: that file is whole, checked and hashed.
+    ///   - knowsDirect: the address that its bytes came from is known.
+    package init(
+        generation: Int, pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false,
+        knowsDirect: Bool = false, limits: Limits = Limits()
+    ) {
+        self.generation = generation
+        self.pin = pin
+        self.present = present ?? ByteRanges()
+        self.hasFile = present != nil
+        self.isCached = isCached
+        self.knowsDirect = knowsDirect
+        self.limits = limits
+    }
+
+    /// The file's state for people.
+    package var state: TransferState {
+        if isCached { return .cached }
+        if failure != nil { return .failed }
+        if isSuspended { return .suspended }
+        if !isFilling { return .remote }
+        return isFinishing || connections.values.contains { $0.receiving } ? .running : .queued
+    }
+
+    /// Whether anything is going on, waited for or to be remembered; an idle machine can be let go.
+    package var isIdle: Bool {
+        connections.isEmpty && opens.isEmpty && reads.isEmpty && handles == 0 && !isFinishing
+            && failureForgotten == nil && (!isFilling || isSuspended || failure != nil || isCached)
+    }
+
+    /// Whether a reader is blocked on a missing byte.
+    package var hasBlockedReaders: Bool { !reads.isEmpty || !opens.isEmpty }
+
+    /// The offset of the next byte of a connection.
+    package func position(of id: ConnectionID) -> Int64? { connections[id]?.position }
+
+    /// Whether what a connection brings may be stored now.
+    package func isReceiving(_ id: ConnectionID) -> Bool {
+        connections[id].map { $0.receiving && !$0.paused } ?? false
+    }
+
+    /// Whether a connection is known, and not ended or released.
+    package func has(_ id: ConnectionID) -> Bool { connections[id] != nil }
+
+    /// When `tick` must be called at the latest, if at all. After a `tick` it is later than that tick.
+    package var deadline: Int64? {
+        var result: Int64?
+        func consider(_ moment: Int64) { result = min(result ?? moment, moment) }
+        for connection in connections.values {
+            if let held = connection.heldUntil { consider(held) }
+            if !connection.receiving, let started = connection.started { consider(started + limits.stall) }
+        }
+        if let retryAt { consider(retryAt) }
+        if let failureForgotten { consider(failureForgotten) }
+        for read in reads { consider(giveUpTime(since: read.since)) }
+        for open in opens { consider(giveUpTime(since: open.since)) }
+        return result
+    }
+
+    /// A wait ends when neither it nor the download has moved for the reader's deadline.
+    func giveUpTime(since: Int64) -> Int64 { max(since, lastProgress) + limits.readerDeadline }
+}

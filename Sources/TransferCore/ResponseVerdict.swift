@@ -1,0 +1,168 @@
+/// The rendition of a file that a download is bound to: total size and strong validator.
+///
+/// Every byte of one cache file belongs to one pin; an answer that disagrees with it never adds to that file.
+package struct Pin: Sendable, Equatable {
+    /// Bytes; `nil` while the server has not said.
+    package var total: Int64?
+    package var validator: Validator?
+    /// Whether the server answers range requests; `true` until shown otherwise.
+    package var acceptsRanges: Bool
+    package var mediaType: String?
+
+    package init(total: Int64?, validator: Validator?, acceptsRanges: Bool = true, mediaType: String? = nil) {
+        self.total = total
+        self.validator = validator
+        self.acceptsRanges = acceptsRanges
+        self.mediaType = mediaType
+    }
+}
+
+/// What the head of an answer means for the download that asked.
+package enum ResponseVerdict: Sendable, Equatable {
+    /// The body holds the file's bytes from `offset` to `end`, or to the file's end. `compare`: nothing strong shows
+    /// that it is the same rendition, so bytes that are present already have to be compared.
+    case accept(offset: Int64, end: Int64?, pin: Pin, compare: Bool)
+    /// The body is another rendition, from byte 0: usable for a new generation.
+    case replaced(pin: Pin)
+    /// The rendition has changed, but this body is of no use.
+    case stale
+    /// The answer is none to the question asked: nothing of it may be stored.
+    case drop(reason: String)
+    /// All bytes were asked for beyond the end: 416 confirms this total.
+    case atEnd(total: Int64)
+    /// A failure that may pass.
+    case retry(TransferError, after: Int64?)
+    /// A failure that stays.
+    case fail(TransferError)
+}
+
+extension ResponseVerdict {
+    /// Judges the head of an answer.
+    ///
+    /// - Parameters:
+    ///   - head: the answer after redirects.
+    ///   - offset: the first byte that the request asked for.
+    ///   - ranged: whether the request had a Range.
+    ///   - pin: the rendition that the download is bound to, if any byte or answer has bound it yet.
+    ///   - refusesText: whether text, HTML and JSON are errors (media) or content (transcripts).
+    package init(_ head: ResponseHead, offset: Int64, ranged: Bool, pin: Pin?, refusesText: Bool) {
+        switch head.status {
+        case 200:
+            self = Self.whole(head, ranged: ranged, pin: pin, refusesText: refusesText)
+        case 206:
+            // Some servers answer in parts unasked; one that is the whole is as good as a 200.
+            if !ranged {
+                guard let content = head.contentRange, let total = content.total, content.range == 0..<total else {
+                    self = .drop(reason: "the server sent a part that was not asked for")
+                    return
+                }
+            }
+            self = Self.part(head, offset: offset, pin: pin, refusesText: refusesText)
+        case 416:
+            guard ranged else {
+                self = .fail(TransferError(.unusable, "the server answered 416 to a request for the whole file"))
+                return
+            }
+            guard let total = head.contentRange?.total else {
+                self = pin == nil ? .fail(TransferError(.unusable, "the server answered 416")) : .stale
+                return
+            }
+            self = .atEnd(total: total)
+        default:
+            self = Self.failure(head)
+        }
+    }
+
+    private static func unusableBody(_ head: ResponseHead, refusesText: Bool) -> ResponseVerdict? {
+        if refusesText, let type = head.mediaType, isText(type) {
+            return .fail(TransferError(.unusable, "the server sent \(type) in place of media"))
+        }
+        if head.isEncoded {
+            let coding = head["content-encoding"] ?? "unknown"
+            return .fail(TransferError(.unusable, "the server sent the file with Content-Encoding \(coding)"))
+        }
+        return nil
+    }
+
+    /// The types of error pages and of answers of programs.
+    private static func isText(_ type: String) -> Bool {
+        if type.hasPrefix("text/") { return true }
+        guard type.hasPrefix("application/") else { return false }
+        return type.hasSuffix("/json") || type.hasSuffix("+json") || type.hasSuffix("/xml")
+            || type.hasSuffix("/xhtml+xml")
+    }
+
+    private static func whole(_ head: ResponseHead, ranged: Bool, pin: Pin?, refusesText: Bool) -> ResponseVerdict {
+        if let unusable = unusableBody(head, refusesText: refusesText) { return unusable }
+        let saysNoRanges = head["accept-ranges"]?.lowercased() == "none"
+        let found = Pin(
+            total: head.contentLength, validator: Validator(head), acceptsRanges: !saysNoRanges,
+            mediaType: head.mediaType)
+        // The whole where a part was asked for is how a server says that it has no ranges; but also how it answers an
+        // If-Range that does not hold, and then it is another rendition.
+        var same = found
+        if ranged { same.acceptsRanges = false }
+        guard let pin else { return .accept(offset: 0, end: same.total, pin: same, compare: false) }
+        if let total = pin.total, let other = found.total, total != other { return .replaced(pin: found) }
+        let agreement = pin.validator.map { $0.agrees(with: head) } ?? nil
+        if agreement == false { return .replaced(pin: found) }
+        // Neither tag nor length: nothing says that it ends where the known one does.
+        if agreement == nil, pin.total != nil, found.total == nil { return .replaced(pin: found) }
+        let merged = merged(pin, same)
+        return .accept(offset: 0, end: merged.total, pin: merged, compare: agreement == nil)
+    }
+
+    private static func part(_ head: ResponseHead, offset: Int64, pin: Pin?, refusesText: Bool) -> ResponseVerdict {
+        if let unusable = unusableBody(head, refusesText: refusesText) { return unusable }
+        guard let content = head.contentRange, let range = content.range else {
+            return .drop(reason: "the server sent a part without saying which (no Content-Range)")
+        }
+        guard range.lowerBound == offset else {
+            return .drop(reason: "the server sent bytes from \(range.lowerBound) where \(offset) was asked for")
+        }
+        if let length = head.contentLength, length != range.upperBound - range.lowerBound {
+            return .drop(reason: "Content-Length and Content-Range disagree")
+        }
+        let found = Pin(
+            total: content.total, validator: Validator(head), acceptsRanges: true, mediaType: head.mediaType)
+        guard let pin else { return .accept(offset: offset, end: range.upperBound, pin: found, compare: false) }
+        let agreement = pin.validator.map { $0.agrees(with: head) } ?? nil
+        if agreement == false { return .stale }
+        if let total = pin.total {
+            if let other = content.total, total != other {
+                return agreement == true
+                    ? .drop(reason: "the server gives \(other) bytes as the size of a file of \(total)") : .stale
+            }
+            if range.upperBound > total { return .drop(reason: "the server sent bytes from beyond the end") }
+        }
+        let merged = merged(pin, found)
+        switch pin.validator {
+        case .entityTag:
+            // RFC 9110 §15.3.7 wants the tag in a 206 too. Without it, the server may not know of If-Range at all.
+            return .accept(offset: offset, end: range.upperBound, pin: merged, compare: agreement == nil)
+        case .lastModified:
+            // Last-Modified is to be left out of the answer to an If-Range (the same section): a 206 says it.
+            return .accept(offset: offset, end: range.upperBound, pin: merged, compare: false)
+        case nil:
+            return .accept(offset: offset, end: range.upperBound, pin: merged, compare: true)
+        }
+    }
+
+    private static func merged(_ pin: Pin, _ found: Pin) -> Pin {
+        Pin(
+            total: pin.total ?? found.total, validator: pin.validator ?? found.validator,
+            acceptsRanges: pin.acceptsRanges && found.acceptsRanges, mediaType: pin.mediaType ?? found.mediaType)
+    }
+
+    private static func failure(_ head: ResponseHead) -> ResponseVerdict {
+        let says = "the server answered \(head.status)"
+        switch head.status {
+        case 401, 403: return .fail(TransferError(.refused, says))
+        case 404, 410: return .fail(TransferError(.missing, says))
+        case 408, 425, 429, 500...599:
+            return .retry(TransferError(.failed, says), after: head.retryAfter)
+        case 400...499: return .fail(TransferError(.failed, says))
+        default: return .fail(TransferError(.unusable, says))
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// Why a transfer failed, in terms that a reader of the file can be told.
+package struct TransferError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What kind of failure it is; each kind has one errno where it reaches a reader.
+    package enum Code: String, Sendable, Equatable {
+        /// 401, 403: the server wants credentials, or refuses these.
+        case refused
+        /// 404, 410: the file is gone from the server.
+        case missing
+        /// No connection: name not found, refused, no route, TLS not verified.
+        case unreachable
+        /// Nothing arrived for too long.
+        case timedOut
+        /// No space left on the cache's disk, or another failure to write there.
+        case diskFull
+        /// Another rendition has taken the place of the one that was being read.
+        case changed
+        /// The server sent something that is not the file: HTML, JSON, a lying range.
+        case unusable
+        /// Cancelled by a person.
+        case cancelled
+        /// Any other failure.
+        case failed
+    }
+
+    package var code: Code
+    /// One line: what went wrong, as `user.podfs.error` and `.status` show it.
+    package var message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package var description: String { message }
+}

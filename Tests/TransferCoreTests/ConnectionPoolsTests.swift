@@ -1,0 +1,132 @@
+import Testing
+import TransferCore
+
+/// The pools behind a reference, so that their changes may stand in expectations.
+private final class Subject {
+    private var pools: ConnectionPools
+
+    init(_ limits: ConnectionPools.Limits) { pools = ConnectionPools(limits: limits) }
+
+    func request(_ token: Int, host: String, forReader: Bool, now: Int64) -> Bool {
+        pools.request(token, host: host, forReader: forReader, now: now)
+    }
+
+    func release(_ token: Int, now: Int64) -> [Int] { pools.release(token, now: now) }
+
+    func setServing(_ token: Int, _ serving: Bool, now: Int64) -> [Int] {
+        pools.setServing(token, serving, now: now)
+    }
+
+    func preempted(now: Int64) -> [Int] { pools.preempted(now: now) }
+
+    var deadline: Int64? { pools.deadline }
+}
+
+@Suite struct ConnectionPoolsTests {
+    private let pools: Subject
+
+    init() {
+        var limits = ConnectionPools.Limits()
+        limits.filling = 3
+        limits.fillingPerHost = 2
+        limits.readers = 4
+        limits.readersPerHost = 2
+        limits.turn = 1_000
+        limits.linger = 10_000
+        pools = Subject(limits)
+    }
+
+    @Test func fillingIsBoundedInAllAndByHost() {
+        #expect(pools.request(1, host: "a", forReader: false, now: 0))
+        #expect(pools.request(2, host: "a", forReader: false, now: 0))
+        #expect(!pools.request(3, host: "a", forReader: false, now: 0))
+        #expect(pools.request(4, host: "b", forReader: false, now: 0))
+        #expect(!pools.request(5, host: "b", forReader: false, now: 0))
+        #expect(pools.release(4, now: 1) == [5], "the host of 3 is still full")
+        #expect(pools.release(1, now: 2) == [3])
+        #expect(pools.release(1, now: 3) == [], "it has ended already")
+    }
+
+    @Test func readersDoNotWaitBehindFilling() {
+        for token in 1...3 { #expect(pools.request(token, host: "h\(token)", forReader: false, now: 0)) }
+        #expect(pools.request(9, host: "h1", forReader: true, now: 0))
+    }
+
+    @Test func whoWaitsGetsItsTurnInOrder() {
+        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
+        for token in 3...5 { #expect(!pools.request(token, host: "a", forReader: true, now: 0)) }
+        #expect(pools.release(4, now: 1) == [], "it was wanted no more")
+        #expect(pools.release(1, now: 2) == [3])
+        #expect(pools.release(2, now: 3) == [5])
+    }
+
+    @Test func aReadersConnectionThatOnlyFillsMovesToTheFilling() {
+        #expect(pools.request(1, host: "a", forReader: true, now: 0))
+        #expect(pools.request(2, host: "a", forReader: true, now: 0))
+        #expect(!pools.request(3, host: "a", forReader: true, now: 0))
+        #expect(pools.setServing(1, false, now: 5) == [3])
+        #expect(pools.preempted(now: 1_000_000) == [])
+        #expect(pools.deadline == nil)
+    }
+
+    @Test func aLingeringConnectionGivesWayToAReader() {
+        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
+        for token in 3...4 { #expect(pools.request(token, host: "a", forReader: true, now: 100)) }
+        #expect(pools.setServing(4, false, now: 200) == [], "the filling of that host is full")
+        #expect(pools.preempted(now: 200) == [])
+        #expect(pools.deadline == 10_200)
+        #expect(!pools.request(5, host: "a", forReader: true, now: 300))
+        #expect(pools.deadline == 1_100, "it has had its turn by then")
+        #expect(pools.preempted(now: 1_099) == [])
+        #expect(pools.preempted(now: 1_100) == [4])
+        #expect(pools.release(4, now: 1_100) == [5])
+        #expect(pools.preempted(now: 1_100) == [])
+    }
+
+    @Test func aConnectionThatServesAReaderIsNeverPreempted() {
+        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
+        #expect(!pools.request(3, host: "a", forReader: true, now: 0))
+        #expect(pools.preempted(now: 1_000_000) == [])
+        #expect(pools.deadline == nil)
+    }
+
+    @Test func aLingeringConnectionEndsAfterAWhile() {
+        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
+        #expect(pools.request(3, host: "a", forReader: true, now: 0))
+        #expect(pools.setServing(3, false, now: 500) == [])
+        #expect(pools.setServing(3, true, now: 600) == [])
+        #expect(pools.setServing(3, false, now: 700) == [])
+        #expect(pools.deadline == 10_700)
+        #expect(pools.preempted(now: 10_699) == [])
+        #expect(pools.preempted(now: 10_700) == [3])
+    }
+
+    @Test func aLingeringConnectionMovesWhenTheFillingHasRoom() {
+        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
+        for token in 3...4 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
+        #expect(pools.setServing(3, false, now: 500) == [])
+        #expect(!pools.request(5, host: "a", forReader: true, now: 600))
+        #expect(pools.release(1, now: 700) == [5], "3 fills in the place of 1, and leaves its own to 5")
+        #expect(pools.deadline == nil)
+    }
+
+    @Test func whatWaitsToFillChangesPoolsWhenAReaderNeedsIt() {
+        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
+        #expect(!pools.request(3, host: "a", forReader: false, now: 0))
+        #expect(pools.setServing(3, true, now: 1) == [3])
+    }
+
+    @Test func manyReadersShareInTurn() {
+        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
+        for token in 3...4 { #expect(!pools.request(token, host: "a", forReader: true, now: 0)) }
+        for token in 11...13 { #expect(pools.request(token, host: "h\(token)", forReader: false, now: 0)) }
+        #expect(pools.setServing(1, false, now: 10) == [])
+        #expect(pools.setServing(2, false, now: 20) == [])
+        #expect(pools.preempted(now: 2_000) == [1, 2], "both waiting readers get one")
+        #expect(pools.release(1, now: 2_000) == [3])
+        #expect(pools.preempted(now: 2_000) == [2])
+        #expect(!pools.request(1, host: "a", forReader: true, now: 2_001))
+        #expect(pools.release(2, now: 2_001) == [4])
+        #expect(pools.release(3, now: 2_002) == [1])
+    }
+}

@@ -1,0 +1,295 @@
+import Testing
+
+@testable import TransferCore
+
+/// What happens when connections fail, and what people do about it.
+@Suite struct DownloadMachineFailureTests {
+    private func filling(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
+        let bench = MachineBench(change)
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole())
+        _ = bench.received(1, 1_000)
+        return bench
+    }
+
+    @Test func aLostConnectionIsContinuedAfterAPause() {
+        let bench = filling()
+        #expect(bench.failed(1) == [])
+        #expect(bench.machine.state == .queued)
+        #expect(bench.machine.deadline == bench.now + 250)
+        #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: false))])
+    }
+
+    @Test func pausesGrowUntilBytesCome() {
+        let bench = filling()
+        var connection = 1
+        for pause in [250, 500, 1_000, 2_000] as [Int64] {
+            #expect(bench.failed(connection) == [])
+            #expect(bench.machine.deadline == bench.now + pause)
+            _ = bench.tick()
+            connection += 1
+        }
+        _ = bench.head(connection, MachineBench.part(500..<10_000))
+        bench.passed(connection, 500)
+        #expect(bench.machine.attempts == 4, "neither a head nor bytes that were here are progress")
+        _ = bench.received(connection, 1)
+        _ = bench.failed(connection)
+        #expect(bench.machine.deadline == bench.now + 250)
+    }
+
+    @Test func aBodyThatEndsEarlyIsContinued() {
+        let bench = filling()
+        #expect(bench.ended(1, .complete) == [])
+        #expect(bench.machine.lastError?.message == "the server ended 9000 bytes early")
+        #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: false))])
+    }
+
+    @Test func aServersOwnPauseIsKeptEvenForReaders() {
+        let bench = filling()
+        _ = bench.failed(1)
+        _ = bench.tick()
+        #expect(bench.head(2, MachineBench.status(503, ["retry-after": "30"])) == [.abort(2)])
+        #expect(bench.machine.deadline == bench.now + 30_000)
+        #expect(bench.read(1, 1_000..<1_100) == [])
+        #expect(bench.machine.deadline == bench.now + 30_000)
+    }
+
+    @Test func aReaderDoesNotWaitOutALongBackOff() {
+        let bench = filling()
+        for connection in 1...6 {
+            _ = bench.failed(connection)
+            if connection < 6 { _ = bench.tick() }
+        }
+        #expect(bench.machine.deadline == bench.now + 8_000)
+        bench.pass(1_000)
+        #expect(
+            bench.read(1, 1_000..<1_100) == [
+                .connect(7, .part(1_000..<10_000, direct: false, forReader: true).overlapping(500))
+            ])
+    }
+
+    @Test func aReaderGivesUpAfterAMinuteWithoutProgress() {
+        let bench = filling()
+        _ = bench.read(1, 1_000..<9_000)
+        bench.pass(50_000)
+        _ = bench.received(1, 1)
+        #expect(bench.machine.deadline == bench.now + 60_000)
+        #expect(
+            bench.tick().first == .answerRead(1, TransferError(.timedOut, "nothing arrived for 60 s")))
+        #expect(bench.machine.has(1), "the download goes on")
+    }
+
+    @Test func aReaderWithoutANetworkIsToldSo() {
+        let bench = filling { $0.readerDeadline = 1_000 }
+        _ = bench.read(1, 1_000..<9_000)
+        _ = bench.failed(1, .unreachable)
+        _ = bench.tick()
+        _ = bench.failed(2, .unreachable)
+        var actions: [Machine.Action] = []
+        while actions.isEmpty || bench.machine.hasBlockedReaders { actions += bench.tick() }
+        #expect(
+            actions.contains(.answerRead(1, TransferError(.unreachable, "nothing arrived for 1 s: broken"))))
+    }
+
+    @Test func anOpenWithoutANetworkFailsAtOnce() {
+        let bench = MachineBench()
+        _ = bench.open(1)
+        #expect(bench.failed(1, .unreachable) == [.answerOpen(1, TransferError(.unreachable, "broken"))])
+        #expect(bench.machine.isIdle)
+        #expect(bench.machine.deadline == nil)
+    }
+
+    @Test func anOpenWaitsForAServerThatIsBusy() {
+        let bench = MachineBench()
+        _ = bench.open(1)
+        #expect(bench.head(1, MachineBench.status(503)) == [.abort(1)])
+        #expect(bench.tick() == [.connect(2, .whole(forReader: true))])
+        #expect(bench.head(2, MachineBench.whole()).contains(.answerOpen(1, nil)))
+    }
+
+    @Test func aPermanentFailureIsRememberedForAMinute() {
+        let bench = MachineBench()
+        let error = TransferError(.missing, "the server answered 404")
+        _ = bench.open(1)
+        #expect(bench.head(1, MachineBench.status(404)) == [.abort(1), .answerOpen(1, error), .failed(error)])
+        #expect(bench.machine.state == .failed)
+        #expect(!bench.machine.isIdle, "it has something to remember")
+        #expect(bench.open(2) == [.answerOpen(2, error)])
+        bench.pass(59_999)
+        #expect(bench.read(3, 0..<1) == [.answerRead(3, error)])
+        #expect(bench.tick() == [])
+        #expect(bench.machine.isIdle)
+        #expect(bench.machine.deadline == nil)
+        #expect(bench.machine.state == .failed)
+        #expect(bench.open(4) == [.connect(2, .whole(forReader: true))])
+        #expect(bench.machine.state == .remote)
+    }
+
+    @Test func aPersonMayRetryBeforeThat() {
+        let bench = MachineBench()
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.status(403))
+        #expect(bench.machine.failure?.code == .refused)
+        #expect(bench.retry() == [.connect(2, .whole(forReader: false))])
+    }
+
+    @Test func anExpiredAddressIsResolvedAgain() {
+        let bench = filling()
+        _ = bench.failed(1)
+        _ = bench.tick()
+        #expect(
+            bench.head(2, MachineBench.status(403)) == [
+                .abort(2), .connect(3, .part(1_000..<10_000, direct: false, forReader: false).overlapping(500)),
+            ])
+        #expect(
+            bench.head(3, MachineBench.status(403)) == [
+                .abort(3), .failed(TransferError(.refused, "the server answered 403")),
+            ])
+    }
+
+    @Test func anAddressThatDoesNotAnswerIsResolvedAgain() {
+        let bench = filling()
+        _ = bench.failed(1)
+        _ = bench.tick()
+        _ = bench.failed(2, .unreachable)
+        #expect(bench.tick() == [.connect(3, .part(1_000..<10_000, direct: false, forReader: false).overlapping(500))])
+    }
+
+    @Test func aRefusedSeekDoesNotEndTheStream() {
+        let bench = filling()
+        _ = bench.read(1, 9_000..<9_100)
+        _ = bench.head(2, MachineBench.status(403))
+        #expect(bench.machine.has(3), "the final address may have expired")
+        let actions = bench.head(3, MachineBench.status(403))
+        #expect(bench.machine.failure == nil)
+        #expect(actions == [.abort(3), .resume(1, forReader: false)], "the stream goes on, and will come past")
+    }
+
+    @Test func anAnswerThatNeverComesIsALoss() {
+        let bench = MachineBench()
+        _ = bench.fill()
+        #expect(bench.machine.deadline == nil, "it waits for its turn")
+        bench.machine.began(1, now: bench.now)
+        #expect(bench.machine.deadline == bench.now + 20_000)
+        #expect(bench.tick() == [.abort(1)])
+        #expect(bench.machine.lastError?.code == .timedOut)
+    }
+
+    @Test func lyingRangesAreNotAskedForAThirdTime() {
+        let bench = filling()
+        _ = bench.failed(1)
+        for connection in 2...3 {
+            _ = bench.tick()
+            #expect(bench.head(connection, MachineBench.part(0..<10_000)) == [.abort(connection)])
+        }
+        #expect(bench.tick() == [.connect(4, .whole(forReader: false))])
+        #expect(bench.head(4, MachineBench.whole()) == [])
+        #expect(bench.machine.step(4) == .compare(until: 1_000))
+    }
+
+    @Test func aTaskGivesUpInTheEnd() {
+        let bench = filling { $0.retry.giveUp = 2_000 }
+        var connections = 0
+        while bench.machine.failure == nil {
+            connections += 1
+            _ = bench.failed(connections)
+            if bench.machine.failure == nil { _ = bench.tick() }
+        }
+        #expect(connections == 5, "after pauses of 250, 500, 1,000 and 2,000 ms, but before another")
+        #expect(bench.machine.state == .failed)
+    }
+
+    @Test func aFullDiskEndsEverythingAndKeepsWhatIsHere() {
+        let bench = filling()
+        _ = bench.read(1, 1_000..<1_100)
+        let error = TransferError(.diskFull, "full")
+        #expect(
+            bench.machine.storageFailed(error, now: bench.now) == [.abort(1), .answerRead(1, error), .failed(error)])
+        #expect(bench.machine.present.text == "0-999")
+        #expect(bench.machine.step(1) == .stop)
+    }
+
+    @Test func aFileThatCannotBeMadeIsAskedForAgainLater() {
+        let bench = MachineBench()
+        _ = bench.fill()
+        #expect(bench.head(1, MachineBench.whole()).last == .createFile(generation: 1, MachineBench.pin()))
+        _ = bench.machine.fileMissing(TransferError(.diskFull, "full"), now: bench.now)
+        #expect(!bench.machine.hasFile)
+        _ = bench.retry()
+        #expect(bench.head(2, MachineBench.whole()) == [.createFile(generation: 1, MachineBench.pin())])
+    }
+
+    @Test func aFileThatCannotBeHashedFails() {
+        let bench = filling()
+        _ = bench.received(1, 9_000)
+        let error = TransferError(.diskFull, "unreadable")
+        #expect(bench.machine.finished(error, now: bench.now) == [.failed(error)])
+        #expect(bench.machine.state == .failed)
+        #expect(bench.retry() == [.finish(generation: 1)])
+    }
+
+    // MARK: People
+
+    @Test func aSuspendedTaskRestsButServesReaders() {
+        let bench = filling()
+        #expect(bench.suspend(true) == [.abort(1)])
+        #expect(bench.machine.state == .suspended)
+        #expect(bench.machine.isIdle)
+        #expect(bench.read(1, 1_000..<1_100) == [.connect(2, .part(1_000..<10_000, forReader: true))])
+        _ = bench.head(2, MachineBench.part(1_000..<10_000))
+        #expect(bench.received(2, 100) == [.answerRead(1, nil), .serving(2, false), .hold(2)])
+        #expect(bench.tick() == [.abort(2)])
+        #expect(bench.suspend(false) == [.connect(3, .part(1_100..<10_000, forReader: false))])
+    }
+
+    @Test func aSuspendedTaskDoesNotWakeUpForARetry() {
+        let bench = filling()
+        _ = bench.failed(1)
+        _ = bench.suspend(true)
+        #expect(bench.tick() == [])
+        #expect(bench.machine.deadline == nil)
+        #expect(bench.machine.isIdle)
+    }
+
+    @Test func aReaderThatLeavesDuringABackOffLeavesNoDeadline() {
+        let bench = MachineBench()
+        _ = bench.read(1, 0..<10)
+        _ = bench.failed(1)
+        _ = bench.cancel()
+        _ = bench.cancelWait(1)
+        #expect(bench.machine.isIdle)
+        _ = bench.tick()
+        #expect(bench.machine.deadline == nil)
+    }
+
+    @Test func aCancelledTaskEndsAndKeepsWhatIsHere() {
+        let bench = filling()
+        #expect(bench.cancel() == [.abort(1)])
+        #expect(bench.machine.state == .remote)
+        #expect(bench.machine.present.text == "0-999")
+        #expect(bench.machine.isIdle)
+    }
+
+    @Test func aBlockedReaderOutlivesACancel() {
+        let bench = filling()
+        _ = bench.read(1, 1_000..<1_100)
+        _ = bench.failed(1)
+        #expect(bench.cancel() == [.connect(2, .part(1_000..<10_000, forReader: true))])
+    }
+
+    @Test func theEndAnswersEveryone() {
+        let bench = filling()
+        _ = bench.read(7, 1_000..<1_100)
+        let error = TransferError(.failed, "stopping")
+        #expect(bench.machine.shutDown(error) == [.abort(1), .answerRead(7, error)])
+    }
+}
+
+extension DownloadMachine.ConnectRequest {
+    /// Begins `count` bytes earlier, to compare them.
+    fileprivate func overlapping(_ count: Int64) -> Self {
+        var copy = self
+        copy.offset -= count
+        return copy
+    }
+}

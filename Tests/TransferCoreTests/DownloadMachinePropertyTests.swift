@@ -1,0 +1,57 @@
+import Testing
+import TransferCore
+
+/// Random events against a model of everything around the machine.
+@Suite struct DownloadMachinePropertyTests {
+    private static func limits(excess: Int64) -> DownloadMachine.Limits {
+        var limits = DownloadMachine.Limits()
+        // In the proportions of a file of some hundred bytes.
+        limits.reach = 24
+        limits.overlap = 8
+        limits.excess = excess
+        return limits
+    }
+
+    private func run(seed: UInt64, badness: Int, changes: Bool) throws {
+        var random = SeededGenerator(seed: seed)
+        let size = random.chance(5) ? 0 : Int64.random(in: 1...500, using: &random)
+        var server = ModelServer(
+            tags: ModelServer.Tags.allCases.randomElement(using: &random) ?? .strong, hasRanges: random.chance(80),
+            sendsLength: random.chance(80), size: size)
+        server.badness = badness
+        server.brokenness = random.chance(50) ? 30 : 0
+        if random.chance(10) { server.largestPart = 30 }
+        let limits = Self.limits(excess: random.chance(50) ? 50 : 1_000)
+        var machine = DownloadMachine(generation: 1, limits: limits)
+        if random.chance(20) {
+            machine = DownloadMachine(generation: 1, pin: Pin(total: size, validator: nil), limits: limits)
+        }
+        var simulation = MachineSimulation(machine: machine, server: server, random: random)
+        do {
+            try simulation.open()
+            for _ in 0..<Int.random(in: 1...200, using: &random) {
+                try simulation.randomEvent()
+                if changes, random.chance(1) {
+                    simulation.server.change(size: random.chance(50) ? size : Int64.random(in: 1...500, using: &random))
+                }
+            }
+            try simulation.checkFiles()
+            try simulation.settle()
+        } catch {
+            Issue.record("seed \(seed): \(error)\n\(simulation.log.suffix(60).joined(separator: "\n"))")
+            throw error
+        }
+    }
+
+    @Test func aGoodServersFileArrivesWhateverReadersDo() throws {
+        for seed in 1...600 { try run(seed: UInt64(seed), badness: 0, changes: false) }
+    }
+
+    @Test func aBadServersFileArrivesInTheEnd() throws {
+        for seed in 10_001...10_600 { try run(seed: UInt64(seed), badness: 20, changes: false) }
+    }
+
+    @Test func renditionsAreNeverMixed() throws {
+        for seed in 20_001...20_600 { try run(seed: UInt64(seed), badness: 10, changes: true) }
+    }
+}

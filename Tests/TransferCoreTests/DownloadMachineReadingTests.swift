@@ -1,0 +1,236 @@
+import Testing
+import TransferCore
+
+/// From the open to the whole file, as long as nothing goes wrong.
+@Suite struct DownloadMachineReadingTests {
+    /// A file that was opened, and whose response is held.
+    private func held(_ bench: MachineBench = MachineBench()) -> MachineBench {
+        _ = bench.open(1)
+        _ = bench.head(1, MachineBench.whole())
+        return bench
+    }
+
+    /// A file of 10,000 bytes that is being read from its beginning; connection 1 is at 100.
+    private func reading(_ bench: MachineBench = MachineBench()) -> MachineBench {
+        _ = held(bench)
+        _ = bench.read(2, 0..<100)
+        _ = bench.received(1, 100)
+        return bench
+    }
+
+    @Test func oneResponseServesOpenAndReads() {
+        let bench = MachineBench()
+        #expect(bench.machine.state == .remote)
+        #expect(bench.open(1) == [.connect(1, .whole(forReader: true))])
+        #expect(bench.machine.state == .remote, "an open is no task")
+        #expect(
+            bench.head(1, MachineBench.whole()) == [
+                .confirmed(generation: 1, MachineBench.pin()), .answerOpen(1, nil), .serving(1, false), .hold(1),
+            ])
+        #expect(!bench.machine.isReceiving(1))
+        #expect(bench.machine.state == .remote)
+        #expect(
+            bench.read(2, 0..<100) == [
+                .serving(1, true), .createFile(generation: 1, MachineBench.pin()), .resume(1, forReader: true),
+            ])
+        #expect(bench.machine.state == .running)
+        #expect(bench.machine.step(1) == .write(until: 10_000))
+        #expect(bench.received(1, 60) == [])
+        #expect(bench.received(1, 60) == [.answerRead(2, nil), .serving(1, false)])
+        #expect(bench.machine.isReceiving(1), "it goes on filling")
+        #expect(bench.received(1, 9_880) == [.release(1), .finish(generation: 1)])
+        #expect(bench.machine.state == .running)
+        #expect(bench.finished() == [])
+        #expect(bench.machine.state == .cached)
+        #expect(bench.close() == [])
+        #expect(bench.machine.isIdle)
+        #expect(bench.machine.deadline == nil)
+    }
+
+    @Test func aFileOfKnownSizeOpensAtOnce() {
+        let bench = MachineBench(pin: MachineBench.pin(10_000, nil))
+        #expect(bench.open(1) == [.answerOpen(1, nil)])
+        #expect(bench.machine.handles == 1)
+    }
+
+    @Test func aFileThatIsCachedNeedsNoConnection() {
+        let bench = MachineBench(
+            pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000), isCached: true)
+        #expect(bench.open(1) == [.answerOpen(1, nil)])
+        #expect(bench.read(2, 0..<20_000) == [.answerRead(2, nil)])
+        #expect(bench.fill() == [])
+        #expect(bench.retry() == [])
+        #expect(bench.suspend(true) == [])
+        #expect(bench.machine.state == .cached)
+    }
+
+    @Test func anUnreadResponseGoesWithTheLastClose() {
+        let bench = held()
+        #expect(bench.open(2) == [.answerOpen(2, nil)])
+        #expect(bench.close() == [])
+        #expect(bench.close() == [.abort(1)])
+        #expect(bench.machine.isIdle)
+        #expect(!bench.machine.hasFile, "nothing was stored")
+        #expect(bench.machine.pin == MachineBench.pin(), "size and validator are kept")
+    }
+
+    @Test func anUnreadResponseIsHeldForAWhile() {
+        let bench = held()
+        #expect(bench.machine.deadline == bench.now + 10_000)
+        #expect(bench.tick() == [.abort(1)])
+        #expect(bench.machine.deadline == nil)
+        #expect(bench.read(2, 0..<10) == [.connect(2, .whole(direct: true, forReader: true))])
+    }
+
+    @Test func anOpenThatWasGivenUpLeavesNoConnection() {
+        let bench = MachineBench()
+        _ = bench.open(1)
+        #expect(bench.cancelWait(1) == [.abort(1)])
+        #expect(bench.machine.isIdle)
+    }
+
+    @Test func aSecondReaderJoinsTheFirst() {
+        let bench = held()
+        _ = bench.read(2, 0..<100)
+        #expect(bench.read(3, 50..<150) == [])
+        #expect(bench.read(4, 120..<200) == [])
+        #expect(bench.received(1, 160) == [.answerRead(2, nil), .answerRead(3, nil)])
+        #expect(bench.received(1, 40) == [.answerRead(4, nil), .serving(1, false)])
+    }
+
+    @Test func whatIsPresentIsAnsweredAtOnce() {
+        let bench = reading()
+        #expect(bench.read(5, 10..<90) == [.answerRead(5, nil)])
+        #expect(bench.read(6, 10_000..<10_100) == [.answerRead(6, nil)], "beyond the end there is nothing to wait for")
+        #expect(bench.read(7, 50..<50) == [.answerRead(7, nil)])
+    }
+
+    @Test func aReadOfTheEndIsAnsweredWhenTheLastByteIsThere() {
+        let bench = reading()
+        _ = bench.received(1, 9_000)
+        #expect(bench.read(3, 9_900..<20_000) == [.serving(1, true)])
+        #expect(bench.received(1, 899) == [])
+        #expect(bench.received(1, 1) == [.release(1), .answerRead(3, nil), .finish(generation: 1)])
+    }
+
+    @Test func aReadElsewhereOpensOneMoreConnectionAndFillingYields() {
+        let bench = reading()
+        #expect(
+            bench.read(3, 8_000..<8_100) == [.connect(2, .part(8_000..<10_000, forReader: true)), .pause(1)])
+        #expect(bench.head(2, MachineBench.part(8_000..<10_000)) == [])
+        #expect(bench.machine.step(1) == .write(until: 8_000))
+        #expect(bench.received(2, 100) == [.answerRead(3, nil), .resume(1, forReader: false), .serving(2, false)])
+        #expect(bench.machine.step(2) == .write(until: 10_000), "read-ahead goes on behind the reader")
+        #expect(bench.received(2, 1_900) == [])
+        #expect(bench.machine.step(2) == .stop)
+        #expect(bench.ended(2, .complete) == [])
+        #expect(bench.received(1, 7_900) == [.abort(1), .finish(generation: 1)], "its body goes on beyond its limit")
+    }
+
+    @Test func aConnectionThatWouldBringMuchForNothingIsEndedRatherThanPaused() {
+        let bench = reading(MachineBench { $0.excess = 1_500 })
+        #expect(
+            bench.read(3, 8_000..<8_100) == [.abort(1), .connect(2, .part(8_000..<10_000, forReader: true))])
+        #expect(bench.head(2, MachineBench.part(8_000..<10_000)) == [])
+        _ = bench.received(2, 2_000)
+        #expect(
+            bench.ended(2, .complete) == [.connect(3, .part(100..<8_000, forReader: false))],
+            "what lies between is asked for by itself, with an end")
+    }
+
+    @Test func aReaderThatIsNearWaitsForTheStream() {
+        let bench = reading()
+        #expect(bench.read(3, 1_100..<1_200) == [.serving(1, true)])
+        #expect(bench.read(4, 1_101..<1_200) == [.connect(2, .part(1_101..<10_000, forReader: true))])
+    }
+
+    @Test func aThirdReaderTakesTheConnectionThatServesNobody() {
+        let bench = reading()
+        _ = bench.read(3, 5_000..<5_100)
+        _ = bench.head(2, MachineBench.part(5_000..<10_000))
+        let actions = bench.read(4, 8_000..<8_100)
+        #expect(actions.contains(.connect(3, .part(8_000..<10_000, forReader: true))))
+        #expect(actions.contains(.abort(1)))
+        #expect(bench.read(5, 2_000..<2_010) == [], "both serve somebody")
+        _ = bench.received(2, 100)
+        #expect(bench.machine.has(3))
+        #expect(bench.machine.has(4), "the connection that came free")
+        #expect(!bench.machine.has(2))
+    }
+
+    @Test func aConnectionBehindStopsWhereTheOtherBegan() {
+        let bench = held()
+        #expect(bench.read(2, 9_000..<9_100) == [.connect(2, .part(9_000..<10_000, forReader: true))])
+        _ = bench.head(2, MachineBench.part(9_000..<10_000))
+        _ = bench.received(2, 1_000)
+        _ = bench.ended(2, .complete)
+        #expect(bench.machine.isReceiving(1), "the held response has become the one that fills")
+        #expect(bench.machine.step(1) == .write(until: 9_000))
+        #expect(bench.received(1, 9_000).last == .finish(generation: 1))
+    }
+
+    @Test func theHoleBehindAReaderIsFilledUpToWhereItBegan() {
+        let bench = MachineBench(pin: MachineBench.pin(), present: MachineBench.ranges(), knowsDirect: true)
+        _ = bench.read(1, 5_000..<5_100)
+        _ = bench.head(1, MachineBench.part(5_000..<10_000))
+        _ = bench.received(1, 5_000)
+        #expect(bench.ended(1, .complete) == [.connect(2, .part(0..<5_000, forReader: false))])
+        _ = bench.head(2, MachineBench.part(0..<5_000))
+        #expect(bench.received(2, 5_000) == [.abort(2), .finish(generation: 1)])
+    }
+
+    @Test func aResumedFileContinuesWhereItStopped() {
+        let bench = MachineBench(
+            pin: MachineBench.pin(), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
+        #expect(bench.fill() == [.connect(1, .part(4_000..<10_000, forReader: false))])
+        #expect(bench.machine.state == .queued)
+        #expect(bench.head(1, MachineBench.part(4_000..<10_000)) == [])
+        #expect(bench.machine.state == .running)
+        #expect(bench.machine.step(1) == .write(until: 10_000))
+        #expect(bench.received(1, 6_000) == [.release(1), .finish(generation: 1)])
+    }
+
+    @Test func aFileOfWhichAllIsPresentIsFinishedWithoutARequest() {
+        let bench = MachineBench(pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000))
+        #expect(bench.fill() == [.finish(generation: 1)])
+    }
+
+    @Test func anEmptyFileIsWholeWhenItIsRead() {
+        let bench = MachineBench()
+        _ = bench.open(1)
+        #expect(bench.head(1, MachineBench.whole(0)).last == .hold(1))
+        #expect(bench.ended(1, .complete) == [])
+        #expect(
+            bench.read(2, 0..<100) == [
+                .answerRead(2, nil), .createFile(generation: 1, MachineBench.pin(0)), .finish(generation: 1),
+            ])
+    }
+
+    @Test func withoutALengthTheEndOfTheBodyIsTheEndOfTheFile() {
+        let bench = MachineBench()
+        _ = bench.open(1)
+        #expect(bench.head(1, MachineBench.whole(nil)).first == .confirmed(generation: 1, MachineBench.pin(nil)))
+        _ = bench.read(2, 0..<100)
+        _ = bench.read(3, 90..<200)
+        #expect(bench.machine.step(1) == .write(until: nil))
+        #expect(bench.received(1, 150) == [.answerRead(2, nil)])
+        #expect(
+            bench.ended(1, .complete) == [
+                .confirmed(generation: 1, MachineBench.pin(150)), .answerRead(3, nil), .finish(generation: 1),
+            ])
+    }
+
+    @Test func aQueuedFillingIsForAReaderAsSoonAsOneNeedsIt() {
+        let bench = MachineBench()
+        #expect(bench.fill() == [.connect(1, .whole(forReader: false))])
+        #expect(bench.read(1, 0..<100) == [.serving(1, true)])
+    }
+
+    @Test func theStateOfEveryReadIsItsOwn() {
+        let bench = reading()
+        #expect(
+            bench.read(3, 0..<10, generation: 0) == [
+                .answerRead(3, TransferError(.changed, "the file changed on the server"))
+            ])
+    }
+}

@@ -1,0 +1,114 @@
+@testable import TransferCore
+
+typealias Machine = DownloadMachine
+
+/// A machine behind a reference, with a clock and short names for its events, so that they may stand in expectations.
+final class MachineBench {
+    var machine: Machine
+    var now: Int64 = 1_000_000
+
+    static let tag = Validator.entityTag("\"v1\"")
+
+    init(
+        generation: Int = 1, pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false,
+        knowsDirect: Bool = false, _ change: (inout Machine.Limits) -> Void = { _ in }
+    ) {
+        var limits = Machine.Limits()
+        limits.reach = 1_000
+        limits.overlap = 500
+        change(&limits)
+        machine = Machine(
+            generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: knowsDirect,
+            limits: limits)
+    }
+
+    // MARK: Events
+
+    func open(_ id: Int64) -> [Machine.Action] { machine.open(id, now: now) }
+    func close() -> [Machine.Action] { machine.close(now: now) }
+    func fill() -> [Machine.Action] { machine.fill(now) }
+    func retry() -> [Machine.Action] { machine.retry(now: now) }
+    func cancel() -> [Machine.Action] { machine.cancel(now: now) }
+    func suspend(_ suspended: Bool) -> [Machine.Action] { machine.setSuspended(suspended, now: now) }
+    func cancelWait(_ id: Int64) -> [Machine.Action] { machine.cancelWait(id, now: now) }
+
+    func read(_ id: Int64, _ range: Range<Int64>, generation: Int = 1) -> [Machine.Action] {
+        machine.read(id, range, generation: generation, now: now)
+    }
+
+    func head(_ id: Int, _ head: ResponseHead) -> [Machine.Action] {
+        machine.began(id, now: now)
+        return machine.head(id, head, now: now, random: 0)
+    }
+
+    func received(_ id: Int, _ count: Int64) -> [Machine.Action] { machine.received(id, count, now: now) }
+    func passed(_ id: Int, _ count: Int64) { machine.passed(id, count, now: now) }
+    func differs(_ id: Int) -> [Machine.Action] { machine.differs(id, now: now) }
+
+    func ended(_ id: Int, _ ending: Machine.Ending) -> [Machine.Action] {
+        machine.ended(id, ending, now: now, random: 0)
+    }
+
+    func failed(_ id: Int, _ code: TransferError.Code = .failed) -> [Machine.Action] {
+        ended(id, .failure(TransferError(code, "broken")))
+    }
+
+    func finished() -> [Machine.Action] { machine.finished(nil, now: now) }
+
+    /// Lets time go by without ticks.
+    func pass(_ milliseconds: Int64) { now += milliseconds }
+
+    /// Lets time go by to the machine's deadline, and ticks.
+    func tick() -> [Machine.Action] {
+        now = max(now, machine.deadline ?? now)
+        return machine.tick(now: now, random: 0)
+    }
+
+    // MARK: Values
+
+    static func pin(_ total: Int64? = 10_000, _ validator: Validator? = tag, ranges: Bool = true) -> Pin {
+        Pin(total: total, validator: validator, acceptsRanges: ranges, mediaType: "audio/mpeg")
+    }
+
+    static func ranges(_ ranges: Range<Int64>...) -> ByteRanges {
+        var result = ByteRanges()
+        for range in ranges { result.insert(contentsOf: range) }
+        return result
+    }
+
+    static func whole(_ total: Int64? = 10_000, tag: String? = "\"v1\"", _ more: [String: String] = [:]) -> ResponseHead
+    {
+        var fields = more
+        fields["content-type"] = "audio/mpeg"
+        fields["content-length"] = total.map { "\($0)" }
+        fields["etag"] = tag
+        return ResponseHead(status: 200, fields: fields)
+    }
+
+    static func part(_ range: Range<Int64>, of total: Int64? = 10_000, tag: String? = "\"v1\"") -> ResponseHead {
+        var fields = ["content-type": "audio/mpeg"]
+        let size = total.map { "\($0)" } ?? "*"
+        fields["content-range"] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+        fields["etag"] = tag
+        return ResponseHead(status: 206, fields: fields)
+    }
+
+    static func status(_ status: Int, _ fields: [String: String] = [:]) -> ResponseHead {
+        ResponseHead(status: status, fields: fields)
+    }
+}
+
+extension DownloadMachine.ConnectRequest {
+    /// The request for the whole file.
+    static func whole(direct: Bool = false, forReader: Bool) -> Self {
+        Self(offset: 0, end: nil, ranged: false, ifRange: nil, direct: direct, forReader: forReader)
+    }
+
+    static func part(
+        _ range: Range<Int64>, ifRange: Validator? = MachineBench.tag, direct: Bool = true, forReader: Bool
+    ) -> Self {
+        Self(
+            offset: range.lowerBound, end: range.upperBound, ranged: true, ifRange: ifRange, direct: direct,
+            forReader: forReader)
+    }
+}

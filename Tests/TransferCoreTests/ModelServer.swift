@@ -1,0 +1,141 @@
+import TransferCore
+
+/// SplitMix64: the same numbers for the same seed, on every machine.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+}
+
+/// A server that answers as RFC 9110 asks, or as badly as a test wants, about a file whose renditions differ in every
+/// byte.
+struct ModelServer {
+    enum Tags: CaseIterable {
+        case strong, weak, none
+    }
+
+    var tags: Tags
+    var hasRanges: Bool
+    var sendsLength: Bool
+    /// Percent of the answers that are bad ones.
+    var badness = 0
+    /// Percent of the bodies that end before their end.
+    var brokenness = 0
+    /// A 206 is of at most so many bytes.
+    var largestPart: Int64?
+    /// The size of each rendition so far; the last is what is served.
+    private(set) var sizes: [Int64]
+
+    struct Answer {
+        var head: ResponseHead
+        var rendition: Int
+        var body: Range<Int64>
+        /// Whether all of the body comes.
+        var isWhole: Bool
+        /// Whether the end of the body can be told from a broken connection.
+        var hasKnownEnd: Bool
+    }
+
+    init(tags: Tags, hasRanges: Bool, sendsLength: Bool, size: Int64) {
+        self.tags = tags
+        self.hasRanges = hasRanges
+        self.sendsLength = sendsLength
+        sizes = [size]
+    }
+
+    var rendition: Int { sizes.count - 1 }
+    var size: Int64 { sizes[rendition] }
+
+    mutating func change(size: Int64) { sizes.append(size) }
+
+    /// The byte of a rendition; never the same in two renditions that follow one another.
+    static func byte(_ rendition: Int, _ offset: Int64) -> UInt8 {
+        UInt8(truncatingIfNeeded: offset &* 7 + Int64(rendition))
+    }
+
+    func answer(_ request: DownloadMachine.ConnectRequest, _ random: inout SeededGenerator) -> Answer {
+        var answer = goodAnswer(request)
+        if random.chance(badness) { spoil(&answer, request, &random) }
+        if answer.hasKnownEnd, random.chance(brokenness), !answer.body.isEmpty {
+            let end = Int64.random(in: answer.body.lowerBound..<answer.body.upperBound, using: &random)
+            answer.body = answer.body.lowerBound..<end
+            answer.isWhole = false
+        }
+        return answer
+    }
+
+    private func goodAnswer(_ request: DownloadMachine.ConnectRequest) -> Answer {
+        var fields = ["content-type": "audio/mpeg"]
+        let tag = "\"\(rendition)\""
+        switch tags {
+        case .strong: fields["etag"] = tag
+        case .weak: fields["etag"] = "W/" + tag
+        case .none: break
+        }
+        let holds = request.ifRange.map { tags == .strong && $0 == .entityTag(tag) } ?? true
+        guard request.ranged, hasRanges, holds else {
+            if sendsLength { fields["content-length"] = "\(size)" }
+            return Answer(
+                head: ResponseHead(status: 200, fields: fields), rendition: rendition, body: 0..<size, isWhole: true,
+                hasKnownEnd: sendsLength)
+        }
+        guard request.offset < size else {
+            fields["content-range"] = "bytes */\(size)"
+            return Answer(
+                head: ResponseHead(status: 416, fields: fields), rendition: rendition, body: 0..<0, isWhole: true,
+                hasKnownEnd: true)
+        }
+        var end = min(request.end ?? size, size)
+        if let largestPart { end = min(end, request.offset + largestPart) }
+        let total = sendsLength ? "\(size)" : "*"
+        fields["content-range"] = "bytes \(request.offset)-\(end - 1)/\(total)"
+        return Answer(
+            head: ResponseHead(status: 206, fields: fields), rendition: rendition, body: request.offset..<end,
+            isWhole: true, hasKnownEnd: true)
+    }
+
+    private func spoil(
+        _ answer: inout Answer, _ request: DownloadMachine.ConnectRequest, _ random: inout SeededGenerator
+    ) {
+        switch Int.random(in: 0..<11, using: &random) {
+        case 0: answer.head.status = 503
+        case 1:
+            answer.head.status = 429
+            answer.head.fields["retry-after"] = "\(Int.random(in: 0..<4, using: &random))"
+        case 2: answer.head.status = 404
+        case 3: answer.head.fields["content-type"] = "text/html"
+        case 4: answer.head.fields["content-range"] = nil
+        case 5: answer.head.fields["content-range"] = "bytes \(request.offset + 1)-\(size)/\(size + 1)"
+        case 6: answer.head.fields["content-length"] = "99999999999999999999"
+        case 7: answer.head.fields["etag"] = nil
+        case 8:
+            answer.head.status = 416
+            answer.head.fields["content-range"] = "bytes */\(size)"
+        case 9:
+            // Ranges although If-Range does not hold, and no tag to see it by.
+            guard request.ranged, hasRanges, request.offset < size else { return }
+            answer.head.status = 206
+            answer.head.fields["etag"] = nil
+            answer.head.fields["content-length"] = nil
+            answer.head.fields["content-range"] = "bytes \(request.offset)-\(size - 1)/\(size)"
+            answer.body = request.offset..<size
+        default:
+            // The whole in spite of a good range.
+            answer.head.status = 200
+            answer.head.fields["content-range"] = nil
+            if sendsLength { answer.head.fields["content-length"] = "\(size)" }
+            answer.body = 0..<size
+            answer.hasKnownEnd = sendsLength
+        }
+    }
+}
