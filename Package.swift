@@ -18,16 +18,19 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
 let package = Package(
     name: "podfs",
     dependencies: [
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // C libraries and the calls that Glibc's module map lacks. No logic.
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CLinux"),
 
         // What a feed says, and what the library keeps of it.
@@ -36,13 +39,17 @@ let package = Package(
 
         // Transfers. These know nothing of podcasts.
         target("TransferCore", []),
+        target("ContentCache", ["CCrypto", "CLinux", systemPackage]),
 
         // The daemon and its clients.
 
         // The mount.
 
+        .target(
+            name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
         tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed"]),
         tests("TransferCoreTests", ["TransferCore"]),
+        tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
     ]
 )

@@ -1,0 +1,158 @@
+internal import CLinux
+internal import Foundation
+internal import Glibc
+package import SystemPackage
+
+/// The folder of cache files: `media/XX/NAME` and its checkpoint `media/XX/NAME.json`, XX the first two digits of NAME.
+///
+/// One process writes (it holds the lock on the folder, see `lock()`); any number read through `MediaReader`. Names are
+/// random, so a name never comes to mean another rendition.
+package final class ContentCache: Sendable {
+    package let directory: FilePath
+    private let bootID: String
+
+    package init(directory: FilePath) throws {
+        self.directory = directory
+        bootID = Checkpoint.currentBootID()
+        try FileManager.default.createDirectory(
+            atPath: directory.appending("media").string, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+    }
+
+    /// Where the file of that name stands.
+    package static func path(of name: String, in directory: FilePath) -> FilePath {
+        directory.appending("media").appending(String(name.prefix(2))).appending(name)
+    }
+
+    private func checkpointPath(_ name: String) -> FilePath {
+        FilePath(Self.path(of: name, in: directory).string + ".json")
+    }
+
+    private func temporaryPath(_ name: String) -> FilePath { FilePath(checkpointPath(name).string + ".new") }
+
+    /// Makes an empty sparse file under a new random name.
+    package func create(size: Int64?) throws -> CacheFile {
+        var generator = SystemRandomNumberGenerator()
+        let number = [generator.next(), generator.next()] as [UInt64]
+        let name = number.map { digits in
+            let text = String(digits, radix: 16)
+            return String(repeating: "0", count: 16 - text.count) + text
+        }.joined()
+        let path = Self.path(of: name, in: directory)
+        try FileManager.default.createDirectory(
+            atPath: path.removingLastComponent().string, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        let descriptor = try FileDescriptor.open(
+            path, .readWrite, options: [.create, .exclusiveCreate, .closeOnExec], permissions: [.ownerReadWrite])
+        let file = CacheFile(name: name, path: path, descriptor: descriptor)
+        if let size { try file.extend(to: size) }
+        return file
+    }
+
+    /// Opens a file of an earlier run for writing, with the bytes that can be trusted.
+    ///
+    /// - Returns: `nil` when the file or its checkpoint is missing or damaged; both are removed then.
+    package func reopen(_ name: String) -> (file: CacheFile, checkpoint: Checkpoint, present: RangeSet<Int64>)? {
+        let path = Self.path(of: name, in: directory)
+        guard let checkpoint = checkpoint(of: name),
+            let descriptor = try? FileDescriptor.open(path, .readWrite, options: [.closeOnExec])
+        else {
+            remove(name)
+            return nil
+        }
+        let file = CacheFile(name: name, path: path, descriptor: descriptor)
+        guard let identity = try? file.identity(), checkpoint.total.map({ $0 == identity.size }) ?? true else {
+            remove(name)
+            return nil
+        }
+        let sameFile = identity.device == checkpoint.device && identity.inode == checkpoint.inode
+        let sameBoot = !bootID.isEmpty && checkpoint.bootID == bootID
+        guard sameFile else {
+            remove(name)
+            return nil
+        }
+        let claimed = sameBoot ? checkpoint.receivedRanges : checkpoint.syncedRanges
+        var present = RangeSet<Int64>()
+        for range in claimed.ranges where range.upperBound <= identity.size && file.mayHold(range) {
+            present.insert(contentsOf: range)
+        }
+        return (file, checkpoint, present)
+    }
+
+    /// What the checkpoint of a file says, unchecked.
+    package func checkpoint(of name: String) -> Checkpoint? { Self.checkpoint(of: name, in: directory) }
+
+    /// The same for a process that only reads.
+    package static func checkpoint(of name: String, in directory: FilePath) -> Checkpoint? {
+        let path = Self.path(of: name, in: directory).string + ".json"
+        guard let data = FileManager.default.contents(atPath: path) else { return nil }
+        return Checkpoint.decode(data)
+    }
+
+    /// Writes a checkpoint: a new file, then `rename`. One for a file that has been removed leaves nothing behind.
+    ///
+    /// - Parameter durably: returns when it is on the disk, as it should be when it says that bytes are.
+    package func save(_ checkpoint: Checkpoint, of file: CacheFile, durably: Bool = false) throws {
+        var complete = checkpoint
+        let identity = try file.identity()
+        complete.bootID = bootID
+        complete.device = identity.device
+        complete.inode = identity.inode
+        let data = try complete.encoded()
+        let path = checkpointPath(file.name)
+        let temporary = temporaryPath(file.name)
+        let descriptor = try FileDescriptor.open(
+            temporary, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: [.ownerReadWrite])
+        try descriptor.closeAfter {
+            _ = try data.withUnsafeBytes { try descriptor.writeAll($0) }
+            if durably, fdatasync(descriptor.rawValue) != 0 { throw Errno(rawValue: errno) }
+        }
+        guard rename(temporary.string, path.string) == 0 else { throw Errno(rawValue: errno) }
+        // `remove` takes the file first: if it came in between, this checkpoint is seen by one of the two.
+        if !file.isLinked() { unlink(path.string) }
+    }
+
+    /// Removes a file and its checkpoint, also one that is being read: readers keep what they have open.
+    package func remove(_ name: String) {
+        unlink(Self.path(of: name, in: directory).string)
+        unlink(checkpointPath(name).string)
+        unlink(temporaryPath(name).string)
+    }
+
+    /// Removes a file that nobody reads: takes the exclusive lock first, which readers' leases refuse.
+    ///
+    /// - Returns: `false` when it is being read; nothing has happened then.
+    package func evict(_ name: String) -> Bool {
+        guard
+            let descriptor = try? FileDescriptor.open(
+                Self.path(of: name, in: directory), .readWrite, options: [.closeOnExec])
+        else {
+            remove(name)
+            return true
+        }
+        defer { try? descriptor.close() }
+        guard clinux_ofd_lock(descriptor.rawValue, Int16(F_WRLCK)) == 0 else { return false }
+        remove(name)
+        return true
+    }
+
+    /// The names of all files in the cache, for the comparison with the library at start. Removes what a process that was
+    /// killed in the middle of `save` or `remove` has left.
+    package func names() -> [String] {
+        let media = directory.appending("media").string
+        guard let folders = try? FileManager.default.contentsOfDirectory(atPath: media) else { return [] }
+        var names: [String] = []
+        for folder in folders {
+            guard let entries = try? FileManager.default.contentsOfDirectory(atPath: media + "/" + folder) else {
+                continue
+            }
+            let files = Set(entries.filter { !$0.contains(".") })
+            for entry in entries where entry.hasSuffix(".new") || entry.hasSuffix(".json") {
+                let name = String(entry.prefix { $0 != "." })
+                if entry.hasSuffix(".new") || !files.contains(name) { unlink("\(media)/\(folder)/\(entry)") }
+            }
+            names += files
+        }
+        return names.sorted()
+    }
+}

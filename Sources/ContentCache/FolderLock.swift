@@ -1,0 +1,23 @@
+internal import CLinux
+internal import Glibc
+package import SystemPackage
+
+/// The lock that makes a process the only writer of a folder: `flock` on a file in it, held until the value goes or
+/// the process ends, however it ends.
+package final class FolderLock: Sendable {
+    private let descriptor: FileDescriptor
+
+    /// `nil` when another process holds it.
+    package init?(file path: FilePath) throws {
+        descriptor = try FileDescriptor.open(
+            path, .readWrite, options: [.create, .closeOnExec], permissions: [.ownerReadWrite])
+        if flock(descriptor.rawValue, LOCK_EX | LOCK_NB) != 0 {
+            let error = Errno(rawValue: errno)
+            try? descriptor.close()
+            if error == .wouldBlock { return nil }
+            throw error
+        }
+    }
+
+    deinit { try? descriptor.close() }
+}

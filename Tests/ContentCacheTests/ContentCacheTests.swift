@@ -1,0 +1,292 @@
+import ContentCache
+import Foundation
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite struct ContentCacheTests {
+    private let folder: TemporaryDirectory
+    private let cache: ContentCache
+    private let content = TestContent(seed: 5, size: 1_000_000)
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        cache = try ContentCache(directory: FilePath(folder.path))
+    }
+
+    private func write(_ range: Range<Int>, to file: CacheFile) throws {
+        try content.bytes(in: range).withUnsafeBytes { try file.write($0, at: Int64(range.lowerBound)) }
+    }
+
+    private func ranges(_ ranges: Range<Int64>...) -> RangeSet<Int64> {
+        var result = RangeSet<Int64>()
+        for range in ranges { result.insert(contentsOf: range) }
+        return result
+    }
+
+    /// A file of 1,000,000 bytes with some of them and a checkpoint.
+    private func makeFile(received: Range<Int64>, synced: Range<Int64>) throws -> CacheFile {
+        let file = try cache.create(size: 1_000_000)
+        try write(Int(received.lowerBound)..<Int(received.upperBound), to: file)
+        var checkpoint = Checkpoint(key: 7, generation: 3)
+        checkpoint.total = 1_000_000
+        checkpoint.validator = "etag:\"v1\""
+        checkpoint.finalURL = "https://example.org/ü"
+        checkpoint.setReceived(ranges(received))
+        checkpoint.setSynced(ranges(synced))
+        try cache.save(checkpoint, of: file)
+        return file
+    }
+
+    private func checkpointPath(_ name: String) -> String {
+        ContentCache.path(of: name, in: cache.directory).string + ".json"
+    }
+
+    private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+    private func edit(_ name: String, _ change: (inout [String: Any]) -> Void) throws {
+        let url = URL(fileURLWithPath: checkpointPath(name))
+        var fields = try #require(
+            JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any])
+        change(&fields)
+        try JSONSerialization.data(withJSONObject: fields).write(to: url)
+    }
+
+    // MARK: Files
+
+    @Test func aNewFileIsSparsePrivateAndOfFullSize() throws {
+        let file = try cache.create(size: 1 << 30)
+        #expect(file.name.count == 32)
+        #expect(file.path.string == "\(folder.path)/media/\(file.name.prefix(2))/\(file.name)")
+        var status = stat()
+        #expect(stat(file.path.string, &status) == 0)
+        #expect(status.st_size == 1 << 30)
+        #expect(status.st_blocks == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+        #expect(stat("\(folder.path)/media", &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o700)
+    }
+
+    @Test func namesAreNeverUsedAgain() throws {
+        let names = try (0..<100).map { _ in try cache.create(size: nil).name }
+        #expect(Set(names).count == 100)
+        #expect(cache.names() == names.sorted())
+    }
+
+    @Test func bytesAreReadWhereTheyWereWritten() throws {
+        let file = try cache.create(size: 1_000_000)
+        try write(500_000..<600_000, to: file)
+        try write(0..<1, to: file)
+        let reader = try MediaReader(name: file.name, in: cache.directory)
+        var bytes = [UInt8](repeating: 0, count: 100_000)
+        #expect(try bytes.withUnsafeMutableBytes { try reader.read(into: $0, at: 500_000) } == 100_000)
+        #expect(content.matches(bytes, at: 500_000))
+        #expect(try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 999_990) } == 10)
+        #expect(try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 2_000_000) } == 0)
+    }
+
+    @Test func aFileGrowsToItsSizeAndNeverShrinks() throws {
+        let file = try cache.create(size: nil)
+        try write(0..<1_000, to: file)
+        try file.extend(to: 5_000)
+        try file.extend(to: 10)
+        var status = stat()
+        #expect(stat(file.path.string, &status) == 0)
+        #expect(status.st_size == 5_000)
+    }
+
+    @Test func digestsAreThoseOfTheStandard() throws {
+        // FIPS 180-2, appendix B.1 and B.2, and the empty message.
+        let vectors = [
+            ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            (
+                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+            ),
+        ]
+        for (text, digest) in vectors {
+            let file = try cache.create(size: nil)
+            try Array(text.utf8).withUnsafeBytes { try file.write($0, at: 0) }
+            #expect(try file.sha256(size: Int64(text.utf8.count)) == digest)
+        }
+    }
+
+    @Test func aDigestOfManyPiecesIsThatOfTheWhole() async throws {
+        let file = try cache.create(size: nil)
+        try write(0..<1_000_000, to: file)
+        let result = try await ChildProcess.run("sha256sum", [file.path.string])
+        #expect(result.output.prefix(64) == (try file.sha256(size: 1_000_000)))
+        #expect(throws: (any Error).self, "bytes that are not there have no digest") {
+            try file.sha256(size: 1_000_001)
+        }
+    }
+
+    // MARK: Checkpoints
+
+    @Test func aFileOfTheSameBootKeepsAllThatWasReceived() throws {
+        let name = try makeFile(received: 0..<300_000, synced: 0..<100_000).name
+        let found = try #require(cache.reopen(name))
+        #expect(found.present == ranges(0..<300_000))
+        #expect(found.checkpoint.key == 7)
+        #expect(found.checkpoint.generation == 3)
+        #expect(found.checkpoint.total == 1_000_000)
+        #expect(found.checkpoint.validator == "etag:\"v1\"")
+        #expect(found.checkpoint.finalURL == "https://example.org/ü")
+        #expect(!found.checkpoint.complete)
+        try write(300_000..<400_000, to: found.file)
+        var bytes = [UInt8](repeating: 0, count: 400_000)
+        #expect(try bytes.withUnsafeMutableBytes { try found.file.read(into: $0, at: 0) } == 400_000)
+        #expect(content.matches(bytes))
+    }
+
+    @Test func afterAnotherBootOnlySyncedBytesAreTrusted() throws {
+        let name = try makeFile(received: 0..<300_000, synced: 0..<100_000).name
+        try edit(name) { $0["bootID"] = "another" }
+        #expect(try #require(cache.reopen(name)).present == ranges(0..<100_000))
+    }
+
+    @Test func rangesThatAreHolesAreNotTrusted() throws {
+        let file = try cache.create(size: 1_000_000)
+        try write(0..<65_536, to: file)
+        var checkpoint = Checkpoint(key: 1, generation: 1)
+        checkpoint.total = 1_000_000
+        checkpoint.setReceived(ranges(0..<65_536, 200_000..<300_000, 999_000..<2_000_000))
+        try cache.save(checkpoint, of: file)
+        #expect(try #require(cache.reopen(file.name)).present == ranges(0..<65_536))
+    }
+
+    @Test(arguments: ["", "{", "null", "{\"version\":1}", "not json"])
+    func aDamagedCheckpointDropsTheFile(text: String) throws {
+        let name = try makeFile(received: 0..<300_000, synced: 0..<100_000).name
+        try Data(text.utf8).write(to: URL(fileURLWithPath: checkpointPath(name)))
+        #expect(cache.reopen(name) == nil)
+        #expect(cache.names() == [])
+        #expect(!exists(checkpointPath(name)))
+    }
+
+    @Test func aMissingCheckpointDropsTheFile() throws {
+        let name = try makeFile(received: 0..<300_000, synced: 0..<100_000).name
+        unlink(checkpointPath(name))
+        #expect(cache.reopen(name) == nil)
+        #expect(cache.names() == [])
+    }
+
+    @Test func aCheckpointOfAnotherVersionIsNone() throws {
+        let name = try makeFile(received: 0..<300_000, synced: 0..<100_000).name
+        try edit(name) { $0["version"] = 2 }
+        #expect(cache.checkpoint(of: name) == nil)
+    }
+
+    @Test(arguments: ["inode", "device"])
+    func aCheckpointOfAnotherFileIsNotTrusted(field: String) throws {
+        let name = try makeFile(received: 0..<300_000, synced: 0..<300_000).name
+        try edit(name) { $0[field] = 1 }
+        #expect(cache.reopen(name) == nil)
+        #expect(cache.names() == [])
+    }
+
+    @Test func aFileOfAnotherSizeIsNotTrusted() throws {
+        let file = try makeFile(received: 0..<300_000, synced: 0..<300_000)
+        try file.extend(to: 1_000_001)
+        #expect(cache.reopen(file.name) == nil)
+    }
+
+    @Test func aFileWithoutACheckpointOrANameIsNothing() {
+        #expect(cache.reopen("00112233445566778899aabbccddeeff") == nil)
+        #expect(cache.checkpoint(of: "00112233445566778899aabbccddeeff") == nil)
+    }
+
+    @Test func aCheckpointReplacesTheOneBefore() throws {
+        let file = try makeFile(received: 0..<300_000, synced: 0..<100_000)
+        try write(300_000..<400_000, to: file)
+        var checkpoint = try #require(cache.checkpoint(of: file.name))
+        checkpoint.setReceived(ranges(0..<400_000))
+        checkpoint.complete = true
+        checkpoint.sha256 = "abc"
+        try cache.save(checkpoint, of: file, durably: true)
+        let found = try #require(cache.reopen(file.name))
+        #expect(found.present == ranges(0..<400_000))
+        #expect(found.checkpoint.complete)
+        #expect(found.checkpoint.sha256 == "abc")
+    }
+
+    @Test func aCheckpointOfARemovedFileLeavesNothing() throws {
+        let file = try makeFile(received: 0..<300_000, synced: 0..<100_000)
+        let checkpoint = try #require(cache.checkpoint(of: file.name))
+        cache.remove(file.name)
+        try cache.save(checkpoint, of: file)
+        #expect(!exists(checkpointPath(file.name)))
+        #expect(cache.names() == [])
+    }
+
+    @Test func whatAKilledProcessLeftIsSweptUp() throws {
+        let kept = try makeFile(received: 0..<1_000, synced: 0..<0)
+        let orphan = try makeFile(received: 0..<1_000, synced: 0..<0)
+        unlink(orphan.path.string)
+        try Data("half".utf8).write(to: URL(fileURLWithPath: checkpointPath(kept.name) + ".new"))
+        #expect(cache.names() == [kept.name])
+        #expect(!exists(checkpointPath(orphan.name)))
+        #expect(!exists(checkpointPath(kept.name) + ".new"))
+        #expect(cache.reopen(kept.name) != nil)
+    }
+
+    // MARK: Leases and locks
+
+    @Test func aFileThatIsReadIsNotEvicted() throws {
+        let name = try makeFile(received: 0..<1_000, synced: 0..<0).name
+        var reader: MediaReader? = try MediaReader(name: name, in: cache.directory)
+        let second = try MediaReader(name: name, in: cache.directory)
+        #expect(!cache.evict(name))
+        #expect(cache.names() == [name])
+        reader = nil
+        #expect(reader == nil)
+        #expect(!cache.evict(name), "the second reader is still there")
+        withExtendedLifetime(second) {}
+    }
+
+    @Test func aFileThatNobodyReadsIsEvictedWithItsCheckpoint() throws {
+        let name = try makeFile(received: 0..<1_000, synced: 0..<0).name
+        do { _ = try MediaReader(name: name, in: cache.directory) }
+        #expect(cache.evict(name))
+        #expect(cache.names() == [])
+        #expect(!exists(checkpointPath(name)))
+        #expect(throws: Errno.noSuchFileOrDirectory) { try MediaReader(name: name, in: cache.directory) }
+        #expect(cache.evict(name), "it is gone, which is what was wanted")
+    }
+
+    @Test func aRemovedFileCanBeReadToItsEnd() throws {
+        let file = try makeFile(received: 0..<1_000, synced: 0..<0)
+        let reader = try MediaReader(name: file.name, in: cache.directory)
+        cache.remove(file.name)
+        var bytes = [UInt8](repeating: 0, count: 1_000)
+        #expect(try bytes.withUnsafeMutableBytes { try reader.read(into: $0, at: 0) } == 1_000)
+        #expect(content.matches(bytes))
+    }
+
+    @Test func aLockHasOneHolder() throws {
+        let path = FilePath(folder.file("lock"))
+        var first = try FolderLock(file: path)
+        #expect(first != nil)
+        #expect(try FolderLock(file: path) == nil)
+        first = nil
+        #expect(try FolderLock(file: path) != nil)
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func aLockEndsWithItsProcess() async throws {
+        let path = folder.file("lock")
+        let holder = try ChildProcess("flock", ["--no-fork", path, "sleep", "600"])
+        try await waitUntil(description: "the other process holds the lock") {
+            try FolderLock(file: FilePath(path)) == nil
+        }
+        holder.kill()
+        try await holder.wait()
+        #expect(try FolderLock(file: FilePath(path)) != nil)
+    }
+
+    @Test func aLockInAFolderThatIsMissingIsAnError() {
+        #expect(throws: Errno.noSuchFileOrDirectory) { try FolderLock(file: FilePath(folder.file("none/lock"))) }
+    }
+}

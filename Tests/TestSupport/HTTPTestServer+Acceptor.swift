@@ -1,0 +1,64 @@
+import CLinux
+import Dispatch
+import Foundation
+import Glibc
+
+/// The thread that accepts connections and starts one thread for each.
+struct Acceptor: Sendable {
+    let descriptor: Int32
+    let stopping: Waker
+    let shared: SharedState
+    let sendBuffer: Int?
+
+    /// More clients than that wait in the backlog until a connection closes.
+    private static let maximumConnections = 512
+
+    /// Returns when the server is stopped and the last connection's thread has ended.
+    func run() {
+        let slots = DispatchSemaphore(value: Self.maximumConnections)
+        let threads = DispatchGroup()
+        while let accepted = next(slots) {
+            threads.enter()
+            Thread.detachNewThread {
+                accepted.connection.run()
+                shared.closed(accepted.number)
+                slots.signal()
+                threads.leave()
+            }
+        }
+        close(descriptor)
+        threads.wait()
+    }
+
+    /// The next connection, or `nil` when the server is stopped. Takes a slot with it.
+    private func next(_ slots: DispatchSemaphore) -> (connection: Connection, number: Int)? {
+        // A slot comes free when a connection ends, and all end when the server is stopped.
+        slots.wait()
+        while !shared.isStopping {
+            var polled = [
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: stopping.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&polled, 2, -1) > 0, polled[1].revents == 0 else { continue }
+            // Not accept4, which Swift sees or not depending on what else is imported. `ChildProcess` closes what it
+            // would inherit in the moment between the two calls.
+            let socket = accept(descriptor, nil, nil)
+            guard socket >= 0 else { continue }
+            _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+            guard let waker = try? Waker(), let number = shared.opened(waker) else {
+                close(socket)
+                continue
+            }
+            var on: Int32 = 1
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+            if let sendBuffer {
+                var size = Int32(sendBuffer)
+                setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            }
+            return (Connection(socket: socket, waker: waker, number: number, shared: shared), number)
+        }
+        slots.signal()
+        return nil
+    }
+}

@@ -1,0 +1,153 @@
+import CLinux
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 server on the loopback interface that misbehaves as a test asks it to, and remembers what it was asked.
+///
+/// One thread accepts, one thread serves each connection. Requests on a connection are answered in turn; pipelining is
+/// not supported. Routes may be changed at any time, from any thread, and count from the next request on. The server
+/// stops when it is released.
+package final class HTTPTestServer: Sendable {
+    private let shared: SharedState
+    private let sendBuffer: Int?
+    private let listener = Mutex<(port: UInt16, stopping: Waker, thread: DispatchGroup)?>(nil)
+
+    /// - Parameter sendBuffer: SO_SNDBUF of each connection, in bytes: a small one keeps what was written close to what
+    ///   was received. `nil` leaves it to the kernel.
+    package init(sendBuffer: Int? = nil) {
+        shared = SharedState()
+        self.sendBuffer = sendBuffer
+    }
+
+    deinit { stop() }
+
+    // MARK: Routes
+
+    /// Serves `resource` at `path`. Request number n for the path behaves as `script[n]`, those after the script's end
+    /// are `.normal`. Replaces what was served there; the count of requests goes on.
+    package func serve(_ path: String, _ resource: Resource, _ script: [Behaviour] = []) {
+        serve(path, resource) { script.indices.contains($0.index) ? script[$0.index] : .normal }
+    }
+
+    /// Serves `resource` at `path`, each request as `behaviour` says when it comes. It is called on the connection's
+    /// thread and may be called by several at once.
+    package func serve(
+        _ path: String, _ resource: Resource, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
+    ) {
+        shared.setRoute(path, Route(resource: resource, behaviour: behaviour))
+    }
+
+    /// Serves no resource at `path`, only what the behaviours say.
+    package func serve(_ path: String, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
+        shared.setRoute(path, Route(resource: nil, behaviour: behaviour))
+    }
+
+    /// Answers 404 from now on.
+    package func remove(_ path: String) { shared.setRoute(path, nil) }
+
+    /// The address of a path. Another spelling of the loopback host is another host to a client.
+    package func url(_ path: String, host: String = "127.0.0.1") -> String {
+        "http://\(host):\(port)\(path.hasPrefix("/") ? "" : "/")\(path)"
+    }
+
+    /// The port that the kernel chose; 0 before `start`. It stays the same after `stop`, when connections are refused.
+    package var port: UInt16 { shared.port }
+
+    // MARK: Log
+
+    /// All requests so far, in the order in which their heads came.
+    package var requests: [LoggedRequest] { shared.requests }
+
+    package func requests(for path: String) -> [LoggedRequest] { requests.filter { $0.path == path } }
+
+    /// Bytes of bodies that were written for `path`, over all its responses.
+    package func bodyBytesWritten(for path: String) -> Int {
+        requests(for: path).reduce(0) { $0 + $1.bodyBytesWritten }
+    }
+
+    /// Connections accepted since the start.
+    package var connectionsAccepted: Int { shared.connectionsAccepted }
+
+    /// The most requests that were being answered at once.
+    package var peakConcurrentRequests: Int { shared.peakConcurrentRequests }
+
+    /// Forgets the log, and the counts of requests for each path.
+    package func clearLog() { shared.clearLog() }
+
+    /// Returns the first request that satisfies `predicate`, as soon as there is one.
+    @discardableResult
+    package func waitForRequest(
+        deadline: Duration = .seconds(60), where predicate: (LoggedRequest) -> Bool = { _ in true }
+    ) async throws -> LoggedRequest {
+        var found: LoggedRequest?
+        try await waitUntil(deadline: deadline, description: "a certain request comes") {
+            found = requests.first(where: predicate)
+            return found != nil
+        }
+        guard let found else { throw DeadlineError("a certain request comes") }
+        return found
+    }
+
+    // MARK: Starting and stopping
+
+    /// Listens on 127.0.0.1. Started again after `stop`, it listens on the same port.
+    package func start() throws {
+        try listener.withLock { listener in
+            guard listener == nil else { return }
+            let (descriptor, port) = try Self.listen(on: shared.port)
+            shared.began(on: port)
+            let stopping = try Waker()
+            let thread = DispatchGroup()
+            let acceptor = Acceptor(
+                descriptor: descriptor, stopping: stopping, shared: shared, sendBuffer: sendBuffer)
+            thread.enter()
+            Thread.detachNewThread {
+                acceptor.run()
+                thread.leave()
+            }
+            listener = (port, stopping, thread)
+        }
+    }
+
+    /// Closes the listener and breaks off every connection, then waits for the threads.
+    package func stop() {
+        listener.withLock { listener in
+            guard let running = listener else { return }
+            shared.stopConnections()
+            running.stopping.wake()
+            running.thread.wait()
+            listener = nil
+        }
+    }
+
+    private static func listen(on port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_INET, type, 0)
+        guard descriptor >= 0 else { throw SystemCallError("socket") }
+        do {
+            var on: Int32 = 1
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = loopbackAddress.bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            try withUnsafeMutablePointer(to: &address) { pointer in
+                try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    guard Glibc.bind(descriptor, address, length) == 0 else { throw SystemCallError("bind") }
+                    guard Glibc.listen(descriptor, SOMAXCONN) == 0 else { throw SystemCallError("listen") }
+                    guard getsockname(descriptor, address, &length) == 0 else { throw SystemCallError("getsockname") }
+                }
+            }
+            return (descriptor, UInt16(bigEndian: address.sin_port))
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+}
+
+/// 127.0.0.1: the macro INADDR_LOOPBACK, which Swift does not import.
+private let loopbackAddress: UInt32 = 0x7F00_0001

@@ -1,0 +1,116 @@
+import CLinux
+import Foundation
+import Glibc
+
+/// Sees to it that a FUSE mount goes away, whatever has become of the process that serves it.
+///
+/// When the deadline passes, or when the guard is released, what is mounted there is detached with `fusermount3 -uz`;
+/// a connection that lives on after that is aborted through fusectl, which ends every request that hangs in it. Blocks
+/// the thread that releases it only for as long as that takes.
+package final class MountGuard: Sendable {
+    package let mountPoint: String
+    private let released: Waker
+
+    /// - Parameter mountPoint: Without symbolic links, as it stands in `/proc/self/mountinfo`. Nothing need be mounted
+    ///   there yet.
+    package init(_ mountPoint: String, deadline: Duration = .seconds(300)) throws {
+        self.mountPoint = mountPoint
+        released = try Waker()
+        let released = released
+        let milliseconds = Int32(clamping: Int64(deadline / .milliseconds(1)))
+        Thread.detachNewThread {
+            var polled = pollfd(fd: released.descriptor, events: Int16(POLLIN), revents: 0)
+            if poll(&polled, 1, milliseconds) == 0 { Self.unmount(mountPoint) }
+        }
+    }
+
+    deinit {
+        released.wake()
+        Self.unmount(mountPoint)
+    }
+
+    /// Whether a FUSE filesystem is mounted there. Reads the mount table and never touches the mount.
+    package var isMounted: Bool { !Self.connections(at: mountPoint).isEmpty }
+
+    /// Returns once something is mounted there.
+    package func waitUntilMounted(deadline: Duration = .seconds(120)) async throws {
+        try await waitUntil(deadline: deadline, description: "\(mountPoint) is mounted") { isMounted }
+    }
+
+    /// Unmounts now, by force if it must be.
+    package func unmount() { Self.unmount(mountPoint) }
+
+    // MARK: Unmounting
+
+    private static let control = "/sys/fs/fuse/connections"
+
+    /// How long a filesystem has to end its connection after it was detached, before the connection is aborted.
+    private static let grace = Duration.seconds(10)
+
+    private static func unmount(_ mountPoint: String) {
+        let connections = connections(at: mountPoint)
+        guard !connections.isEmpty else { return }
+        if !FileManager.default.fileExists(atPath: control) || isEmpty(control) {
+            _ = try? ChildProcess("mount", ["-t", "fusectl", "none", control]).waitBlocking(deadline: grace)
+        }
+        // Numbers of devices are soon used again, for other mounts. The folder's inode tells whose number it is.
+        let folders = connections.map { "\(control)/\($0)" }.map { ($0, inode(of: $0)) }
+        for _ in connections {
+            _ = try? ChildProcess("fusermount3", ["-uz", mountPoint]).waitBlocking(deadline: grace)
+        }
+        while !Self.connections(at: mountPoint).isEmpty, umount2(mountPoint, lazily) == 0 {}
+        let end = ContinuousClock.now.advanced(by: grace)
+        for (folder, number) in folders {
+            guard let number else { continue }
+            while inode(of: folder) == number {
+                let now = ContinuousClock.now
+                if now >= end { try? "1".write(toFile: "\(folder)/abort", atomically: false, encoding: .utf8) }
+                if now >= end.advanced(by: grace) { break }
+                usleep(5_000)
+            }
+        }
+    }
+
+    /// MNT_DETACH of umount2(2).
+    private static let lazily: Int32 = 2
+
+    private static func isEmpty(_ folder: String) -> Bool {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty ?? true
+    }
+
+    private static func inode(of path: String) -> ino_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_ino : nil
+    }
+
+    /// The fusectl numbers of what is mounted there: the device's minor numbers, of
+    /// `ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS … - TYPE SOURCE …` in proc(5)'s mountinfo.
+    private static func connections(at mountPoint: String) -> [String] {
+        guard let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return [] }
+        return table.split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ")
+            guard let dash = fields.firstIndex(of: "-"), fields.count > max(dash + 1, 5),
+                fields[dash + 1] == "fuse" || fields[dash + 1].hasPrefix("fuse."),
+                unescaped(fields[4]) == mountPoint
+            else { return nil }
+            return fields[2].split(separator: ":").last.map(String.init)
+        }
+    }
+
+    /// Undoes the octal escapes of mountinfo: `\040` for a space.
+    private static func unescaped(_ field: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(field.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\\"), rest.count >= 3,
+                let code = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8)
+            {
+                bytes.append(code)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,81 @@
+/// What a Range field asked for (RFC 9110 §14.1.2). One range: sets of several are answered as if there were none.
+package enum RequestedRange: Sendable, Hashable {
+    /// `bytes=4-9`, both ends included.
+    case closed(Int, Int)
+    /// `bytes=4-`
+    case from(Int)
+    /// `bytes=-9`
+    case suffix(Int)
+
+    init?(_ field: String) {
+        guard field.hasPrefix("bytes=") else { return nil }
+        let parts = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        switch (parts[0].isEmpty, parts[1].isEmpty) {
+        case (true, true): return nil
+        case (true, false):
+            guard let count = Int(parts[1]) else { return nil }
+            self = .suffix(count)
+        case (false, true):
+            guard let first = Int(parts[0]) else { return nil }
+            self = .from(first)
+        case (false, false):
+            guard let first = Int(parts[0]), let last = Int(parts[1]), first <= last else { return nil }
+            self = .closed(first, last)
+        }
+    }
+
+    /// The first byte asked for, unless it is counted from the end.
+    package var firstByte: Int? {
+        switch self {
+        case .closed(let first, _), .from(let first): first
+        case .suffix: nil
+        }
+    }
+
+    /// The bytes of a content of that size, or `nil` when the range cannot be satisfied.
+    func resolved(size: Int) -> Range<Int>? {
+        switch self {
+        case .closed(let first, let last):
+            first < size ? first..<min(last, size - 1) + 1 : nil
+        case .from(let first):
+            first < size ? first..<size : nil
+        case .suffix(let count):
+            count > 0 && size > 0 ? max(0, size - count)..<size : nil
+        }
+    }
+}
+
+/// A request as it reached the test server.
+package struct RequestInfo: Sendable {
+    /// Position among the requests for the same path, from 0. Requests that overlap are counted as their heads came.
+    package let index: Int
+    /// Which connection it came on, from 0 in the order of their being accepted.
+    package let connection: Int
+    package let method: String
+    /// As sent, without the query.
+    package let path: String
+    /// What follows the question mark, as sent.
+    package let query: String?
+    package let headers: HeaderFields
+    package let range: RequestedRange?
+    package let body: [UInt8]
+}
+
+/// What the test server keeps of a request, up to the moment of asking.
+package struct LoggedRequest: Sendable {
+    package let request: RequestInfo
+    /// The status that was sent, once the server has decided.
+    package internal(set) var status: Int?
+    /// Bytes of the body that the kernel has taken, without chunk framing. Not all need have reached the client.
+    package internal(set) var bodyBytesWritten = 0
+    /// Whether the response has ended, in whatever way.
+    package internal(set) var isFinished = false
+    /// Whether all of the response was written as planned: not broken off by the client or by `stop`.
+    package internal(set) var isWhole = false
+
+    package var method: String { request.method }
+    package var path: String { request.path }
+    package var headers: HeaderFields { request.headers }
+    package var range: RequestedRange? { request.range }
+}

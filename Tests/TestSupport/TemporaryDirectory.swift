@@ -1,0 +1,44 @@
+import Foundation
+import Glibc
+
+/// A new folder (0700) that is removed with all that is in it when the last reference goes.
+///
+/// Its path is short, so that sockets in it fit into the 108 bytes of a `sockaddr_un`.
+package final class TemporaryDirectory: Sendable {
+    package let path: String
+
+    /// - Parameter parent: `/tmp`, or `/dev/shm` where a test wants memory rather than a disk. Not `TMPDIR`, which may
+    ///   be long.
+    package init(in parent: String = "/tmp") throws {
+        var template = Array("\(parent)/podfs-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemCallError("mkdtemp") }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of a file in the folder, which need not exist.
+    package func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Makes a folder in this one, with those above it, and gives its path.
+    @discardableResult
+    package func makeDirectory(_ name: String) throws -> String {
+        let path = file(name)
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        return path
+    }
+
+    /// Writes a file in the folder and gives its path.
+    @discardableResult
+    package func write(_ name: String, _ contents: some Sequence<UInt8>) throws -> String {
+        let path = file(name)
+        try Data(contents).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    @discardableResult
+    package func write(_ name: String, text: String) throws -> String { try write(name, text.utf8) }
+}
