@@ -19,16 +19,19 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 }
 
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
 let package = Package(
     name: "podfs",
     dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // C libraries and the calls that Glibc's module map lacks. No logic.
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CLinux"),
@@ -40,6 +43,7 @@ let package = Package(
         // Transfers. These know nothing of podcasts.
         target("TransferCore", []),
         target("ContentCache", ["CCrypto", "CLinux", systemPackage]),
+        target("TransferEngine", ["TransferCore", "ContentCache", "CCurl", "CLinux", systemPackage, logging]),
 
         // The daemon and its clients.
 
@@ -51,5 +55,7 @@ let package = Package(
         tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed"]),
         tests("TransferCoreTests", ["TransferCore"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
+        tests(
+            "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),
     ]
 )

@@ -1,0 +1,45 @@
+internal import CCurl
+internal import TransferCore
+
+/// How curl says a transfer ended (CURLcode, libcurl-errors(3)).
+struct CurlCode: Equatable {
+    private let raw: CURLcode
+
+    init(_ raw: CURLcode) { self.raw = raw }
+
+    var isSuccess: Bool { raw == CURLE_OK }
+    /// The write callback ended it.
+    var isStopped: Bool { raw == CURLE_WRITE_ERROR }
+
+    /// What to tell, and whether trying again may help.
+    var failure: (error: TransferError, passes: Bool) {
+        let says = String(cString: curl_easy_strerror(raw))
+        switch raw {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
+            return (TransferError(.unreachable, lowered(says)), true)
+        case CURLE_SSL_CONNECT_ERROR:
+            return (TransferError(.unreachable, lowered(says)), true)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE:
+            return (TransferError(.unreachable, "the server's certificate is not trusted (\(says))"), false)
+        case CURLE_OPERATION_TIMEDOUT:
+            return (TransferError(.timedOut, "the server stopped sending"), true)
+        case CURLE_PARTIAL_FILE:
+            return (TransferError(.failed, "the server closed the connection early"), true)
+        case CURLE_GOT_NOTHING:
+            return (TransferError(.failed, "the server closed the connection without an answer"), true)
+        case CURLE_UNSUPPORTED_PROTOCOL:
+            return (TransferError(.unusable, "the address, or a redirect, is not http or https"), false)
+        case CURLE_TOO_MANY_REDIRECTS:
+            return (TransferError(.unusable, "the server redirects in a circle"), false)
+        case CURLE_WEIRD_SERVER_REPLY:
+            // A length that is none, for example.
+            return (TransferError(.unusable, "the server's answer is no HTTP"), false)
+        case CURLE_URL_MALFORMAT:
+            return (TransferError(.unusable, "the address is malformed"), false)
+        default:
+            return (TransferError(.failed, lowered(says)), true)
+        }
+    }
+
+    private func lowered(_ text: String) -> String { text.prefix(1).lowercased() + text.dropFirst() }
+}

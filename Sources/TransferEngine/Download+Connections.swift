@@ -1,0 +1,212 @@
+internal import ContentCache
+internal import TransferCore
+
+// The connections of a download and what they bring.
+extension Download {
+    /// Performs an action that changes curl's handles or their turns. Called by `process` alone.
+    private func performWithCurl(_ action: DownloadMachine.Action) {
+        switch action {
+        case .connect(let id, let request):
+            // An action before this one may have ended it already.
+            if machine.has(id) { connect(id, request) }
+        case .abort(let id):
+            if let connection = connections[id] { end(connection) }
+        case .hold(let id):
+            guard let connection = connections[id] else { return }
+            giveBackTurn(connection)
+        case .resume(let id, let forReader):
+            guard let connection = connections[id] else { return }
+            markDirty(connection)
+            if connection.hasTurn {
+                connection.handle?.resume()
+            } else if connection.awaitsTurn {
+                engine.setServing(connection.token, forReader)
+            } else {
+                requestTurn(connection, forReader: forReader) { [unowned self] in
+                    markDirty(connection)
+                    connection.handle?.resume()
+                }
+            }
+        case .serving(let id, let serving):
+            if let connection = connections[id] { engine.setServing(connection.token, serving) }
+        default: break
+        }
+    }
+
+    private func connect(_ id: DownloadMachine.ConnectionID, _ request: DownloadMachine.ConnectRequest) {
+        let url = request.direct ? finalURL ?? source.url : source.url
+        let connection = DownloadConnection(
+            id: id, token: engine.newToken(), url: url, request: request, download: self)
+        connections[id] = connection
+        requestTurn(connection, forReader: request.forReader) { [unowned self] in begin(connection) }
+    }
+
+    private func requestTurn(_ connection: DownloadConnection, forReader: Bool, start: @escaping () -> Void) {
+        connection.awaitsTurn = true
+        engine.requestTurn(connection, forReader: forReader) {
+            connection.awaitsTurn = false
+            connection.hasTurn = true
+            start()
+        }
+    }
+
+    private func giveBackTurn(_ connection: DownloadConnection) {
+        connection.awaitsTurn = false
+        connection.hasTurn = false
+        engine.endTurn(connection.token)
+    }
+
+    private func begin(_ connection: DownloadConnection) {
+        let asked = connection.request
+        var request = EasyHandle.Request(
+            url: connection.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
+            connectTimeout: machine.limits.stall, stall: max(1, machine.limits.stall / 1_000))
+        request.rateLimit = engine.configuration.rateLimit
+        if asked.ranged { request.range = "\(asked.offset)-\(asked.end.map { "\($0 - 1)" } ?? "")" }
+        if let validator = asked.ifRange { request.fields.append(("If-Range", validator.headerValue)) }
+        guard let handle = EasyHandle(request) else {
+            connection.ending = .failure(TransferError(.failed, "out of memory"))
+            markDirty(connection)
+            return
+        }
+        handle.receiver = connection
+        connection.handle = handle
+        machine.began(connection.id, now: engine.now)
+        engine.add(handle, owner: connection)
+    }
+
+    private func end(_ connection: DownloadConnection) {
+        connections[connection.id] = nil
+        if let handle = connection.handle { engine.remove(handle) }
+        giveBackTurn(connection)
+    }
+
+    /// Another reader needs its turn: it ends, and what it had still to bring is asked for again later.
+    func preempt(_ connection: DownloadConnection) {
+        if connection.head == nil, machine.isReceiving(connection.id) { _ = connection.flush() }
+        end(connection)
+        apply(machine.ended(connection.id, .stopped, now: engine.now, random: 0))
+    }
+
+    /// curl has ended the exchange.
+    func ended(_ connection: DownloadConnection, _ code: CurlCode) {
+        if connection.isReleased {
+            end(connection)
+            return
+        }
+        if code.isSuccess {
+            connection.ending = .complete
+        } else if code.isStopped, let rejection = connection.rejection {
+            connection.ending = .refusal(rejection)
+        } else if code.isStopped, connection.wasStopped {
+            connection.ending = .stopped
+        } else {
+            let failure = code.failure
+            connection.ending = failure.passes ? .failure(failure.error) : .refusal(failure.error)
+        }
+        markDirty(connection)
+    }
+
+    func markDirty(_ connection: DownloadConnection) {
+        if !connection.isDirty {
+            connection.isDirty = true
+            dirty.append(connection)
+        }
+        engine.markDirty(self)
+    }
+
+    /// Does what had to wait until curl was not at work: heads, buffered bytes, endings, deferred actions.
+    func process() {
+        while !dirty.isEmpty || !deferred.isEmpty {
+            let actions = deferred
+            deferred = []
+            for action in actions { performWithCurl(action) }
+            let connections = dirty
+            dirty = []
+            for connection in connections {
+                connection.isDirty = false
+                if self.connections[connection.id] === connection { process(connection) }
+            }
+        }
+        report(force: false)
+    }
+
+    private func process(_ connection: DownloadConnection) {
+        if let head = connection.head {
+            connection.head = nil
+            let before = finalURL
+            if let url = head.url { finalURL = url }
+            apply(machine.head(connection.id, head, now: engine.now, random: Double.random(in: 0..<1)))
+            if !machine.has(connection.id), !connection.isReleased { finalURL = before }
+            guard connections[connection.id] === connection, !connection.isReleased else { return }
+        }
+        if machine.isReceiving(connection.id), !connection.isEmpty, !connection.flush() {
+            // Also where curl has come to the end of the body already.
+            connection.ending = connection.rejection.map { .refusal($0) } ?? .stopped
+        }
+        guard connections[connection.id] === connection else { return }
+        if connection.isReleased {
+            if connection.ending != nil { end(connection) }
+            return
+        }
+        guard let ending = connection.ending else {
+            // The buffer was full when curl last came with bytes, and has room again.
+            if connection.hasTurn, machine.isReceiving(connection.id) { connection.handle?.resume() }
+            return
+        }
+        // A held response may have ended with its bytes still here.
+        guard connection.isEmpty || machine.isReceiving(connection.id) || ending != .complete else { return }
+        end(connection)
+        apply(machine.ended(connection.id, ending, now: engine.now, random: Double.random(in: 0..<1)))
+    }
+
+    // MARK: Bytes
+
+    /// Handles the first of `bytes` as the machine's step says.
+    ///
+    /// - Returns: how many were taken; `nil` when the connection is to end.
+    func store(
+        _ bytes: UnsafeRawBufferPointer, of connection: DownloadConnection, step: DownloadMachine.Step
+    ) -> Int? {
+        guard let position = machine.position(of: connection.id), let file else { return nil }
+        switch step {
+        case .stop:
+            return nil
+        case .write(let until):
+            let count = Int(min(Int64(bytes.count), until.map { $0 - position } ?? .max))
+            if position == 0, machine.limits.refusesText, let kind = MarkupSniffer.kind(of: bytes) {
+                connection.rejection = TransferError(.unusable, "the server sent \(kind) in place of media")
+                return nil
+            }
+            do {
+                try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: position)
+            } catch {
+                apply(machine.storageFailed(Self.storageError(error), now: engine.now))
+                return nil
+            }
+            rate.add(count, at: engine.now)
+            checkpoints.add(Int64(count), at: engine.now)
+            apply(machine.received(connection.id, Int64(count), now: engine.now))
+            return count
+        case .skip(let until):
+            let count = Int(min(Int64(bytes.count), until - position))
+            machine.passed(connection.id, Int64(count), now: engine.now)
+            return count
+        case .compare(let until):
+            let count = Int(min(Int64(bytes.count), until - position))
+            guard agrees(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: position, in: file) else {
+                apply(machine.differs(connection.id, now: engine.now))
+                return nil
+            }
+            machine.passed(connection.id, Int64(count), now: engine.now)
+            return count
+        }
+    }
+
+    private func agrees(_ bytes: UnsafeRawBufferPointer, at offset: Int64, in file: CacheFile) -> Bool {
+        let own = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+        defer { own.deallocate() }
+        guard let count = try? file.read(into: own, at: offset), count == bytes.count else { return false }
+        return own.elementsEqual(bytes)
+    }
+}

@@ -1,0 +1,242 @@
+internal import ContentCache
+internal import TransferCore
+
+/// Performs the actions of one download's machine: connections, the cache file, answers, checkpoints.
+///
+/// Belongs to the engine's thread. What takes long (sync, hash, checkpoints) runs on the engine's storage queues and
+/// comes back through its mailbox.
+final class Download {
+    let source: DownloadSource
+    unowned let engine: EngineLoop
+    var machine: DownloadMachine
+    var file: CacheFile?
+    /// Where the answer came from that the machine accepted last.
+    var finalURL: String?
+    var connections: [DownloadMachine.ConnectionID: DownloadConnection] = [:]
+    /// It is among the engine's downloads with work to do.
+    var isDirty = false
+    /// Connections with news that has to wait until curl is not at work.
+    var dirty: [DownloadConnection] = []
+    /// Actions that need curl, kept until `process`.
+    var deferred: [DownloadMachine.Action] = []
+    var checkpoints = CheckpointPace()
+    var rate = RateMeter()
+    private var openAnswers: [DownloadMachine.WaitID: TransferEngine.OpenAnswer] = [:]
+    private var readAnswers: [DownloadMachine.WaitID: TransferEngine.ReadAnswer] = [:]
+    private var reported: DownloadSnapshot?
+    private var reportDue: Int64 = 0
+    /// The digest of a file that was whole when it was loaded, until the owner has been told of it again.
+    private var untold: String?
+
+    /// How often progress is reported while bytes come, in milliseconds: four times a second is smooth for a person.
+    private static let reportInterval: Int64 = 250
+
+    init(source: DownloadSource, engine: EngineLoop, limits: DownloadMachine.Limits) {
+        self.source = source
+        self.engine = engine
+        var limits = limits
+        limits.refusesText = source.refusesText
+        var pin: Pin?
+        var present: ByteRanges?
+        var generation = source.generation
+        var isCached = false
+        if let name = source.file {
+            if let found = engine.cache.reopen(name), found.checkpoint.generation == source.generation {
+                file = found.file
+                present = found.present
+                finalURL = found.checkpoint.finalURL
+                pin = Pin(
+                    total: found.checkpoint.total, validator: found.checkpoint.validator.flatMap(Validator.init(text:)),
+                    mediaType: found.checkpoint.contentType)
+                isCached = found.checkpoint.complete && pin?.total.map { found.present.covers(0..<$0) } ?? false
+                if isCached, !source.isComplete { untold = found.checkpoint.sha256 }
+                checkpoints.synced = found.checkpoint.syncedRanges.intersection(found.present)
+            } else {
+                // Nothing of the file can be trusted: readers of that generation must not see another one's bytes.
+                engine.emit(.abandoned(key: source.key, generation: generation, file: name))
+                generation += 1
+            }
+        }
+        if pin == nil, generation == source.generation, let size = source.confirmedSize {
+            pin = Pin(total: size, validator: nil)
+        }
+        machine = DownloadMachine(
+            generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: finalURL != nil,
+            limits: limits)
+        if source.isSuspended { _ = machine.setSuspended(true, now: engine.now) }
+    }
+
+    /// Whether it can be let go: nothing goes on and all that was received stands in a checkpoint.
+    var isIdle: Bool { machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind }
+
+    /// When `tick` is due, if ever, in the engine's milliseconds. After a `tick` it is later than that.
+    var deadline: Int64? {
+        var result = machine.deadline
+        if let reported, reported.received != machine.present.byteCount { result = min(result ?? .max, reportDue) }
+        if savesCheckpoints, checkpoints.isBehind, !checkpoints.isBusy { result = min(result ?? .max, checkpoints.due) }
+        return result
+    }
+
+    // MARK: Requests
+
+    func open(_ id: DownloadMachine.WaitID, answer: @escaping TransferEngine.OpenAnswer) {
+        openAnswers[id] = answer
+        apply(machine.open(id, now: engine.now))
+    }
+
+    func read(
+        _ id: DownloadMachine.WaitID, _ range: Range<Int64>, generation: Int,
+        answer: @escaping TransferEngine.ReadAnswer
+    ) {
+        tellIfWhole()
+        readAnswers[id] = answer
+        apply(machine.read(id, range, generation: generation, now: engine.now))
+    }
+
+    func fill() {
+        tellIfWhole()
+        apply(machine.retry(now: engine.now))
+        report(force: true)
+    }
+
+    func cancelWait(_ id: DownloadMachine.WaitID) {
+        guard readAnswers.removeValue(forKey: id) != nil || openAnswers.removeValue(forKey: id) != nil else { return }
+        apply(machine.cancelWait(id, now: engine.now))
+    }
+
+    func apply(_ change: (inout DownloadMachine, Int64) -> [DownloadMachine.Action]) {
+        apply(change(&machine, engine.now))
+    }
+
+    /// Ends everything; what is present goes into a checkpoint before this returns.
+    func shutDown(_ error: TransferError) {
+        apply(machine.shutDown(error))
+        process()
+        saveCheckpoint(synchronously: true)
+    }
+
+    /// Ends everything about a file that goes away.
+    func forget() {
+        apply(machine.shutDown(TransferError(.cancelled, "the file was removed from the cache")))
+        process()
+    }
+
+    /// The owner wants a file that it does not know to be whole: the news was lost when an earlier process ended.
+    private func tellIfWhole() {
+        guard let sha256 = untold, let size = machine.pin?.total else { return }
+        untold = nil
+        engine.emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
+    }
+
+    // MARK: Actions
+
+    func apply(_ actions: [DownloadMachine.Action]) {
+        for action in actions { perform(action) }
+        if !actions.isEmpty { report(force: false) }
+    }
+
+    private func perform(_ action: DownloadMachine.Action) {
+        switch action {
+        case .connect, .abort, .hold, .resume, .serving:
+            // Not now: this may come from one of curl's callbacks, or from the middle of a buffer; and what is done here
+            // may move other connections on, which may bring bytes at once.
+            deferred.append(action)
+            engine.markDirty(self)
+        case .pause:
+            break  // The buffer fills, then curl is told to pause.
+        case .release(let id):
+            connections[id]?.isReleased = true
+        case .confirmed(let generation, let pin):
+            confirmed(generation: generation, pin)
+        case .createFile(let generation, let pin):
+            createFile(generation: generation, pin: pin)
+        case .abandonFile(let generation):
+            abandonFile(generation: generation)
+        case .answerOpen(let id, let error):
+            openAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
+        case .answerRead(let id, let error):
+            readAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
+        case .finish:
+            finish()
+        case .failed(let error):
+            engine.emit(.failed(key: source.key, error))
+        }
+    }
+
+    private func grant() -> ReadGrant {
+        ReadGrant(
+            generation: machine.generation, total: machine.pin?.total, file: file?.name, present: machine.present)
+    }
+
+    private func confirmed(generation: Int, _ pin: Pin) {
+        // A file that was begun before its size was known gets it now.
+        if let file, let total = pin.total {
+            do {
+                try file.extend(to: total)
+            } catch {
+                apply(machine.storageFailed(Self.storageError(error), now: engine.now))
+            }
+        }
+        engine.emit(.confirmed(key: source.key, generation: generation, pin))
+    }
+
+    private func createFile(generation: Int, pin: Pin) {
+        do {
+            let created = try engine.cache.create(size: pin.total)
+            file = created
+            checkpoints = CheckpointPace()
+            engine.emit(
+                .fileCreated(
+                    key: source.key, generation: generation, file: created.name, pin, finalURL: finalURL))
+            saveCheckpoint(synchronously: false)
+        } catch {
+            apply(machine.fileMissing(Self.storageError(error), now: engine.now))
+        }
+    }
+
+    private func abandonFile(generation: Int) {
+        guard let old = file else { return }
+        file = nil
+        checkpoints = CheckpointPace()
+        engine.emit(.abandoned(key: source.key, generation: generation, file: old.name))
+    }
+
+    static func storageError(_ error: any Error) -> TransferError {
+        TransferError(.diskFull, "cannot write to the cache: \(error)")
+    }
+
+    // MARK: Time
+
+    func tick() {
+        let now = engine.now
+        if let due = machine.deadline, due <= now {
+            apply(machine.tick(now: now, random: Double.random(in: 0..<1)))
+        }
+        report(force: false)
+        if checkpoints.isBehind, checkpoints.due <= now { saveCheckpoint(synchronously: false) }
+    }
+
+    /// Tells the owner how far it is: at once when the state has changed, else a few times a second.
+    func report(force: Bool) {
+        let now = engine.now
+        let state = machine.state
+        let isNews =
+            force || reported?.state != state || reported?.generation != machine.generation
+            || reported?.error != machine.failure
+        guard isNews || now >= reportDue && reported?.received != machine.present.byteCount else { return }
+        let snapshot = self.snapshot
+        // A machine that was only loaded is no news.
+        let isNewsToOwner = force || reported != nil || state != .remote
+        reported = snapshot
+        reportDue = now + Self.reportInterval
+        if isNewsToOwner { engine.emit(.progress(snapshot)) }
+    }
+
+    var snapshot: DownloadSnapshot {
+        DownloadSnapshot(
+            key: source.key, generation: machine.generation, state: machine.state,
+            received: machine.present.byteCount, total: machine.pin?.total,
+            rate: machine.state == .running ? rate.bytesPerSecond(at: engine.now) : nil, error: machine.failure,
+            present: machine.present, isTask: machine.isFilling)
+    }
+}

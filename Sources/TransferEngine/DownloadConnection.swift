@@ -1,0 +1,88 @@
+internal import TransferCore
+
+/// One request of a download: curl's exchange, and a buffer between it and the file.
+///
+/// Belongs to the engine's thread. While curl is at work nothing but the buffer and the file is touched; what needs curl
+/// is done afterwards, in `Download.process`.
+///
+/// The bytes of a connection that is paused wait in the buffer; when that is full curl is told to keep the rest.
+final class DownloadConnection: EasyHandleReceiver {
+    let id: DownloadMachine.ConnectionID
+    let token: ConnectionPools.Token
+    let url: String
+    let request: DownloadMachine.ConnectRequest
+    unowned let download: Download
+    var handle: EasyHandle?
+    /// A head that the machine has not seen yet.
+    var head: ResponseHead?
+    var ending: DownloadMachine.Ending?
+    /// The machine has let go of it; it only runs to its end.
+    var isReleased = false
+    var wasStopped = false
+    /// Why its body is none, when the body itself shows it.
+    var rejection: TransferError?
+    /// It is among the download's connections with news.
+    var isDirty = false
+    /// It has one of the places that `ConnectionPools` gives, or waits for one. A held response has none.
+    var hasTurn = false
+    var awaitsTurn = false
+
+    private let buffer: UnsafeMutableRawBufferPointer
+    private var count = 0
+
+    /// Bytes are written in pieces of this size at the most: large enough that the calls cost little beside the copying,
+    /// and what a held response may keep of its body in memory.
+    private static let capacity = 256 * 1024
+
+    init(
+        id: DownloadMachine.ConnectionID, token: ConnectionPools.Token, url: String,
+        request: DownloadMachine.ConnectRequest, download: Download
+    ) {
+        self.id = id
+        self.token = token
+        self.url = url
+        self.request = request
+        self.download = download
+        buffer = .allocate(byteCount: Self.capacity, alignment: 64)
+    }
+
+    deinit { buffer.deallocate() }
+
+    var isEmpty: Bool { count == 0 }
+
+    func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) {
+        self.head = head
+        download.markDirty(self)
+    }
+
+    func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
+        if isReleased { return .stop }
+        if count + bytes.count > buffer.count {
+            guard head == nil, download.machine.isReceiving(id) else { return .pause }
+            guard flush() else { return .stop }
+        }
+        guard let base = buffer.baseAddress else { return .stop }
+        base.advanced(by: count).copyMemory(from: bytes.baseAddress ?? UnsafeRawPointer(base), byteCount: bytes.count)
+        count += bytes.count
+        download.markDirty(self)
+        return .taken
+    }
+
+    /// Puts the buffered bytes where the machine says they belong.
+    ///
+    /// - Returns: `false` when the connection is to end.
+    func flush() -> Bool {
+        var start = 0
+        defer { count = 0 }
+        while start < count {
+            let rest = UnsafeRawBufferPointer(rebasing: buffer[start..<count])
+            let step = download.machine.step(id)
+            guard let taken = download.store(rest, of: self, step: step) else {
+                wasStopped = true
+                return false
+            }
+            start += taken
+        }
+        return true
+    }
+}

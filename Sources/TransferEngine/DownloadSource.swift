@@ -1,0 +1,104 @@
+package import TransferCore
+
+/// Where a file comes from, and what is known of it from before.
+package struct DownloadSource: Sendable {
+    /// The owner's name for the file; one download exists for each key.
+    package var key: Int64
+    package var url: String
+    /// The rendition's number so far.
+    package var generation: Int
+    /// The size that a server has confirmed for this generation.
+    package var confirmedSize: Int64?
+    /// The cache file of this generation.
+    package var file: String?
+    /// Text in place of the file is an error.
+    package var refusesText: Bool
+    /// Overrides the engine's own.
+    package var userAgent: String?
+    /// A download task exists already, and a person has suspended it.
+    package var isSuspended: Bool
+    /// The owner knows that the cache file is whole. When it does not and the file is, it is told so once more.
+    package var isComplete: Bool
+
+    package init(
+        key: Int64, url: String, generation: Int, confirmedSize: Int64? = nil, file: String? = nil,
+        refusesText: Bool = true, userAgent: String? = nil, isSuspended: Bool = false,
+        isComplete: Bool = false
+    ) {
+        self.key = key
+        self.url = url
+        self.generation = generation
+        self.confirmedSize = confirmedSize
+        self.file = file
+        self.refusesText = refusesText
+        self.userAgent = userAgent
+        self.isSuspended = isSuspended
+        self.isComplete = isComplete
+    }
+}
+
+/// What a reader is told: the rendition, its file in the cache, and which bytes of it may be read.
+package struct ReadGrant: Sendable {
+    package var generation: Int
+    /// Bytes; `nil` while unknown.
+    package var total: Int64?
+    /// The name of the cache file; `nil` while nothing has been stored.
+    package var file: String?
+    package var present: ByteRanges
+}
+
+/// A download at a moment, for people and programs.
+package struct DownloadSnapshot: Sendable, Equatable {
+    package var key: Int64
+    package var generation: Int
+    package var state: TransferState
+    package var received: Int64
+    package var total: Int64?
+    /// Bytes per second over the last seconds; `nil` while nothing runs.
+    package var rate: Double?
+    package var error: TransferError?
+    package var present: ByteRanges
+    /// A download task exists: the whole file is wanted.
+    package var isTask: Bool
+
+    package init(
+        key: Int64, generation: Int, state: TransferState, received: Int64, total: Int64?, rate: Double? = nil,
+        error: TransferError? = nil, present: ByteRanges = ByteRanges(), isTask: Bool
+    ) {
+        self.key = key
+        self.generation = generation
+        self.state = state
+        self.received = received
+        self.total = total
+        self.rate = rate
+        self.error = error
+        self.present = present
+        self.isTask = isTask
+    }
+}
+
+/// What the owner of the engine is told, in the order in which it happened.
+package enum TransferEvent: Sendable {
+    /// A server has said how large the file is; the first news of a generation.
+    case confirmed(key: Int64, generation: Int, Pin)
+    /// The generation has a cache file now.
+    case fileCreated(key: Int64, generation: Int, file: String, Pin, finalURL: String?)
+    /// A file takes no more bytes: another rendition has replaced it. Readers may have it open.
+    case abandoned(key: Int64, generation: Int, file: String)
+    /// Sent when the state changes, and a few times a second while bytes come.
+    case progress(DownloadSnapshot)
+    case completed(key: Int64, generation: Int, size: Int64, sha256: String)
+    case failed(key: Int64, TransferError)
+    /// Something that the owner put into the queue of events.
+    case marker(@Sendable () async -> Void)
+}
+
+package struct TransferConfiguration: Sendable {
+    package var limits = DownloadMachine.Limits()
+    package var pools = ConnectionPools.Limits()
+    package var userAgent: String
+    /// Bytes per second of one connection; 0 does not limit.
+    package var rateLimit: Int64 = 0
+
+    package init(userAgent: String) { self.userAgent = userAgent }
+}

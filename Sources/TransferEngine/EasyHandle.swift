@@ -1,0 +1,165 @@
+internal import CCurl
+internal import TransferCore
+
+/// What happens on a handle's transfer, told while curl is at work: no call back into curl is allowed from here.
+protocol EasyHandleReceiver: AnyObject {
+    /// The head of the final answer: redirects that are followed and interim answers are not reported.
+    func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead)
+    /// A piece of the body.
+    func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict
+}
+
+/// One HTTP exchange, over libcurl's easy interface.
+///
+/// Belongs to the engine's thread. curl's callbacks get an unretained pointer to this object as their context: the
+/// handle is cleaned up in `deinit`, so curl never calls with a pointer that has gone; and it is only run by a
+/// `MultiHandle`, which retains it while it is added.
+final class EasyHandle {
+    /// The answer to a piece of the body.
+    enum Verdict {
+        case taken
+        /// Nothing was taken: deliver it again after `resume()`.
+        case pause
+        /// End the transfer.
+        case stop
+    }
+
+    /// A request in curl's terms.
+    struct Request {
+        var url: String
+        /// The value of the Range field without its unit: `0-99`, `100-`.
+        var range: String?
+        var fields: [(name: String, value: String)] = []
+        var userAgent: String
+        /// Milliseconds to a connection.
+        var connectTimeout: Int64
+        /// Seconds without a byte.
+        var stall: Int64
+        /// Lets curl ask for and undo content codings; media are always asked for as they are.
+        var decodes = false
+        /// Milliseconds to the end of the exchange; 0 does not limit.
+        var timeout: Int64 = 0
+        /// Bytes per second; 0 does not limit.
+        var rateLimit: Int64 = 0
+    }
+
+    let raw: OpaquePointer
+    weak var receiver: (any EasyHandleReceiver)?
+    private var fieldList: UnsafeMutablePointer<curl_slist>?
+    private var head = ResponseHead(status: 0)
+    private var hasReportedHead = false
+    private(set) var isPaused = false
+
+    /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time that it costs with
+    /// the default of 16 KiB.
+    private static let receiveBuffer = 512 * 1024
+    /// Followed redirects; tracking prefixes chain up to seven.
+    private static let redirects = 10
+
+    init?(_ request: Request) {
+        guard CurlGlobal.isReady, let handle = curl_easy_init() else { return nil }
+        raw = OpaquePointer(handle)
+        configure(request)
+    }
+
+    deinit {
+        curl_easy_cleanup(UnsafeMutableRawPointer(raw))
+        curl_slist_free_all(fieldList)
+    }
+
+    private var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(raw) }
+
+    private func configure(_ request: Request) {
+        let handle = pointer
+        ccurl_set_string(handle, CURLOPT_URL, request.url)
+        ccurl_set_web_only(handle)
+        ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, 1)
+        ccurl_set_long(handle, CURLOPT_MAXREDIRS, Self.redirects)
+        ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1)
+        ccurl_set_long(handle, CURLOPT_BUFFERSIZE, Self.receiveBuffer)
+        ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout))
+        ccurl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1)
+        ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, Int(request.stall))
+        ccurl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
+        if request.timeout > 0 { ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(request.timeout)) }
+        ccurl_set_long(handle, CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+        // Media come over HTTP/1.1: with streams in one connection, a paused one would be buffered without end, or stop
+        // the others; and it is faster.
+        if !request.decodes { ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)) }
+        ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent)
+        if let range = request.range { ccurl_set_string(handle, CURLOPT_RANGE, range) }
+        if request.decodes { ccurl_set_string(handle, CURLOPT_ACCEPT_ENCODING, "") }
+        if request.rateLimit > 0 {
+            ccurl_set_offset(handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(request.rateLimit))
+        }
+        for field in request.fields {
+            fieldList = curl_slist_append(fieldList, "\(field.name): \(field.value)")
+        }
+        if !request.decodes { fieldList = curl_slist_append(fieldList, "Accept-Encoding: identity") }
+        ccurl_set_list(handle, CURLOPT_HTTPHEADER, fieldList)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_set_pointer(handle, CURLOPT_WRITEDATA, context)
+        ccurl_set_pointer(handle, CURLOPT_HEADERDATA, context)
+        ccurl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            guard let context else { return ccurl_write_error }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            return handle.receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
+        }
+        ccurl_set_data_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            guard let context else { return ccurl_write_error }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            handle.receiveField(UnsafeRawBufferPointer(start: bytes, count: size * count))
+            return size * count
+        }
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+        switch receiver?.easyHandle(self, didReceive: bytes) ?? .stop {
+        case .taken: return bytes.count
+        case .pause:
+            isPaused = true
+            return ccurl_write_pause
+        case .stop: return ccurl_write_error
+        }
+    }
+
+    /// One line of a head, with its line end. curl bounds a line at 100 KiB and all of a head at 300 KiB.
+    private func receiveField(_ bytes: UnsafeRawBufferPointer) {
+        // Fields after the body (RFC 9110 §6.5) come here too, and are no part of the head.
+        if hasReportedHead { return }
+        let line = String(decoding: bytes, as: UTF8.self)
+        if line.hasPrefix("HTTP/") {
+            head = ResponseHead(status: 0)
+            return
+        }
+        let text = line.filter { !$0.isNewline }
+        if text.isEmpty {
+            finishHead()
+            return
+        }
+        guard let colon = text.firstIndex(of: ":") else { return }
+        let name = text[..<colon].lowercased()
+        let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        head.fields[name] = String(value.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+
+    private func finishHead() {
+        var status = 0
+        ccurl_get_long(pointer, CURLINFO_RESPONSE_CODE, &status)
+        head.status = status
+        // Interim answers, and redirects that curl follows, are not the answer.
+        if status < 200 || (300...399).contains(status) && head["location"] != nil { return }
+        var url: UnsafeMutablePointer<CChar>?
+        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &url)
+        head.url = url.map { String(cString: $0) }
+        hasReportedHead = true
+        receiver?.easyHandle(self, didReceiveHead: head)
+    }
+
+    /// Goes on reading. Not from within a callback; may deliver bytes before it returns.
+    func resume() {
+        guard isPaused else { return }
+        isPaused = false
+        curl_easy_pause(pointer, CURLPAUSE_CONT)
+    }
+}

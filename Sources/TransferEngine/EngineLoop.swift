@@ -1,0 +1,222 @@
+internal import ContentCache
+internal import Dispatch
+internal import Glibc
+internal import TransferCore
+
+/// The engine's thread: one curl multi handle, all downloads and data tasks.
+///
+/// Made and used on that thread alone; it leaves when `stop` is called through the mailbox.
+final class EngineLoop {
+    let configuration: TransferConfiguration
+    let cache: ContentCache
+    let mailbox: Mailbox
+    /// Checkpoints and syncs; apart from the hashing, which takes longer.
+    let storage = DispatchQueue(label: "podfs.checkpoints")
+    let hashing = DispatchQueue(label: "podfs.hashing", qos: .utility)
+    private(set) var now: Int64 = 0
+    private let multi: MultiHandle
+    private let events: @Sendable (TransferEvent) -> Void
+    private var downloads: [Int64: Download] = [:]
+    private var dirty: [Download] = []
+    private var owners: [ObjectIdentifier: DownloadConnection] = [:]
+    private var dataTasks: [ObjectIdentifier: (number: Int64, task: DataExchange)] = [:]
+    private var pools: ConnectionPools
+    /// Connections that have a turn or wait for one; and what those that wait do when it comes.
+    private var turns: [ConnectionPools.Token: DownloadConnection] = [:]
+    private var starts: [ConnectionPools.Token: () -> Void] = [:]
+    private var nextToken = 1
+    private var isStopping = false
+    /// How often the loop has turned; it stands still while nothing happens.
+    private(set) var rounds = 0
+
+    init?(
+        configuration: TransferConfiguration, cache: ContentCache, mailbox: Mailbox,
+        events: @escaping @Sendable (TransferEvent) -> Void
+    ) {
+        guard let multi = MultiHandle() else { return nil }
+        self.multi = multi
+        self.configuration = configuration
+        self.cache = cache
+        self.mailbox = mailbox
+        self.events = events
+        pools = ConnectionPools(limits: configuration.pools)
+    }
+
+    func run() {
+        while !isStopping {
+            rounds += 1
+            readClock()
+            for work in mailbox.take() { work(self) }
+            multi.perform()
+            readClock()
+            while let (handle, code) = multi.nextEnded() { ended(handle, code) }
+            settle()
+            let deadline = tick()
+            letGoOfIdle()
+            if isStopping { break }
+            // Without a deadline there is nothing to wake up for but curl and the mailbox.
+            let pause = deadline.map { max(0, min($0 - now, Int64(Int32.max))) } ?? Int64(Int32.max)
+            multi.wait(milliseconds: Int32(pause), wakeUp: mailbox.descriptor)
+        }
+        let error = TransferError(.failed, "the daemon is stopping")
+        for download in downloads.values { download.shutDown(error) }
+        for entry in dataTasks.values { entry.task.fail(error) }
+        downloads = [:]
+        dataTasks = [:]
+        // What came in the meantime is answered too: with a failure.
+        for work in mailbox.close() { work(self) }
+    }
+
+    func stop() { isStopping = true }
+
+    func emit(_ event: TransferEvent) { events(event) }
+
+    private func readClock() {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        now = Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// Does what curl's callbacks left to do, and takes turns from those that have to give them up.
+    private func settle() {
+        while true {
+            while !dirty.isEmpty {
+                let work = dirty
+                dirty = []
+                for download in work {
+                    download.isDirty = false
+                    download.process()
+                }
+            }
+            let preempted = pools.preempted(now: now).compactMap { turns[$0] }
+            if preempted.isEmpty { return }
+            for connection in preempted { connection.download.preempt(connection) }
+        }
+    }
+
+    /// Does what is due.
+    ///
+    /// - Returns: when the next is. Everything that is due now is done or put off by then, so that the loop sleeps
+    ///   until something happens.
+    private func tick() -> Int64? {
+        for download in downloads.values {
+            if let due = download.deadline, due <= now { download.tick() }
+        }
+        settle()
+        var deadline = pools.deadline
+        for download in downloads.values {
+            if let due = download.deadline { deadline = min(deadline ?? due, due) }
+        }
+        return deadline
+    }
+
+    private func letGoOfIdle() {
+        for (key, download) in downloads where download.isIdle { downloads[key] = nil }
+    }
+
+    // MARK: Downloads
+
+    func download(_ key: Int64) -> Download? { downloads[key] }
+
+    var snapshots: [DownloadSnapshot] { downloads.values.map(\.snapshot) }
+
+    /// The download of that key; `load` is asked for its source when it is not at hand.
+    func download(_ key: Int64, load: TransferEngine.Loader) throws -> Download {
+        if let download = downloads[key] { return download }
+        if isStopping { throw TransferError(.failed, "the daemon is stopping") }
+        let download = Download(source: try load(), engine: self, limits: configuration.limits)
+        downloads[key] = download
+        return download
+    }
+
+    func forget(_ key: Int64) {
+        downloads.removeValue(forKey: key)?.forget()
+    }
+
+    func markDirty(_ download: Download) {
+        if download.isDirty { return }
+        download.isDirty = true
+        dirty.append(download)
+    }
+
+    // MARK: Connections
+
+    func newToken() -> ConnectionPools.Token {
+        nextToken += 1
+        return nextToken
+    }
+
+    func requestTurn(_ connection: DownloadConnection, forReader: Bool, start: @escaping () -> Void) {
+        turns[connection.token] = connection
+        let host = Self.host(of: connection.url)
+        if pools.request(connection.token, host: host, forReader: forReader, now: now) {
+            start()
+        } else {
+            starts[connection.token] = start
+        }
+    }
+
+    func endTurn(_ token: ConnectionPools.Token) {
+        turns[token] = nil
+        starts[token] = nil
+        begin(pools.release(token, now: now))
+    }
+
+    /// Whether a reader is blocked on a connection has changed.
+    func setServing(_ token: ConnectionPools.Token, _ serving: Bool) {
+        begin(pools.setServing(token, serving, now: now))
+    }
+
+    private func begin(_ tokens: [ConnectionPools.Token]) {
+        for token in tokens { starts.removeValue(forKey: token)?() }
+    }
+
+    func add(_ handle: EasyHandle, owner: DownloadConnection) {
+        owners[ObjectIdentifier(handle)] = owner
+        multi.add(handle)
+    }
+
+    func remove(_ handle: EasyHandle) {
+        owners[ObjectIdentifier(handle)] = nil
+        multi.remove(handle)
+    }
+
+    private func ended(_ handle: EasyHandle, _ code: CurlCode) {
+        let key = ObjectIdentifier(handle)
+        if let connection = owners.removeValue(forKey: key) {
+            connection.download.ended(connection, code)
+        } else if let entry = dataTasks.removeValue(forKey: key) {
+            entry.task.ended(code)
+        }
+    }
+
+    /// The authority of a URL without user info, in lower case: what connections are counted by.
+    static func host(of url: String) -> String {
+        guard let scheme = url.firstRange(of: "://") else { return url }
+        let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        return authority.split(separator: "@").last.map { $0.lowercased() } ?? ""
+    }
+
+    // MARK: Data tasks
+
+    /// - Parameter number: a name for `cancelData`.
+    func start(_ task: DataExchange, number: Int64) {
+        if isStopping {
+            task.fail(TransferError(.failed, "the daemon is stopping"))
+            return
+        }
+        guard let handle = task.makeHandle(configuration: configuration) else {
+            task.fail(TransferError(.failed, "out of memory"))
+            return
+        }
+        dataTasks[ObjectIdentifier(handle)] = (number, task)
+        multi.add(handle)
+    }
+
+    func cancelData(_ number: Int64) {
+        for (key, entry) in dataTasks where entry.number == number {
+            dataTasks[key] = nil
+            if let handle = entry.task.handle { multi.remove(handle) }
+        }
+    }
+}

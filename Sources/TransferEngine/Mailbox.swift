@@ -1,0 +1,51 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// Work for the engine's thread, from any thread.
+final class Mailbox: Sendable {
+    typealias Work = @Sendable (EngineLoop) -> Void
+
+    private struct State {
+        var queue: [Work] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    /// Readable while there may be work: an eventfd.
+    let descriptor: Int32
+
+    init() { descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) }
+
+    deinit { Glibc.close(descriptor) }
+
+    /// - Returns: `false` when the engine has ended and nothing will come of it.
+    @discardableResult
+    func post(_ work: @escaping Work) -> Bool {
+        let (isFirst, isClosed) = state.withLock { state in
+            if state.isClosed { return (false, true) }
+            state.queue.append(work)
+            return (state.queue.count == 1, false)
+        }
+        if isFirst { eventfd_write(descriptor, 1) }
+        return !isClosed
+    }
+
+    func take() -> [Work] {
+        var value: eventfd_t = 0
+        eventfd_read(descriptor, &value)
+        return state.withLock { state in
+            defer { state.queue = [] }
+            return state.queue
+        }
+    }
+
+    /// Takes nothing more; gives what is left.
+    func close() -> [Work] {
+        state.withLock { state in
+            state.isClosed = true
+            defer { state.queue = [] }
+            return state.queue
+        }
+    }
+}

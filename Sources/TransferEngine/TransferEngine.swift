@@ -1,0 +1,175 @@
+internal import ContentCache
+internal import Foundation
+internal import Synchronization
+internal import SystemPackage
+package import TransferCore
+
+/// Runs downloads and data requests, on a thread of its own.
+///
+/// Every method may be called from any thread and returns at once; answers come on the engine's thread and must not
+/// block it. Events come in the order in which things happened, from that thread too.
+package final class TransferEngine: Sendable {
+    package typealias OpenAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
+    package typealias ReadAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
+    /// Says where a file comes from when the engine does not have it at hand. Called on the engine's thread: it may read
+    /// the disk, not the network.
+    package typealias Loader = @Sendable () throws -> DownloadSource
+
+    let cache: ContentCache
+    private let mailbox = Mailbox()
+    private let lastWait = Atomic<Int64>(0)
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// - Parameter cacheFolder: the folder of the cache files, which is made when it is missing. The caller holds its
+    ///   `FolderLease`.
+    package init(
+        configuration: TransferConfiguration, cacheFolder: String, events: @escaping @Sendable (TransferEvent) -> Void
+    ) throws {
+        guard CurlGlobal.isReady else { throw TransferError(.failed, "libcurl cannot be initialised") }
+        let cache = try ContentCache(directory: FilePath(cacheFolder))
+        self.cache = cache
+        let mailbox = mailbox
+        let ended = ended
+        let thread = Thread {
+            if let loop = EngineLoop(configuration: configuration, cache: cache, mailbox: mailbox, events: events) {
+                loop.run()
+            } else {
+                _ = mailbox.close()
+            }
+            ended.signal()
+        }
+        thread.name = "podfs-transfers"
+        thread.start()
+    }
+
+    /// Stops every transfer, writes the last checkpoints, answers every reader; returns when that is done. Call once.
+    package func shutDown() {
+        mailbox.post { $0.stop() }
+        ended.wait()
+    }
+
+    // MARK: Readers
+
+    /// A file was opened; see `DownloadMachine.open`.
+    ///
+    /// - Returns: a name for `cancelWait`.
+    @discardableResult
+    package func open(_ key: Int64, load: @escaping Loader, answer: @escaping OpenAnswer) -> Int64 {
+        let id = newWait()
+        withDownload(key, load: load) {
+            $0.open(id, answer: answer)
+        } orElse: {
+            answer(.failure($0))
+        }
+        return id
+    }
+
+    /// Answers when `range` of the rendition is present, as far as the file reaches.
+    @discardableResult
+    package func read(
+        _ key: Int64, range: Range<Int64>, generation: Int, load: @escaping Loader, answer: @escaping ReadAnswer
+    ) -> Int64 {
+        let id = newWait()
+        withDownload(key, load: load) {
+            $0.read(id, range, generation: generation, answer: answer)
+        } orElse: {
+            answer(.failure($0))
+        }
+        return id
+    }
+
+    /// The answer is wanted no more; it does not come then, unless it is on its way already.
+    package func cancelWait(_ key: Int64, _ id: Int64) {
+        mailbox.post { $0.download(key)?.cancelWait(id) }
+    }
+
+    package func close(_ key: Int64) {
+        mailbox.post { $0.download(key)?.apply { machine, now in machine.close(now: now) } }
+    }
+
+    // MARK: Tasks
+
+    /// Fetches the whole file in the background.
+    package func fill(_ key: Int64, load: @escaping Loader) {
+        withDownload(key, load: load) {
+            $0.fill()
+        } orElse: { _ in
+        }
+    }
+
+    package func setSuspended(_ key: Int64, _ suspended: Bool, load: @escaping Loader) {
+        withDownload(key, load: load) { download in
+            download.apply { machine, now in machine.setSuspended(suspended, now: now) }
+            download.report(force: true)
+        } orElse: { _ in
+        }
+    }
+
+    /// Ends the task; what is present stays.
+    package func cancel(_ key: Int64) {
+        mailbox.post { loop in
+            guard let download = loop.download(key) else { return }
+            download.apply { machine, now in machine.cancel(now: now) }
+            download.report(force: true)
+        }
+    }
+
+    /// Ends everything about a file that goes away; readers are answered with a failure.
+    package func forget(_ key: Int64) { mailbox.post { $0.forget(key) } }
+
+    /// How far every download at hand is.
+    package func snapshots() async -> [DownloadSnapshot] {
+        await withCheckedContinuation { continuation in
+            let isRunning = mailbox.post { continuation.resume(returning: $0.snapshots) }
+            if !isRunning { continuation.resume(returning: []) }
+        }
+    }
+
+    // MARK: Data
+
+    /// Sends a request; the head comes first, then the body in pieces as it arrives. The request ends when the
+    /// sequence is no longer awaited.
+    package func data(for request: DataRequest) -> AsyncThrowingStream<DataEvent, any Error> {
+        let number = newWait()
+        return AsyncThrowingStream { continuation in
+            continuation.onTermination = { [mailbox] termination in
+                guard case .cancelled = termination else { return }
+                mailbox.post { $0.cancelData(number) }
+            }
+            let isRunning = mailbox.post { loop in
+                loop.start(DataExchange(request, continuation: continuation), number: number)
+            }
+            if !isRunning { continuation.finish(throwing: Self.stopped) }
+        }
+    }
+
+    // MARK: -
+
+    private func newWait() -> Int64 { lastWait.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    private static let stopped = TransferError(.failed, "the daemon is stopping")
+
+    private func withDownload(
+        _ key: Int64, load: @escaping Loader, _ body: @escaping @Sendable (Download) -> Void,
+        orElse failed: @escaping @Sendable (TransferError) -> Void
+    ) {
+        let isRunning = mailbox.post { loop in
+            do {
+                body(try loop.download(key, load: load))
+            } catch let error as TransferError {
+                failed(error)
+            } catch {
+                failed(TransferError(.failed, "\(error)"))
+            }
+        }
+        if !isRunning { failed(Self.stopped) }
+    }
+
+    /// How often the engine's loop has turned.
+    func rounds() async -> Int {
+        await withCheckedContinuation { continuation in
+            let isRunning = mailbox.post { continuation.resume(returning: $0.rounds) }
+            if !isRunning { continuation.resume(returning: 0) }
+        }
+    }
+}

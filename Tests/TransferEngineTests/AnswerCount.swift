@@ -1,0 +1,10 @@
+import Synchronization
+
+/// Counts from any thread.
+final class AnswerCount: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .sequentiallyConsistent) }
+
+    func add() { count.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+}

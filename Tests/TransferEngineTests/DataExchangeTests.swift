@@ -1,0 +1,85 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+@Suite struct DataExchangeTests {
+    private let bench: EngineBench
+
+    init() throws { bench = try EngineBench() }
+
+    private func fetch(_ request: DataRequest) async throws -> (heads: [ResponseHead], bytes: [UInt8]) {
+        var heads: [ResponseHead] = []
+        var bytes: [UInt8] = []
+        for try await event in try bench.engine.data(for: request) {
+            switch event {
+            case .head(let head): heads.append(head)
+            case .bytes(let piece): bytes += piece
+            }
+        }
+        return (heads, bytes)
+    }
+
+    @Test func anAnswerComesInPiecesAfterItsHead() async throws {
+        let content = TestContent(seed: 1, size: 1_000_000)
+        bench.server.serve("/feed", Resource(content, contentType: "application/rss+xml", etag: "\"v1\""))
+        var request = DataRequest(url: bench.server.url("/feed"), limit: 1_000_000)
+        request.fields = [("Accept", "application/rss+xml")]
+        let answer = try await fetch(request)
+        #expect(answer.bytes == content.bytes)
+        #expect(answer.heads.map(\.status) == [200])
+        #expect(answer.heads[0].mediaType == "application/rss+xml")
+        #expect(answer.heads[0]["etag"] == "\"v1\"")
+        let asked = try #require(bench.server.requests.first)
+        #expect(asked.headers["Accept"] == "application/rss+xml")
+        #expect(asked.headers["User-Agent"] == "podfs-test")
+        #expect(asked.headers["Accept-Encoding"]?.contains("gzip") == true)
+    }
+
+    @Test func onlyTheLastHeadOfARedirectIsTold() async throws {
+        bench.server.serve("/old") { _ in .redirect(to: "/new", status: 301) }
+        bench.server.serve("/new", Resource(text: "<rss/>"))
+        let answer = try await fetch(DataRequest(url: bench.server.url("/old"), limit: 100))
+        #expect(answer.heads.map(\.url) == [bench.server.url("/new")])
+        #expect(answer.bytes == Array("<rss/>".utf8))
+    }
+
+    @Test(arguments: [304, 404, 500])
+    func anyStatusIsAnAnswer(status: Int) async throws {
+        bench.server.serve("/feed") { _ in .status(status, body: status == 304 ? "" : "no") }
+        let answer = try await fetch(DataRequest(url: bench.server.url("/feed"), limit: 100))
+        #expect(answer.heads.map(\.status) == [status])
+    }
+
+    @Test func anAnswerThatIsTooLargeIsCut() async throws {
+        bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 50_000_000)))
+        let error = await failure { try await fetch(DataRequest(url: bench.server.url("/feed"), limit: 100_000)) }
+        #expect(error == TransferError(.unusable, "the answer is larger than 100000 bytes"))
+        try await bench.wait("the request has ended") { bench.server.requests.allSatisfy(\.isFinished) }
+        #expect(bench.server.bodyBytesWritten(for: "/feed") < 50_000_000)
+    }
+
+    @Test func anAnswerThatBreaksOffIsAnError() async throws {
+        bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 100_000)), [.close(after: 50_000)])
+        #expect(
+            await failure { try await fetch(DataRequest(url: bench.server.url("/feed"), limit: 1_000_000)) }?.code
+                == .failed)
+    }
+
+    @Test func aRequestEndsWithItsSequence() async throws {
+        let gate = Gate(heldAt: 10)
+        bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 1_000_000)), [.hold(gate)])
+        for try await _ in try bench.engine.data(for: DataRequest(url: bench.server.url("/feed"), limit: 1 << 20)) {
+            break
+        }
+        try await bench.wait("the request has ended") { bench.server.requests.allSatisfy(\.isFinished) }
+        #expect(bench.server.requests.first?.isWhole == false)
+    }
+
+    @Test func otherSchemesAreRefused() async throws {
+        for url in ["file:///etc/passwd", "ftp://127.0.0.1/x", "gopher://127.0.0.1/"] {
+            #expect(await failure { try await fetch(DataRequest(url: url, limit: 100)) }?.code == .unusable)
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import ContentCache
+import Foundation
+import Glibc
+import Synchronization
+import SystemPackage
+import TestSupport
+import TransferCore
+
+@testable import TransferEngine
+
+/// An engine over a cache of its own, a test server, and an owner that keeps what it is told, as a library does.
+final class EngineBench: Sendable {
+    /// What the owner knows of the files, and all that it was told.
+    private struct Owner {
+        var sources: [Int64: DownloadSource] = [:]
+        var events: [TransferEvent] = []
+    }
+
+    let server: HTTPTestServer
+    let folder: TemporaryDirectory
+    private let owner = Mutex(Owner())
+    private let running = Mutex<TransferEngine?>(nil)
+    private let configuration: TransferConfiguration
+
+    /// - Parameter change: on what the tests run with: short pauses between tries, long time-outs.
+    init(
+        sendBuffer: Int? = nil, in parent: String = "/tmp", _ change: (inout TransferConfiguration) -> Void = { _ in }
+    ) throws {
+        server = HTTPTestServer(sendBuffer: sendBuffer)
+        folder = try TemporaryDirectory(in: parent)
+        var configuration = TransferConfiguration(userAgent: "podfs-test")
+        configuration.limits.retry.first = 20
+        // A machine under load must not look like a server that stalls, nor its tests like readers that changed their mind.
+        configuration.limits.stall = 120_000
+        configuration.limits.readerDeadline = 240_000
+        configuration.limits.hold = 240_000
+        change(&configuration)
+        self.configuration = configuration
+        try server.start()
+        try start()
+    }
+
+    deinit {
+        running.withLock { $0 }?.shutDown()
+        server.stop()
+    }
+
+    /// Starts an engine over the cache as it is.
+    func start() throws {
+        let engine = try TransferEngine(configuration: configuration, cacheFolder: cacheFolder) { [weak self] event in
+            self?.take(event)
+        }
+        running.withLock { $0 = engine }
+    }
+
+    /// Ends the engine, as a daemon does that leaves.
+    func shutDown() {
+        let engine = running.withLock { engine in
+            defer { engine = nil }
+            return engine
+        }
+        engine?.shutDown()
+    }
+
+    var cacheFolder: String { folder.file("cache") }
+
+    var engine: TransferEngine {
+        get throws {
+            guard let engine = running.withLock({ $0 }) else { throw TransferError(.failed, "no engine runs") }
+            return engine
+        }
+    }
+
+    // MARK: The owner
+
+    /// Serves `resource` at a path named after the key, and makes the key known.
+    @discardableResult
+    func add(_ key: Int64, _ resource: Resource, _ script: [Behaviour] = []) -> String {
+        let path = "/\(key).mp3"
+        server.serve(path, resource, script)
+        know(DownloadSource(key: key, url: server.url(path), generation: 1))
+        return path
+    }
+
+    func know(_ source: DownloadSource) { owner.withLock { $0.sources[source.key] = source } }
+
+    func source(_ key: Int64) -> DownloadSource? { owner.withLock { $0.sources[key] } }
+
+    /// Records a person's wish, which the engine is to be told of too.
+    func setSuspended(_ key: Int64, _ suspended: Bool) {
+        owner.withLock { $0.sources[key]?.isSuspended = suspended }
+    }
+
+    func loader(_ key: Int64) -> TransferEngine.Loader {
+        { [weak self] in
+            guard let source = self?.source(key) else { throw TransferError(.missing, "unknown to the owner") }
+            return source
+        }
+    }
+
+    private func take(_ event: TransferEvent) {
+        owner.withLock { owner in
+            owner.events.append(event)
+            switch event {
+            case .confirmed(let key, let generation, let pin):
+                if owner.sources[key]?.generation != generation { owner.sources[key]?.file = nil }
+                owner.sources[key]?.generation = generation
+                owner.sources[key]?.confirmedSize = pin.total
+            case .fileCreated(let key, let generation, let file, _, _):
+                owner.sources[key]?.generation = generation
+                owner.sources[key]?.file = file
+            case .abandoned(let key, let generation, let file):
+                if owner.sources[key]?.file == file {
+                    owner.sources[key]?.file = nil
+                    owner.sources[key]?.confirmedSize = nil
+                    owner.sources[key]?.generation = generation + 1
+                }
+            case .completed(let key, _, _, _): owner.sources[key]?.isComplete = true
+            case .progress, .failed, .marker: break
+            }
+        }
+    }
+
+    var events: [TransferEvent] { owner.withLock { $0.events } }
+
+    var failures: [TransferError] {
+        events.compactMap { if case .failed(_, let error) = $0 { error } else { nil } }
+    }
+
+    /// The digests of the files that became whole, by key.
+    var completed: [Int64: String] {
+        events.reduce(into: [:]) { if case .completed(let key, _, _, let sha256) = $1 { $0[key] = sha256 } }
+    }
+
+    func snapshots(_ key: Int64) -> [DownloadSnapshot] {
+        events.compactMap {
+            if case .progress(let snapshot) = $0, snapshot.key == key { snapshot } else { nil }
+        }
+    }
+
+    // MARK: Reading
+
+    func open(_ key: Int64) async throws -> ReadGrant {
+        let engine = try engine
+        return try await withCheckedContinuation { continuation in
+            engine.open(key, load: loader(key)) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// Asks for a range of the generation that the owner knows.
+    func grant(_ key: Int64, _ range: Range<Int>, generation: Int? = nil) async throws -> ReadGrant {
+        let engine = try engine
+        let generation = generation ?? source(key)?.generation ?? 0
+        return try await withCheckedContinuation { continuation in
+            engine.read(
+                key, range: Int64(range.lowerBound)..<Int64(range.upperBound), generation: generation,
+                load: loader(key)
+            ) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// Reads a range as a mount does: asks, then reads the cache file.
+    func read(_ key: Int64, _ range: Range<Int>, generation: Int? = nil) async throws -> [UInt8] {
+        let grant = try await grant(key, range, generation: generation)
+        guard let name = grant.file else { return [] }
+        let end = min(range.upperBound, grant.total.map { Int($0) } ?? range.upperBound)
+        guard range.lowerBound < end else { return [] }
+        return try bytes(of: name, range.lowerBound..<end)
+    }
+
+    func bytes(of name: String, _ range: Range<Int>) throws -> [UInt8] {
+        let reader = try MediaReader(name: name, in: FilePath(cacheFolder))
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        let count = try bytes.withUnsafeMutableBytes { try reader.read(into: $0, at: Int64(range.lowerBound)) }
+        return Array(bytes.prefix(count))
+    }
+
+    func fill(_ keys: Int64...) throws {
+        for key in keys { try engine.fill(key, load: loader(key)) }
+    }
+
+    // MARK: Waiting
+
+    func wait(_ description: String, _ condition: () async throws -> Bool) async throws {
+        try await waitUntil(description: description, condition)
+    }
+
+    func waitUntilWhole(_ keys: Int64...) async throws {
+        try await wait("\(keys) are whole") { Set(completed.keys).isSuperset(of: keys) }
+    }
+
+    /// Waits until the engine has so many bytes of a file.
+    func waitUntilReceived(_ key: Int64, _ count: Int) async throws {
+        let engine = try engine
+        try await wait("\(count) bytes of \(key) are here") {
+            await engine.snapshots().contains { $0.key == key && $0.received >= Int64(count) }
+        }
+    }
+
+    func snapshot(_ key: Int64) async throws -> DownloadSnapshot? {
+        try await engine.snapshots().first { $0.key == key }
+    }
+
+    /// The bytes that the server has sent for a file, as a share of its size.
+    func share(_ path: String, of size: Int) -> Double {
+        Double(server.bodyBytesWritten(for: path)) / Double(size)
+    }
+
+    /// Whether the cache file of a key is what `content` says, to the last byte.
+    func holds(_ key: Int64, _ content: TestContent) throws -> Bool {
+        guard let name = source(key)?.file else { return false }
+        return try bytes(of: name, 0..<content.size + 1) == content.bytes
+    }
+}
+
+/// The error that `body` throws.
+func failure(of body: () async throws -> some Sendable) async -> TransferError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error as? TransferError
+    }
+}

@@ -1,0 +1,246 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Servers and networks that do as they should not.
+@Suite struct TransferEngineFaultTests {
+    private let content = TestContent(seed: 21, size: 4_000_000)
+    private var resource: Resource { Resource(content, etag: "\"v1\"") }
+
+    /// What a download comes to in spite of what its first answers do.
+    @Test(arguments: [
+        [Behaviour.close(after: 1_000_000)], [.reset(after: 1_500_000)], [.close(after: 0)], [.reset(after: 0)],
+        [.close(after: 100_000), .reset(after: 100_000), .close(after: 100_000)],
+        [.contentLength("5000000")], [.status(503), .retryAfter("0", status: 429)],
+        [.close(after: 1_000_000), .contentRange("bytes 0-2999999/4000000")],
+        [.close(after: 1_000_000), .wrongTotal("5000000")], [.close(after: 1_000_000), .wrongTotal("*")],
+        [.close(after: 1_000_000), .withoutContentRange()], [.close(after: 1_000_000), .withoutHeader("ETag")],
+        [.close(after: 3_999_999)],
+    ])
+    func aDownloadSurvives(script: [Behaviour]) async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource, script)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
+    @Test func hardlyAnythingIsFetchedTwice() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource, (1...5).map { .close(after: $0 * 100_000) })
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.share(path, of: content.size) <= 1.05)
+        #expect(bench.server.requests(for: path).count == 6)
+        #expect(bench.server.requests(for: path).dropFirst().allSatisfy { $0.headers["If-Range"] == "\"v1\"" })
+    }
+
+    @Test func aStalledTransferIsContinuedElsewhere() async throws {
+        let bench = try EngineBench { $0.limits.stall = 1_000 }
+        let path = bench.add(1, resource, [.stall(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.server.requests(for: path)[1].range == .closed(1_000_000, 3_999_999))
+    }
+
+    @Test func aServerThatNeverAnswersTimesOut() async throws {
+        let bench = try EngineBench {
+            $0.limits.stall = 1_000
+            $0.limits.readerDeadline = 1_500
+        }
+        let gate = Gate(heldAt: 0)
+        let path = "/1.mp3"
+        bench.server.serve(path, resource) { _ in .holdHead(gate) }
+        bench.know(DownloadSource(key: 1, url: bench.server.url(path), generation: 1))
+        #expect(await failure { try await bench.open(1) }?.code == .timedOut)
+        #expect(await failure { try await bench.read(1, 0..<10) }?.code == .timedOut)
+    }
+
+    @Test func aServerThatIsGoneIsUnreachable() async throws {
+        let bench = try EngineBench { $0.limits.readerDeadline = 1_200 }
+        bench.add(1, resource)
+        bench.server.stop()
+        #expect(await failure { try await bench.open(1) }?.code == .unreachable)
+        #expect(await failure { try await bench.read(1, 0..<10) }?.code == .unreachable)
+        try bench.server.start()
+        #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
+    }
+
+    @Test func aHostThatDoesNotExistIsUnreachable() async throws {
+        let bench = try EngineBench()
+        bench.know(DownloadSource(key: 1, url: "http://podfs.invalid/1.mp3", generation: 1))
+        #expect(await failure { try await bench.open(1) }?.code == .unreachable)
+    }
+
+    // MARK: Renditions
+
+    @Test func aChangedTagBeginsANewFileAndOldReadersAreToldSo() async throws {
+        let bench = try EngineBench()
+        let other = TestContent(seed: 22, size: 4_500_000)
+        let gate = Gate(heldAt: 1_000_000)
+        let path = bench.add(1, resource, [.hold(gate).close(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        let old = try #require(bench.source(1)?.file)
+        bench.server.serve(path, Resource(other, etag: "\"v2\""))
+        #expect(await failure { try await bench.read(1, 2_000_000..<2_000_010, generation: 1) }?.code == .changed)
+        gate.open()
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, other))
+        #expect(bench.source(1)?.generation == 2)
+        #expect(bench.source(1)?.file != old)
+        #expect(try bench.bytes(of: old, 0..<1_000_000) == content.bytes(in: 0..<1_000_000), "what an old reader keeps")
+        #expect(await failure { try await bench.read(1, 0..<10, generation: 1) }?.code == .changed)
+    }
+
+    @Test func contentThatChangesUnderAWeakTagIsNoticed() async throws {
+        let bench = try EngineBench()
+        let other = TestContent(seed: 23, size: 4_000_000)
+        let gate = Gate(heldAt: 1_000_000)
+        let path = bench.add(1, Resource(content, etag: "W/\"v\""), [.hold(gate).close(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        bench.server.serve(path, Resource(other, etag: "W/\"v\""))
+        gate.open()
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, other))
+        #expect(bench.source(1)?.generation == 2)
+    }
+
+    @Test func withoutAValidatorTheOverlapIsFetchedAgain() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, Resource(content), [.close(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.generation == 1)
+        #expect(bench.server.requests(for: path)[1].range == .closed(1_000_000 - 65_536, 3_999_999))
+    }
+
+    @Test func aServerWithoutRangesBringsItAllAgain() async throws {
+        let bench = try EngineBench()
+        var plain = resource
+        plain.supportsRanges = false
+        let path = bench.add(1, plain, [.close(after: 1_000_000)])
+        #expect(try await bench.read(1, 3_000_000..<3_000_100) == content.bytes(in: 3_000_000..<3_000_100))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.generation == 1)
+        #expect(bench.server.requests(for: path).count <= 3)
+    }
+
+    @Test func anAddressThatExpiresIsResolvedAgain() async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/feed.mp3") { request in .redirect(to: request.index == 0 ? "/a.mp3" : "/b.mp3") }
+        bench.server.serve("/a.mp3", resource, [.close(after: 1_000_000), .status(403)])
+        bench.server.serve("/b.mp3", resource)
+        bench.know(DownloadSource(key: 1, url: bench.server.url("/feed.mp3"), generation: 1))
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.server.requests.map(\.path) == ["/feed.mp3", "/a.mp3", "/a.mp3", "/feed.mp3", "/b.mp3"])
+        #expect(bench.server.requests[4].range == .closed(1_000_000 - 65_536, 3_999_999), "it has to prove itself")
+    }
+
+    // MARK: What is no media
+
+    @Test(arguments: [
+        (Behaviour.status(404), TransferError.Code.missing), (.status(410), .missing), (.status(403), .refused),
+        (.status(401), .refused), (.status(400), .failed), (.status(204), .unusable),
+        (.header("Content-Type", "text/html; charset=utf-8"), .unusable),
+        (.header("Content-Type", "application/json"), .unusable), (.gzipLabelled(), .unusable),
+        (.contentLength("-5"), .unusable), (.redirect(to: "/1.mp3"), .unusable),
+        (.redirect(to: "file:///etc/passwd"), .unusable), (.redirect(to: "ftp://127.0.0.1/x"), .unusable),
+    ])
+    func anOpenTellsWhatTheHeadTells(behaviour: Behaviour, code: TransferError.Code) async throws {
+        let bench = try EngineBench()
+        let path = "/1.mp3"
+        bench.server.serve(path, resource) { _ in behaviour }
+        bench.know(DownloadSource(key: 1, url: bench.server.url(path), generation: 1))
+        let error = await failure { try await bench.open(1) }
+        #expect(error?.code == code, "\(String(describing: error))")
+        let asked = bench.server.requests.count
+        #expect(await failure { try await bench.open(1) } == error)
+        #expect(await failure { try await bench.read(1, 0..<10) } == error)
+        #expect(bench.server.requests.count == asked, "it is answered from memory")
+        #expect(try bench.engine.fileNames == [])
+        #expect(bench.failures.first == error)
+    }
+
+    @Test func aPageUnderAMediaTypeIsNotStored() async throws {
+        let bench = try EngineBench()
+        bench.add(1, Resource(text: "\n<!DOCTYPE HTML>\n<html><body>Log in</body></html>", contentType: "audio/mpeg"))
+        _ = try await bench.open(1)
+        let error = await failure { try await bench.read(1, 0..<10) }
+        #expect(error == TransferError(.unusable, "the server sent HTML in place of media"))
+        #expect(bench.completed.isEmpty)
+    }
+
+    @Test func textIsTakenWhereTextIsWanted() async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/1.vtt", Resource(text: "<html>WEBVTT", contentType: "text/vtt"))
+        bench.know(DownloadSource(key: 1, url: bench.server.url("/1.vtt"), generation: 1, refusesText: false))
+        #expect(try await bench.read(1, 0..<100) == Array("<html>WEBVTT".utf8))
+    }
+
+    @Test func anAbsurdLengthIsNoLength() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource, [.contentLength("99999999999999999999")])
+        #expect(try await bench.open(1).total == nil)
+        #expect(try await bench.read(1, 0..<100) == content.bytes(in: 0..<100))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
+    @Test func redirectsAreFollowed() async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/a") { _ in .redirect(to: "/b", status: 301) }
+        bench.server.serve("/b") { _ in .redirect(to: "/c", status: 307) }
+        bench.server.serve("/c", resource)
+        bench.know(DownloadSource(key: 1, url: bench.server.url("/a"), generation: 1))
+        #expect(try await bench.open(1).total == 4_000_000)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(bench.server.requests.map(\.path) == ["/a", "/b", "/c"])
+        for case .fileCreated(_, _, _, _, let finalURL) in bench.events {
+            #expect(finalURL == bench.server.url("/c"))
+        }
+    }
+
+    @Test func fieldsBehindTheBodyAreNoHead() async throws {
+        let bench = try EngineBench()
+        // A chunked body whose trailer claims to be another file's head, sent by hand.
+        let body = "5\r\nhello\r\n0\r\nETag: \"other\"\r\nContent-Length: 99\r\n\r\n"
+        bench.server.serve("/1") { _ in
+            .status(200, headers: [("Transfer-Encoding", "chunked"), ("Content-Type", "audio/mpeg")], body: body)
+                .withoutHeader("Content-Length")
+        }
+        bench.know(DownloadSource(key: 1, url: bench.server.url("/1"), generation: 1))
+        #expect(try await bench.read(1, 0..<100) == Array("hello".utf8))
+        try await bench.waitUntilWhole(1)
+        #expect(bench.source(1)?.generation == 1)
+    }
+
+    // MARK: Storage
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskIsSaidAndNothingIsLost() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 2)
+        let bench = try EngineBench(in: disk.path) { $0.limits.failureMemory = 0 }
+        bench.add(1, resource)
+        #expect(await failure { try await bench.read(1, 3_900_000..<3_900_100) }?.code == nil)
+        try bench.fill(1)
+        try await bench.wait("it fails") { !bench.failures.isEmpty }
+        #expect(bench.failures.allSatisfy { $0.code == .diskFull })
+        #expect(await failure { try await bench.read(1, 2_500_000..<2_500_100) }?.code == .diskFull)
+        #expect(try await bench.read(1, 3_900_000..<3_900_100) == content.bytes(in: 3_900_000..<3_900_100))
+        try await disk.grow(to: 16)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.generation == 1)
+    }
+}

@@ -1,0 +1,317 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Downloads and reads from a server that does as it should.
+@Suite struct TransferEngineReadingTests {
+    private let content = TestContent(seed: 11, size: 4_000_000)
+
+    private func resource(_ content: TestContent, tag: String? = "\"v1\"") -> Resource {
+        Resource(content, etag: tag)
+    }
+
+    @Test func aWholeDownloadIsTheServersBytes() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource(content))
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        let file = try #require(bench.source(1)?.file)
+        let sum = try await ChildProcess.run("sha256sum", ["\(bench.cacheFolder)/media/\(file.prefix(2))/\(file)"])
+        #expect(bench.completed[1] == String(sum.output.prefix(64)))
+        #expect(bench.server.requests(for: path).count == 1)
+        #expect(bench.share(path, of: content.size) == 1)
+        #expect(bench.server.requests(for: path)[0].headers["User-Agent"] == "podfs-test")
+        #expect(bench.server.requests(for: path)[0].headers["Accept-Encoding"] == "identity")
+        try await bench.wait("the state is told") { bench.snapshots(1).last?.state == .cached }
+        #expect(bench.snapshots(1).map(\.received) == bench.snapshots(1).map(\.received).sorted())
+        #expect(bench.snapshots(1).last?.received == Int64(content.size))
+    }
+
+    @Test func openTellsTheSizeAndTheFirstReadContinuesTheResponse() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource(content))
+        let grant = try await bench.open(1)
+        #expect(grant.total == Int64(content.size))
+        #expect(grant.generation == 1)
+        #expect(grant.file == nil)
+        #expect(try await bench.read(1, 0..<4_096) == content.bytes(in: 0..<4_096))
+        try await bench.waitUntilWhole(1)
+        #expect(bench.server.requests(for: path).count == 1)
+        #expect(bench.share(path, of: content.size) == 1)
+        #expect(try bench.holds(1, content))
+        try bench.engine.close(1)
+    }
+
+    @Test func anUnreadOpenStoresNothing() async throws {
+        let bench = try EngineBench()
+        let large = TestContent(seed: 4, size: 50_000_000)
+        let path = bench.add(1, resource(large))
+        _ = try await bench.open(1)
+        #expect(try await bench.snapshot(1)?.state == .remote)
+        try bench.engine.close(1)
+        try await bench.wait("the request has ended") { bench.server.requests(for: path).allSatisfy(\.isFinished) }
+        try await bench.wait("the download is let go") { try await bench.snapshot(1) == nil }
+        #expect(try bench.engine.fileNames == [])
+        #expect(bench.server.requests(for: path)[0].bodyBytesWritten < large.size, "it was not fetched unread")
+        #expect(bench.source(1)?.confirmedSize == Int64(large.size))
+        for case .progress(let snapshot) in bench.events { Issue.record("an open is no task: \(snapshot)") }
+    }
+
+    @Test func aSecondReaderJoinsTheFirst() async throws {
+        let bench = try EngineBench()
+        let gate = Gate(heldAt: 100_000)
+        let path = bench.add(1, resource(content), [.hold(gate)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 100_000)
+        #expect(try await bench.read(1, 1_000..<9_000) == content.bytes(in: 1_000..<9_000), "present already")
+        async let first = bench.read(1, 90_000..<200_000)
+        async let second = bench.read(1, 150_000..<250_000)
+        gate.open()
+        #expect(try await first == content.bytes(in: 90_000..<200_000))
+        #expect(try await second == content.bytes(in: 150_000..<250_000))
+        try await bench.waitUntilWhole(1)
+        #expect(bench.server.requests(for: path).count == 1)
+        #expect(bench.share(path, of: content.size) == 1)
+    }
+
+    @Test func aTransferGoesOnWhereAnEarlierEngineStopped() async throws {
+        let bench = try EngineBench()
+        let gate = Gate(heldAt: 1_500_000)
+        let path = bench.add(1, resource(content), [.hold(gate)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_500_000)
+        bench.shutDown()
+        try bench.start()
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.share(path, of: content.size) <= 1.05)
+        let second = bench.server.requests(for: path)[1]
+        #expect(second.range == .closed(1_500_000, content.size - 1))
+        #expect(second.headers["If-Range"] == "\"v1\"")
+    }
+
+    @Test func whatWasReceivedCanBeReadFromTheNextEngine() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource(content), [.stall(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        bench.shutDown()
+        bench.server.stop()
+        try bench.start()
+        #expect(try await bench.read(1, 0..<1_000_000) == content.bytes(in: 0..<1_000_000))
+        #expect(bench.server.requests(for: path).count == 1)
+    }
+
+    @Test func aWholeFileIsKnownToTheNextEngine() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource(content))
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        bench.shutDown()
+        bench.server.remove(path)
+        // The owner lost the news, as when both were killed between the checkpoint and its own record.
+        var source = try #require(bench.source(1))
+        source.isComplete = false
+        bench.know(source)
+        let told = bench.completed.count + bench.events.count
+        try bench.start()
+        #expect(try await bench.read(1, 3_000_000..<5_000_000) == content.bytes(in: 3_000_000..<4_000_000))
+        #expect(bench.events.count >= told - bench.completed.count + 1, "it is told once more")
+        #expect(bench.source(1)?.isComplete == true)
+        #expect(bench.server.requests(for: path).count == 1)
+    }
+
+    @Test func aFirstReadAtTheEndDoesNotWaitForTheRest() async throws {
+        let bench = try EngineBench()
+        let gate = Gate(heldAt: 0)
+        let large = TestContent(seed: 3, size: 30_000_000)
+        let path = bench.add(1, resource(large), [.hold(gate)])
+        _ = try await bench.open(1)
+        let end = large.size - 4_096..<large.size
+        #expect(try await bench.read(1, end) == large.bytes(in: end))
+        #expect(bench.server.requests(for: path)[1].range == .closed(large.size - 4_096, large.size - 1))
+        gate.open()
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, large))
+        #expect(bench.share(path, of: large.size) <= 1.05)
+    }
+
+    @Test func twoReadersReadInTwoPlaces() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource(content))
+        _ = try await bench.open(1)
+        async let front: [UInt8] = {
+            var bytes: [UInt8] = []
+            for start in stride(from: 0, to: 1_000_000, by: 50_000) {
+                bytes += try await bench.read(1, start..<start + 50_000)
+            }
+            return bytes
+        }()
+        async let back: [UInt8] = {
+            var bytes: [UInt8] = []
+            for start in stride(from: 3_000_000, to: 4_000_000, by: 50_000) {
+                bytes += try await bench.read(1, start..<start + 50_000)
+            }
+            return bytes
+        }()
+        #expect(try await front == content.bytes(in: 0..<1_000_000))
+        #expect(try await back == content.bytes(in: 3_000_000..<4_000_000))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.server.requests(for: path).count <= 3)
+    }
+
+    @Test func readsInRandomOrderAreAllRight() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource(content))
+        var generator = SystemRandomNumberGenerator()
+        let starts = (0..<100).map { $0 * 40_000 }.shuffled(using: &generator)
+        try await withThrowingTaskGroup { group in
+            for start in starts {
+                group.addTask {
+                    let bytes = try await bench.read(1, start..<start + 40_000)
+                    #expect(bytes == content.bytes(in: start..<start + 40_000))
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.server.peakConcurrentRequests <= 3, "two, and one that the server has not seen the end of")
+        #expect(!bench.server.requests(for: path).isEmpty)
+    }
+
+    @Test func anEmptyFileIsWhole() async throws {
+        let bench = try EngineBench()
+        bench.add(1, Resource(bytes: []))
+        #expect(try await bench.open(1).total == 0)
+        #expect(try await bench.read(1, 0..<100) == [])
+        try await bench.waitUntilWhole(1)
+    }
+
+    @Test(arguments: [Behaviour.chunked(), .closeDelimited()])
+    func withoutALengthTheSizeIsKnownAtTheEnd(behaviour: Behaviour) async throws {
+        let bench = try EngineBench()
+        let gate = Gate(heldAt: 1_000_000)
+        let path = bench.add(1, resource(content), [behaviour.hold(gate)])
+        #expect(try await bench.open(1).total == nil)
+        #expect(try await bench.read(1, 0..<4_096) == content.bytes(in: 0..<4_096))
+        async let end = bench.read(1, content.size - 10..<content.size + 10)
+        gate.open()
+        #expect(try await end == content.bytes(in: content.size - 10..<content.size))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.confirmedSize == Int64(content.size))
+        #expect(bench.share(path, of: content.size) <= 1.05)
+    }
+
+    @Test func connectionsAreUsedAgain() async throws {
+        let bench = try EngineBench()
+        let small = TestContent(seed: 1, size: 50_000)
+        for key in 1...5 { bench.add(Int64(key), resource(small)) }
+        for key in 1...5 {
+            try bench.fill(Int64(key))
+            try await bench.waitUntilWhole(Int64(key))
+        }
+        #expect(bench.server.connectionsAccepted == 1)
+    }
+
+    @Test func aSeekAndTheFillingBehindItUseTwoConnections() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource(content))
+        #expect(try await bench.read(1, 3_900_000..<3_900_010).count == 10)
+        try await bench.waitUntilWhole(1)
+        #expect(
+            bench.server.requests(for: path).map(\.range) == [
+                .closed(3_900_000, 3_999_999), .closed(0, 3_899_999),
+            ] || bench.server.requests(for: path).first?.range == .from(3_900_000))
+        #expect(bench.share(path, of: content.size) == 1)
+    }
+
+    @Test func aHundredDownloadsAtOnceAllArrive() async throws {
+        let bench = try EngineBench {
+            $0.pools.filling = 10; $0.pools.fillingPerHost = 10
+        }
+        let contents = (1...100).map { TestContent(seed: UInt64($0), size: 200_000 + $0 * 11) }
+        for (index, content) in contents.enumerated() { bench.add(Int64(index + 1), resource(content)) }
+        for key in 1...100 { try bench.fill(Int64(key)) }
+        try await bench.wait("all are whole") { bench.completed.count == 100 }
+        for (index, content) in contents.enumerated() { #expect(try bench.holds(Int64(index + 1), content)) }
+        #expect(bench.server.peakConcurrentRequests <= 10)
+        #expect(bench.server.requests.count == 100)
+    }
+
+    @Test func aHundredReadersOfAHundredFilesAreAllServed() async throws {
+        let bench = try EngineBench { $0.pools.turn = 0 }
+        let contents = (1...100).map { TestContent(seed: UInt64($0), size: 1_000_000) }
+        for (index, content) in contents.enumerated() { bench.add(Int64(index + 1), resource(content)) }
+        try await withThrowingTaskGroup { group in
+            for (index, content) in contents.enumerated() {
+                group.addTask {
+                    let key = Int64(index + 1)
+                    _ = try await bench.open(key)
+                    #expect(try await bench.read(key, 0..<4_096) == content.bytes(in: 0..<4_096))
+                    #expect(try await bench.read(key, 900_000..<1_000_000) == content.bytes(in: 900_000..<1_000_000))
+                    try bench.engine.close(key)
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await bench.wait("all are whole") { bench.completed.count == 100 }
+    }
+
+    @Test func backgroundFillingKeepsToItsLimits() async throws {
+        let bench = try EngineBench()
+        let gate = Gate(heldAt: 1_000)
+        for key in 1...5 { bench.add(Int64(key), resource(content), [.hold(gate)]) }
+        for key in 1...5 { try bench.fill(Int64(key)) }
+        _ = try await bench.wait("two have begun") { bench.server.requests.count == 2 }
+        // A reader does not wait behind them.
+        let small = TestContent(seed: 2, size: 10_000)
+        bench.add(9, resource(small))
+        #expect(try await bench.read(9, 0..<10_000) == small.bytes)
+        #expect(bench.server.requests.count == 3)
+        #expect(try await bench.engine.snapshots().filter { $0.state == .queued }.count == 3)
+        gate.open()
+        try await bench.waitUntilWhole(1, 2, 3, 4, 5)
+        #expect(bench.server.peakConcurrentRequests <= 3)
+    }
+
+    @Test func aReaderTakesAPlaceFromWhatOnlyFills() async throws {
+        let bench = try EngineBench {
+            $0.pools.readersPerHost = 2
+            $0.pools.filling = 1
+            $0.pools.turn = 0
+        }
+        let gate = Gate(heldAt: 100_000)
+        for key in 1...6 { bench.add(Int64(key), resource(content)) { _ in .hold(gate) } }
+        for key in 1...6 {
+            #expect(try await bench.read(Int64(key), 0..<4_096) == content.bytes(in: 0..<4_096))
+        }
+        gate.open()
+        try await bench.waitUntilWhole(1, 2, 3, 4, 5, 6)
+        for key in 1...6 { #expect(try bench.holds(Int64(key), content)) }
+    }
+
+    @Test func aHeldResponseTakesNoPlace() async throws {
+        let bench = try EngineBench { $0.pools.readersPerHost = 1 }
+        for key in 1...4 { bench.add(Int64(key), resource(content)) }
+        for key in 1...4 { #expect(try await bench.open(Int64(key)).total == 4_000_000) }
+        #expect(try await bench.read(4, 0..<4_096) == content.bytes(in: 0..<4_096))
+        for key in 1...4 { try bench.engine.close(Int64(key)) }
+    }
+}
+
+extension EngineBench {
+    /// Serves `resource` at a path named after the key, every request as `behaviour` says.
+    fileprivate func add(_ key: Int64, _ resource: Resource, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour)
+    {
+        let path = "/\(key).mp3"
+        server.serve(path, resource, behaviour: behaviour)
+        know(DownloadSource(key: key, url: server.url(path), generation: 1))
+    }
+}

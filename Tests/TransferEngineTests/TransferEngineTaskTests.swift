@@ -1,0 +1,216 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// What people do with downloads, and what the engine does when there is nothing to do.
+@Suite struct TransferEngineTaskTests {
+    private let content = TestContent(seed: 31, size: 4_000_000)
+    private var resource: Resource { Resource(content, etag: "\"v1\"") }
+
+    @Test func aSuspendedDownloadRestsUntilItIsResumed() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource, [.stall(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        bench.setSuspended(1, true)
+        try bench.engine.setSuspended(1, true, load: bench.loader(1))
+        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        try await bench.wait("the connection has ended") { bench.server.requests(for: path)[0].isFinished }
+        #expect(try await bench.read(1, 2_000_000..<2_000_010) == content.bytes(in: 2_000_000..<2_000_010))
+        #expect(bench.completed.isEmpty, "a reader gets what it asks for, and no more")
+        bench.setSuspended(1, false)
+        try bench.engine.setSuspended(1, false, load: bench.loader(1))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
+    @Test func aSuspensionFromBeforeIsKept() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource)
+        bench.setSuspended(1, true)
+        #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
+        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        #expect(bench.completed.isEmpty)
+        #expect(bench.server.requests(for: path).count == 1)
+    }
+
+    @Test func aCancelledDownloadKeepsWhatItHas() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource, [.stall(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        try bench.engine.cancel(1)
+        try await bench.wait("it is let go") { try await bench.snapshot(1) == nil }
+        #expect(bench.snapshots(1).last?.state == .remote)
+        #expect(bench.snapshots(1).last?.isTask == false)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.share(path, of: content.size) <= 1.05)
+    }
+
+    @Test func aForgottenFileLeavesNothing() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource, [.stall(after: 1_000_000), .stall(after: 0), .stall(after: 0)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        let name = try #require(bench.source(1)?.file)
+        async let reader = failure { try await bench.read(1, 2_000_000..<2_000_010) }
+        #expect(try bench.engine.evictFile(name))
+        try bench.engine.forget(1)
+        #expect(await reader != nil)
+        try await bench.wait("it is gone") { try await bench.snapshot(1) == nil }
+        bench.shutDown()
+        let left = try await ChildProcess.run("find", [bench.cacheFolder, "-name", "\(name)*"])
+        #expect(left.output == "")
+    }
+
+    @Test func aRunningDownloadSaysHowFastItIs() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource, [.stall(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        let snapshot = try #require(try await bench.snapshot(1))
+        #expect(snapshot.state == .running)
+        #expect(snapshot.isTask)
+        #expect(snapshot.total == 4_000_000)
+        #expect(snapshot.present.text == "0-999999")
+        #expect(snapshot.rate != nil)
+        try await waitUntil(deadline: .seconds(60), description: "a rate is reported") {
+            bench.snapshots(1).contains { $0.rate ?? 0 > 0 }
+        }
+    }
+
+    @Test func aRateLimitIsKept() async throws {
+        // At that rate the file takes an hour; the other engine has it whole before the first has anything to speak of.
+        let slow = try EngineBench { $0.rateLimit = 1_000 }
+        let fast = try EngineBench()
+        for bench in [slow, fast] { bench.add(1, resource) }
+        try slow.fill(1)
+        try await slow.waitUntilReceived(1, 1)
+        try fast.fill(1)
+        try await fast.waitUntilWhole(1)
+        #expect(slow.completed.isEmpty)
+    }
+
+    @Test func aWaitThatIsCancelledIsNotAnswered() async throws {
+        let bench = try EngineBench()
+        let gate = Gate(heldAt: 1_000)
+        bench.add(1, resource, [.hold(gate)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000)
+        let answers = AnswerCount()
+        let wait = try bench.engine.read(1, range: 5_000..<6_000, generation: 1, load: bench.loader(1)) { _ in
+            answers.add()
+        }
+        try bench.engine.cancelWait(1, wait)
+        gate.open()
+        try await bench.waitUntilWhole(1)
+        #expect(answers.value == 0)
+    }
+
+    @Test func theEndOfTheEngineAnswersEveryone() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource, [.stall(after: 1_000), .stall(after: 0), .stall(after: 0), .stall(after: 0)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000)
+        let engine = try bench.engine
+        let answers = AnswerCount()
+        for start in [5_000, 3_000_000] as [Int64] {
+            engine.read(1, range: start..<start + 10, generation: 1, load: bench.loader(1)) { result in
+                if case .failure = result { answers.add() }
+            }
+        }
+        bench.shutDown()
+        #expect(answers.value == 2)
+        engine.read(1, range: 0..<10, generation: 1, load: bench.loader(1)) { result in
+            if case .failure = result { answers.add() }
+        }
+        engine.open(1, load: bench.loader(1)) { result in
+            if case .failure = result { answers.add() }
+        }
+        #expect(answers.value == 4, "also those that come too late")
+        #expect(await engine.snapshots().isEmpty)
+        await #expect(throws: TransferError.self) {
+            for try await _ in engine.data(for: DataRequest(url: bench.server.url("/x"), limit: 10)) {}
+        }
+    }
+
+    @Test func anOwnerThatDoesNotKnowTheFileIsAFailure() async throws {
+        let bench = try EngineBench()
+        #expect(await failure { try await bench.open(9) } == TransferError(.missing, "unknown to the owner"))
+        #expect(await failure { try await bench.read(9, 0..<1) } == TransferError(.missing, "unknown to the owner"))
+    }
+
+    @Test func aCacheFileThatWasLostIsAbandoned() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource)
+        var source = try #require(bench.source(1))
+        source.file = "00112233445566778899aabbccddeeff"
+        bench.know(source)
+        #expect(await failure { try await bench.read(1, 0..<10, generation: 1) }?.code == .changed)
+        #expect(bench.source(1)?.generation == 2)
+        #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
+    }
+
+    // MARK: Nothing to do
+
+    /// How often the engine's loop turns while a second goes by in which nothing happens to it. A loop that polls turns
+    /// hundreds of times; one that sleeps only for the questions here. A slow machine makes it fewer.
+    private func rounds(_ bench: EngineBench) async throws -> Int {
+        let before = try await bench.engine.rounds()
+        try await Task.sleep(for: .seconds(1))
+        return try await bench.engine.rounds() - before
+    }
+
+    @Test func anIdleEngineSleeps() async throws {
+        let bench = try EngineBench()
+        #expect(try await rounds(bench) <= 2)
+        bench.add(1, Resource(TestContent(seed: 1, size: 1_000), etag: "\"v1\""))
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        try await bench.wait("it is let go") { try await bench.snapshot(1) == nil }
+        #expect(try await rounds(bench) <= 3)
+    }
+
+    @Test func aHeldResponseSleeps() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource)
+        _ = try await bench.open(1)
+        try await bench.wait("the first part is here") { try await bench.snapshot(1) != nil }
+        #expect(try await rounds(bench) <= 20)
+    }
+
+    @Test func aStalledDownloadAndAPausedOneSleep() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource, [.normal, .stall(after: 10)])
+        _ = try await bench.open(1)
+        async let reader = failure { try await bench.read(1, 3_000_000..<3_000_100) }
+        try await bench.server.waitForRequest { $0.range != nil }
+        // curl looks once a second whether bytes still come.
+        #expect(try await rounds(bench) <= 30)
+        bench.shutDown()
+        #expect(await reader != nil)
+    }
+
+    @Test func queuedDownloadsSleep() async throws {
+        let bench = try EngineBench()
+        let gate = Gate(heldAt: 10)
+        for key in 1...20 { bench.add(Int64(key), resource, [.hold(gate)]) }
+        for key in 1...20 { try bench.fill(Int64(key)) }
+        try await bench.wait("two have begun") { bench.server.requests.count == 2 }
+        #expect(try await rounds(bench) <= 30)
+    }
+
+    @Test func aDownloadThatWaitsForItsNextTrySleeps() async throws {
+        let bench = try EngineBench { $0.limits.retry.first = 100_000 }
+        bench.add(1, resource, [.status(503)])
+        try bench.fill(1)
+        try await bench.wait("it has failed once") { bench.server.requests.first?.isFinished == true }
+        #expect(try await rounds(bench) <= 5)
+        try bench.engine.setSuspended(1, true, load: bench.loader(1))
+        #expect(try await rounds(bench) <= 5)
+    }
+}
