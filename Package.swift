@@ -46,6 +46,8 @@ let package = Package(
         target("TransferEngine", ["TransferCore", "ContentCache", "CCurl", "CLinux", systemPackage, logging]),
 
         // The daemon and its clients.
+        target("PodcastProtocol", ["TransferCore"]),
+        target("PodcastClient", ["PodcastProtocol", "CLinux"]),
 
         // The mount.
 
@@ -57,5 +59,6 @@ let package = Package(
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
         tests(
             "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),
+        tests("PodcastProtocolTests", ["PodcastProtocol", "TransferCore"]),
     ]
 )

@@ -1,0 +1,188 @@
+internal import CLinux
+internal import Glibc
+package import PodcastProtocol
+internal import Synchronization
+
+/// A connection to the daemon's socket.
+///
+/// Requests may be sent from any thread; answers and events come on the connection's own thread and must not block it.
+/// When the connection ends, whatever was awaited is answered with `ClientError.disconnected`, then `onEnd` is called.
+package final class DaemonConnection: Sendable {
+    package typealias Answer = @Sendable (Result<Frame, ClientError>) -> Void
+
+    private struct State {
+        var waiting: [UInt32: Answer] = [:]
+        var lastNumber: UInt32 = 0
+        var isEnded = false
+    }
+
+    private let descriptor: Int32
+    private let state = Mutex(State())
+    private let sending = Mutex(())
+    private let onEvent: @Sendable (Event) -> Void
+    private let onEnd: @Sendable () -> Void
+
+    /// Connects to a socket.
+    ///
+    /// - Returns: `nil` when nobody listens there.
+    package static func connect(
+        to path: String, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
+        onEnd: @escaping @Sendable () -> Void = {}
+    ) throws(ClientError) -> DaemonConnection? {
+        var address = sockaddr_un()
+        var length: socklen_t = 0
+        guard clinux_unix_address(path, &address, &length) == 0 else {
+            throw ClientError(
+                .unreachable, "\(path) is too long for a socket: set XDG_RUNTIME_DIR to a shorter path")
+        }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw ClientError(.unreachable, "socket: \(String(cString: strerror(errno)))") }
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, length) }
+        }
+        guard connected == 0 else {
+            let reason = errno
+            close(descriptor)
+            if reason == ECONNREFUSED || reason == ENOENT { return nil }
+            throw ClientError(.unreachable, "\(path): \(String(cString: strerror(reason)))")
+        }
+        var uid: uid_t = 0
+        var pid: pid_t = 0
+        guard clinux_peer_credentials(descriptor, &uid, &pid) == 0, uid == geteuid() else {
+            close(descriptor)
+            throw ClientError(.unreachable, "\(path) belongs to a process of another user")
+        }
+        let connection = DaemonConnection(descriptor: descriptor, onEvent: onEvent, onEnd: onEnd)
+        connection.start()
+        return connection
+    }
+
+    private init(
+        descriptor: Int32, onEvent: @escaping @Sendable (Event) -> Void, onEnd: @escaping @Sendable () -> Void
+    ) {
+        self.descriptor = descriptor
+        self.onEvent = onEvent
+        self.onEnd = onEnd
+    }
+
+    deinit { Glibc.close(descriptor) }
+
+    /// Whether it has ended: `onEnd` is called soon, or has been.
+    package var hasEnded: Bool { state.withLock { $0.isEnded } }
+
+    /// Ends the connection; `onEnd` is still called.
+    package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// Sends a request. The answer comes exactly once.
+    ///
+    /// - Returns: its number, for a `cancel` frame.
+    @discardableResult
+    package func send(_ kind: Frame.Kind, _ payload: [UInt8], answer: @escaping Answer) -> UInt32 {
+        let number: UInt32? = state.withLock { state in
+            if state.isEnded { return nil }
+            repeat { state.lastNumber &+= 1 } while state.lastNumber == 0 || state.waiting[state.lastNumber] != nil
+            state.waiting[state.lastNumber] = answer
+            return state.lastNumber
+        }
+        guard let number else {
+            answer(.failure(ClientError(.disconnected, "the daemon has gone")))
+            return 0
+        }
+        write(Frame(kind: kind, number: number, payload: payload))
+        return number
+    }
+
+    /// Sends something that has no answer.
+    package func post(_ kind: Frame.Kind, number: UInt32 = 0, _ payload: [UInt8] = []) {
+        write(Frame(kind: kind, number: number, payload: payload))
+    }
+
+    /// The answer to `number` is wanted no more.
+    package func cancel(_ number: UInt32) {
+        let wasWaiting = state.withLock { $0.waiting.removeValue(forKey: number) != nil }
+        if wasWaiting { post(.cancel, number: number) }
+    }
+
+    private func write(_ frame: Frame) {
+        let bytes = frame.bytes
+        sending.withLock { _ in
+            bytes.withUnsafeBytes { buffer in
+                var rest = buffer[...]
+                while let base = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
+                    let count = Glibc.send(descriptor, base, rest.count, Int32(MSG_NOSIGNAL))
+                    if count < 0 {
+                        if errno == EINTR { continue }
+                        // The reading thread sees the end too, and tells everyone.
+                        shutdown(descriptor, Int32(SHUT_RDWR))
+                        return
+                    }
+                    rest = rest.dropFirst(count)
+                }
+            }
+        }
+    }
+
+    private func start() {
+        DetachedThread.run(name: "podfs-client") { [self] in
+            receive()
+            finish()
+        }
+    }
+
+    private func receive() {
+        var decoder = FrameDecoder()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        defer { buffer.deallocate() }
+        while true {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            do {
+                while let frame = try decoder.next() { take(frame) }
+            } catch {
+                shutdown(descriptor, Int32(SHUT_RDWR))
+                return
+            }
+        }
+    }
+
+    private func take(_ frame: Frame) {
+        if frame.kind == .event {
+            if let event = WireJSON.decode(Event.self, frame.payload) { onEvent(event) }
+            return
+        }
+        let answer = state.withLock { $0.waiting.removeValue(forKey: frame.number) }
+        answer?(.success(frame))
+    }
+
+    private func finish() {
+        let waiting = state.withLock { state in
+            state.isEnded = true
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for answer in waiting.values { answer(.failure(ClientError(.disconnected, "the daemon has gone"))) }
+        onEnd()
+    }
+}
+
+extension DaemonConnection {
+    /// Sends a command and awaits the answer. Throws `Failure` or `ClientError`.
+    package func perform(_ command: Command) async throws -> Reply {
+        let frame = try await exchange(.command, WireJSON.encode(command))
+        guard frame.kind == .reply, let reply = WireJSON.decode(Reply.self, frame.payload) else {
+            throw ClientError(.disagrees, "the daemon's answer cannot be read")
+        }
+        return reply
+    }
+
+    /// Sends a frame and awaits its answer; a failure frame is thrown.
+    package func exchange(_ kind: Frame.Kind, _ payload: [UInt8]) async throws -> Frame {
+        let frame = try await withCheckedThrowingContinuation { continuation in
+            send(kind, payload) { continuation.resume(with: $0) }
+        }
+        if frame.kind == .failure { throw Failure(payload: frame.payload) ?? Failure(message: "unknown failure") }
+        return frame
+    }
+}

@@ -1,0 +1,130 @@
+internal import CLinux
+internal import Foundation
+internal import Glibc
+package import PodcastProtocol
+
+/// Finds the daemon of an installation, or starts it.
+package struct DaemonLauncher: Sendable {
+    package let places: Places
+    /// Of the library, as this program knows it.
+    package let schema: Int
+    /// The program to start: `podfs` itself.
+    package let executable: String
+
+    package init(places: Places, schema: Int, executable: String = "/proc/self/exe") {
+        self.places = places
+        self.schema = schema
+        self.executable = executable
+    }
+
+    /// Connects to a daemon that runs already.
+    ///
+    /// - Returns: `nil` when none does.
+    package func connect(
+        role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
+        onEnd: @escaping @Sendable () -> Void = {}
+    ) throws -> DaemonConnection? {
+        guard let connection = try DaemonConnection.connect(to: places.socket, onEvent: onEvent, onEnd: onEnd) else {
+            return nil
+        }
+        let hello = Hello(
+            protocolVersion: protocolVersion, schema: schema, library: places.library, cache: places.cache,
+            role: role, pid: getpid())
+        guard let welcome = greet(connection, hello) else {
+            connection.end()
+            return nil
+        }
+        if welcome.library != places.library || welcome.cache != places.cache {
+            connection.end()
+            throw ClientError(
+                .disagrees,
+                "the daemon at \(places.socket) (process \(welcome.pid)) serves \(welcome.library): "
+                    + "give each environment its own XDG_RUNTIME_DIR")
+        }
+        if welcome.protocolVersion > protocolVersion || welcome.schema > schema {
+            connection.end()
+            throw ClientError(
+                .disagrees, "a newer podfs (\(welcome.version)) is running as process \(welcome.pid): use that program")
+        }
+        if welcome.protocolVersion < protocolVersion || welcome.schema < schema {
+            replace(connection, process: welcome.pid)
+            return nil
+        }
+        return connection
+    }
+
+    /// Connects, and starts a daemon first when none runs. Returns when it answers.
+    package func connectOrStart(
+        role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
+        onEnd: @escaping @Sendable () -> Void = {}
+    ) throws -> DaemonConnection {
+        if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
+        try makeFolders()
+        // One starter at a time: the others find the daemon that the first has started.
+        let lock = open(places.startLock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else {
+            throw ClientError(.unreachable, "\(places.startLock): \(String(cString: strerror(errno)))")
+        }
+        defer { close(lock) }
+        while flock(lock, LOCK_EX) != 0 && errno == EINTR {}
+        if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
+        try start()
+        if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
+        throw ClientError(.unreachable, "the daemon has started but does not answer: see \(places.log)")
+    }
+
+    /// Makes the installation's folders, 0700.
+    package func makeFolders() throws {
+        for folder in places.folders {
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            } catch {
+                throw ClientError(.unreachable, "cannot make the folder \(folder): \(error.localizedDescription)")
+            }
+        }
+    }
+
+    /// Says hello on a thread that may block: the answer comes at once from a daemon that lives.
+    private func greet(_ connection: DaemonConnection, _ hello: Hello) -> Welcome? {
+        let answered = DispatchSemaphore(value: 0)
+        let box = Box<Welcome>()
+        connection.send(.hello, WireJSON.encode(hello)) { result in
+            if case .success(let frame) = result, frame.kind == .welcome {
+                box.set(WireJSON.decode(Welcome.self, frame.payload))
+            }
+            answered.signal()
+        }
+        guard answered.wait(timeout: .now() + .seconds(10)) == .success else { return nil }
+        return box.value
+    }
+
+    /// Asks an older daemon to leave, and waits until it has.
+    private func replace(_ connection: DaemonConnection, process: Int32) {
+        let gone = DispatchSemaphore(value: 0)
+        connection.send(.command, WireJSON.encode(Command.leave)) { _ in gone.signal() }
+        _ = gone.wait(timeout: .now() + .seconds(10))
+        connection.end()
+        // It holds the lock on its folders until it has ended.
+        waitForExit(process)
+    }
+
+    private func waitForExit(_ pid: Int32) {
+        let process = clinux_pidfd_open(pid)
+        guard process >= 0 else { return }
+        defer { close(process) }
+        var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+        poll(&entry, 1, 10_000)
+    }
+
+    /// Runs `podfs daemon`, which returns when the daemon it leaves behind listens.
+    private func start() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let result = ChildProgram.run(executable, ["podfs", "daemon"], environment: environment)
+        guard result.status == 0 else {
+            let reason = result.errors.trimmingCharacters(in: .whitespacesAndNewlines)
+            let message = reason.isEmpty ? "exit code \(result.status); see \(places.log)" : reason
+            throw ClientError(.unreachable, "the daemon did not start: \(message)")
+        }
+    }
+}

@@ -1,0 +1,185 @@
+internal import Foundation
+
+/// The version of the messages; both sides must agree.
+package let protocolVersion = 1
+
+/// The first message of a client.
+package struct Hello: Sendable, Codable, Equatable {
+    package enum Role: String, Sendable, Codable {
+        case command
+        case mount
+    }
+
+    package var protocolVersion: Int
+    /// Of the library's schema, as the client knows it.
+    package var schema: Int
+    package var library: String
+    package var cache: String
+    package var role: Role
+    package var pid: Int32
+
+    package init(protocolVersion: Int, schema: Int, library: String, cache: String, role: Role, pid: Int32) {
+        self.protocolVersion = protocolVersion
+        self.schema = schema
+        self.library = library
+        self.cache = cache
+        self.role = role
+        self.pid = pid
+    }
+}
+
+/// The daemon's answer to it.
+package struct Welcome: Sendable, Codable, Equatable {
+    package var protocolVersion: Int
+    package var schema: Int
+    package var library: String
+    package var cache: String
+    package var version: String
+    package var pid: Int32
+
+    package init(protocolVersion: Int, schema: Int, library: String, cache: String, version: String, pid: Int32) {
+        self.protocolVersion = protocolVersion
+        self.schema = schema
+        self.library = library
+        self.cache = cache
+        self.version = version
+        self.pid = pid
+    }
+}
+
+/// What can be done with an episode's task and its cached bytes: the values of `user.podfs.task`, and `download`.
+package enum TaskAction: String, Sendable, Codable, CaseIterable {
+    case download, resume, suspend, cancel, evict, pin, unpin
+}
+
+/// What a client asks for.
+package enum Command: Sendable, Codable, Equatable {
+    case subscribe(url: String, name: String?)
+    case unsubscribe(podcast: Int64)
+    /// All shows when empty.
+    case refresh(podcasts: [Int64])
+    case rename(podcast: Int64?, episode: Int64?, name: String)
+    /// Fetches a feed and answers with what it says, as the JSON of `podfs inspect`; stores nothing.
+    case inspect(url: String)
+    case tasks
+    case act(TaskAction, episodes: [Int64])
+    case setPlayed(episode: Int64, Bool)
+    case setPosition(episode: Int64, seconds: Double)
+    /// From now on, events are sent.
+    case watch
+    /// Finish the write under way and leave: a newer program takes over, or a person wants it.
+    case leave
+}
+
+/// The daemon's answers to commands; a `Failure` is a frame of its own.
+package enum Reply: Sendable, Codable, Equatable {
+    case done
+    /// The folder's name, the number of episodes, and how many items of the feed were none.
+    case subscribed(name: String, episodes: Int, skipped: Int)
+    case refreshed([RefreshResult])
+    case tasks([TaskInfo])
+    case text(String)
+    /// How many episodes the action changed, and what it could not do.
+    case acted(count: Int, problems: [String])
+}
+
+package struct RefreshResult: Sendable, Codable, Equatable {
+    package var name: String
+    package var added: Int
+    package var error: String?
+
+    package init(name: String, added: Int, error: String? = nil) {
+        self.name = name
+        self.added = added
+        self.error = error
+    }
+}
+
+/// One task, as `.status` shows it.
+package struct TaskInfo: Sendable, Codable, Equatable {
+    /// What a task is for.
+    package enum Kind: String, Sendable, Codable {
+        case download, refresh, search, artwork, transcript, upload
+    }
+
+    package var id: Int64
+    package var kind: Kind
+    /// `SHOW/EPISODE`, or `SHOW`.
+    package var path: String
+    /// The episode, when the task is about one.
+    package var episode: Int64?
+    /// A `TransferState`.
+    package var state: String
+    package var received: Int64
+    package var expected: Int64?
+    /// Bytes per second.
+    package var rate: Double?
+    package var error: String?
+    /// Seconds since 1970 UTC.
+    package var started: Int64
+
+    package init(
+        id: Int64, kind: Kind, path: String, episode: Int64?, state: String, received: Int64, expected: Int64?,
+        rate: Double?, error: String?, started: Int64
+    ) {
+        self.id = id
+        self.kind = kind
+        self.path = path
+        self.episode = episode
+        self.state = state
+        self.received = received
+        self.expected = expected
+        self.rate = rate
+        self.error = error
+        self.started = started
+    }
+}
+
+/// Something that happened, for every client that watches.
+package struct Event: Sendable, Codable, Equatable {
+    package enum Kind: String, Sendable, Codable {
+        case progress, completed, failed, state, library, idle
+    }
+
+    package var sequence: Int64
+    /// Seconds since 1970 UTC.
+    package var time: Int64
+    package var kind: Kind
+    package var task: Int64?
+    /// A `TaskInfo.Kind` other than `download`.
+    package var taskKind: String?
+    /// The episode.
+    package var id: Int64?
+    /// The show, in library events.
+    package var podcast: Int64?
+    package var generation: Int?
+    package var path: String?
+    package var state: String?
+    package var received: Int64?
+    package var expected: Int64?
+    package var rate: Double?
+    /// Present bytes, as text.
+    package var ranges: String?
+    package var error: String?
+
+    package init(sequence: Int64, time: Int64, kind: Kind) {
+        self.sequence = sequence
+        self.time = time
+        self.kind = kind
+    }
+}
+
+/// The JSON payloads.
+package enum WireJSON {
+    package static func encode<Value: Encodable>(_ value: Value) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        // The messages are plain values: numbers are finite, keys are text; encoding them cannot fail.
+        guard let data = try? encoder.encode(value) else { return Array("null".utf8) }
+        return [UInt8](data)
+    }
+
+    package static func decode<Value: Decodable>(_ type: Value.Type, _ payload: [UInt8]) -> Value? {
+        try? JSONDecoder().decode(type, from: Data(payload))
+    }
+}

@@ -1,0 +1,121 @@
+/// One message on the socket: a length, a kind, the number of the request it belongs to, and a payload.
+///
+/// On the wire: payload length (4 bytes, little-endian), kind (1), number (4), payload. What is sent for every read is
+/// fixed binary; everything else is JSON.
+package struct Frame: Sendable, Equatable {
+    package enum Kind: UInt8, Sendable {
+        // From clients.
+        case hello = 1
+        case command = 2
+        case open = 3
+        case read = 4
+        case cancel = 5
+        case close = 6
+        // From the daemon.
+        case welcome = 65
+        case reply = 66
+        case grant = 67
+        case failure = 68
+        case event = 69
+    }
+
+    package var kind: Kind
+    /// Chosen by the client, repeated in the answer; 0 in events.
+    package var number: UInt32
+    package var payload: [UInt8]
+
+    package static let headerSize = 9
+    /// A larger payload is an error: the largest that is sent is the list of all tasks or an inspected feed.
+    package static let largestPayload = 128 << 20
+
+    package init(kind: Kind, number: UInt32, payload: [UInt8] = []) {
+        self.kind = kind
+        self.number = number
+        self.payload = payload
+    }
+
+    package var bytes: [UInt8] {
+        var writer = WireWriter(capacity: Self.headerSize + payload.count)
+        writer.append(UInt32(payload.count))
+        writer.append(kind.rawValue)
+        writer.append(number)
+        writer.bytes += payload
+        return writer.bytes
+    }
+}
+
+/// Cuts a stream of bytes into frames.
+package struct FrameDecoder: Sendable {
+    package struct Malformed: Error, CustomStringConvertible {
+        package var description: String { "the other side of the socket does not speak podfs's protocol" }
+    }
+
+    private var buffer: [UInt8] = []
+    private var start = 0
+
+    package init() {}
+
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(contentsOf: bytes) }
+
+    /// The next whole frame; `nil` when more bytes are needed.
+    package mutating func next() throws -> Frame? {
+        guard buffer.count - start >= Frame.headerSize else { return nil }
+        var reader = WireReader(buffer[start..<(start + Frame.headerSize)])
+        guard let length = reader.uint32(), let kindByte = reader.uint8(), let number = reader.uint32(),
+            let kind = Frame.Kind(rawValue: kindByte), length <= UInt32(Frame.largestPayload)
+        else { throw Malformed() }
+        let end = start + Frame.headerSize + Int(length)
+        guard buffer.count >= end else { return nil }
+        let payload = Array(buffer[(start + Frame.headerSize)..<end])
+        start = end
+        if start == buffer.count {
+            buffer.removeAll(keepingCapacity: buffer.capacity <= 1 << 20)
+            start = 0
+        } else if start > 1 << 16 {
+            buffer.removeFirst(start)
+            start = 0
+        }
+        return Frame(kind: kind, number: number, payload: payload)
+    }
+}
+
+/// Little-endian integers and counted text.
+struct WireWriter {
+    var bytes: [UInt8] = []
+
+    init(capacity: Int = 64) { bytes.reserveCapacity(capacity) }
+
+    mutating func append<Value: FixedWidthInteger>(_ value: Value) {
+        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func append(_ text: String) {
+        append(UInt32(text.utf8.count))
+        bytes.append(contentsOf: text.utf8)
+    }
+}
+
+struct WireReader {
+    private var bytes: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    mutating func integer<Value: FixedWidthInteger & UnsignedInteger>(_ type: Value.Type) -> Value? {
+        let size = MemoryLayout<Value>.size
+        guard bytes.count >= size else { return nil }
+        var value: Value = 0
+        for (index, byte) in bytes.prefix(size).enumerated() { value |= Value(byte) << Value(8 * index) }
+        bytes = bytes.dropFirst(size)
+        return value
+    }
+
+    mutating func uint8() -> UInt8? { integer(UInt8.self) }
+    mutating func uint32() -> UInt32? { integer(UInt32.self) }
+    mutating func int64() -> Int64? { integer(UInt64.self).map { Int64(bitPattern: $0) } }
+
+    mutating func text() -> String? {
+        guard let count = uint32(), bytes.count >= Int(count) else { return nil }
+        defer { bytes = bytes.dropFirst(Int(count)) }
+        return String(decoding: bytes.prefix(Int(count)), as: UTF8.self)
+    }
+}

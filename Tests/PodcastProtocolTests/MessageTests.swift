@@ -1,0 +1,141 @@
+import PodcastProtocol
+import Testing
+import TransferCore
+
+@Suite struct ReadMessageTests {
+    private func present(_ ranges: Range<Int64>...) -> ByteRanges {
+        var result = ByteRanges()
+        for range in ranges { result.insert(contentsOf: range) }
+        return result
+    }
+
+    @Test func readRequestsAreReadBack() {
+        let requests = [
+            ReadRequest(episode: 1, generation: 0, range: 0..<0),
+            ReadRequest(episode: .max, generation: 262_143, range: 5..<Int64.max),
+        ]
+        for request in requests { #expect(ReadRequest(payload: request.payload) == request) }
+    }
+
+    @Test func grantsAreReadBack() {
+        let grants = [
+            Grant(generation: 1, total: nil, file: nil, present: present()),
+            Grant(generation: 2, total: 0, file: "ab12", present: present()),
+            Grant(generation: 3, total: 1 << 40, file: "ü", present: present(0..<1, 4..<4_096, 8_192..<(1 << 40))),
+        ]
+        for grant in grants { #expect(Grant(payload: grant.payload) == grant) }
+    }
+
+    @Test func referencesAreReadBack() {
+        #expect(EpisodeReference(payload: EpisodeReference(episode: -3).payload) == EpisodeReference(episode: -3))
+    }
+
+    @Test func failuresAreReadBack() {
+        let failures = [
+            Failure(message: ""), Failure(kind: .usage, errorNumber: 22, message: "no such show: “x”\u{0}"),
+            Failure(kind: .refused, errorNumber: -1, message: "no"),
+        ]
+        for failure in failures {
+            #expect(Failure(payload: failure.payload) == failure)
+            #expect(failure.description == failure.message)
+        }
+    }
+
+    @Test func anyShorterPayloadIsRefused() {
+        let read = ReadRequest(episode: 1, generation: 1, range: 0..<9).payload
+        for count in 0..<read.count { #expect(ReadRequest(payload: Array(read.prefix(count))) == nil) }
+        let grant = Grant(generation: 1, total: 9, file: "name", present: present(0..<4, 6..<9)).payload
+        for count in 0..<grant.count { #expect(Grant(payload: Array(grant.prefix(count))) == nil) }
+        let failure = Failure(message: "broken").payload
+        for count in 0..<failure.count { #expect(Failure(payload: Array(failure.prefix(count))) == nil) }
+        let reference = EpisodeReference(episode: 1).payload
+        for count in 0..<reference.count { #expect(EpisodeReference(payload: Array(reference.prefix(count))) == nil) }
+    }
+
+    @Test func rangesThatAreNoneAreRefused() {
+        var request = ReadRequest(episode: 1, generation: 1, range: 5..<9).payload
+        request[16] = 10  // The lower bound, beyond the upper one.
+        #expect(ReadRequest(payload: request) == nil)
+        request[23] = 0x80  // Negative.
+        #expect(ReadRequest(payload: request) == nil)
+        var grant = Grant(generation: 1, total: nil, file: nil, present: present(5..<9)).payload
+        grant[grant.count - 16] = 10
+        #expect(Grant(payload: grant) == nil)
+    }
+
+    @Test func aClaimOfManyRangesCostsNothing() {
+        var grant = Grant(generation: 1, total: nil, file: nil, present: present()).payload
+        for index in grant.count - 4..<grant.count { grant[index] = 0xFF }
+        #expect(Grant(payload: grant) == nil)
+    }
+
+    @Test func anUnknownKindOfFailureIsRefused() {
+        var failure = Failure(message: "broken").payload
+        failure[0] = 2
+        #expect(Failure(payload: failure) == nil)
+    }
+}
+
+@Suite struct JSONMessageTests {
+    private func roundTrip<Value: Codable & Equatable>(_ value: Value) -> Bool {
+        WireJSON.decode(Value.self, WireJSON.encode(value)) == value
+    }
+
+    @Test func greetingsAreReadBack() {
+        #expect(
+            roundTrip(
+                Hello(protocolVersion: 1, schema: 3, library: "/a/ü", cache: "/b", role: .mount, pid: 9)))
+        #expect(
+            roundTrip(
+                Welcome(protocolVersion: 1, schema: 3, library: "/a", cache: "/b", version: "0.1", pid: 9)))
+    }
+
+    @Test func commandsAreReadBack() {
+        let commands: [Command] =
+            [
+                .subscribe(url: "https://example.org/feed?a=1&b=\"2\"", name: nil), .subscribe(url: "x", name: "Ä / b"),
+                .unsubscribe(podcast: 1), .refresh(podcasts: []), .refresh(podcasts: [1, .max]),
+                .rename(podcast: nil, episode: 4, name: "new"), .rename(podcast: 4, episode: nil, name: "new"),
+                .inspect(url: "file:///x"), .tasks, .setPlayed(episode: 1, true),
+                .setPosition(episode: 1, seconds: 0.1),
+                .watch, .leave,
+            ] + TaskAction.allCases.map { .act($0, episodes: [1, 2]) }
+        for command in commands { #expect(roundTrip(command), "\(command)") }
+    }
+
+    @Test func repliesAreReadBack() {
+        let task = TaskInfo(
+            id: 1, kind: .artwork, path: "Show/Episode.mp3", episode: 3, state: "running", received: 1, expected: nil,
+            rate: 0.5, error: nil, started: 1_700_000_000)
+        let replies: [Reply] = [
+            .done, .subscribed(name: "Show", episodes: 3, skipped: 1), .tasks([task]), .tasks([]), .text("a\nb"),
+            .refreshed([RefreshResult(name: "a", added: 1), RefreshResult(name: "b", added: 0, error: "no")]),
+            .acted(count: 2, problems: ["x: y"]),
+        ]
+        for reply in replies { #expect(roundTrip(reply), "\(reply)") }
+    }
+
+    @Test func eventsAreReadBack() {
+        #expect(roundTrip(Event(sequence: 1, time: 2, kind: .library)))
+        var event = Event(sequence: .max, time: 1_700_000_000, kind: .progress)
+        event.task = 1
+        event.id = 2
+        event.podcast = 3
+        event.generation = 4
+        event.path = "Show/Episode"
+        event.state = "running"
+        event.received = 5
+        event.expected = 6
+        event.rate = 7.5
+        event.ranges = "0-4"
+        event.error = "none"
+        #expect(roundTrip(event))
+    }
+
+    @Test(arguments: [
+        "", "{", "null", "[]", "{\"fly\":{}}", "{\"tasks\":{},\"leave\":{}}", "{\"act\":{\"_0\":\"fly\"}}",
+    ])
+    func whatIsNoCommandIsRefused(text: String) {
+        #expect(WireJSON.decode(Command.self, Array(text.utf8)) == nil)
+    }
+}

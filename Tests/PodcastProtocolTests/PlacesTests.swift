@@ -1,0 +1,47 @@
+import PodcastProtocol
+import Testing
+
+@Suite struct PlacesTests {
+    @Test func theHomeFolderIsEnough() throws {
+        let places = try #require(Places(environment: ["HOME": "/home/ann"]))
+        #expect(places.library == "/home/ann/.local/share/podfs/library.sqlite")
+        #expect(places.cache == "/home/ann/.cache/podfs")
+        #expect(places.configFile == "/home/ann/.config/podfs/config.toml")
+        #expect(places.log == "/home/ann/.local/state/podfs/daemon.log")
+        #expect(places.socket == "/home/ann/.local/state/podfs/run/daemon.sock")
+        #expect(places.pidFile == "/home/ann/.local/state/podfs/run/daemon.pid")
+        #expect(places.startLock == "/home/ann/.local/state/podfs/run/start.lock")
+    }
+
+    @Test func eachVariableMovesItsFolder() throws {
+        let places = try #require(
+            Places(environment: [
+                "XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/c", "XDG_CONFIG_HOME": "/k", "XDG_STATE_HOME": "/s",
+                "XDG_RUNTIME_DIR": "/r",
+            ]))
+        #expect(places.folders == ["/d/podfs", "/c/podfs", "/k/podfs", "/s/podfs", "/r/podfs"])
+        #expect(places.socket == "/r/podfs/daemon.sock")
+    }
+
+    @Test(arguments: ["", "relative", "./x", "~/x"])
+    func whatIsNoAbsolutePathIsIgnored(value: String) throws {
+        let variables = ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"]
+        var environment = Dictionary(uniqueKeysWithValues: variables.map { ($0, value) })
+        environment["HOME"] = "/h"
+        #expect(Places(environment: environment) == Places(environment: ["HOME": "/h"]))
+        environment["HOME"] = value
+        #expect(Places(environment: environment) == nil)
+    }
+
+    @Test func aSlashAtTheEndIsTheSamePlace() {
+        #expect(Places(environment: ["HOME": "/h/"]) == Places(environment: ["HOME": "/h"]))
+        #expect(
+            Places(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c//", "XDG_RUNTIME_DIR": "/r/"])
+                == Places(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c", "XDG_RUNTIME_DIR": "/r"]))
+    }
+
+    @Test func withoutAHomeThereAreNoPlaces() {
+        #expect(Places(environment: [:]) == nil)
+        #expect(Places(environment: ["XDG_DATA_HOME": "/d"]) == nil)
+    }
+}
