@@ -39,6 +39,7 @@ let package = Package(
         // What a feed says, and what the library keeps of it.
         target("PodcastFeed", ["CLibXML2"]),
         target("PodcastLibrary", ["PodcastFeed", "CLinux", grdb]),
+        target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "CLibXML2"]),
 
         // Transfers. These know nothing of podcasts.
         target("TransferCore", []),
@@ -55,6 +56,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
         tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed"]),
+        tests("PodcastPagesTests", ["PodcastPages"]),
         tests("TransferCoreTests", ["TransferCore"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
         tests(

@@ -1,0 +1,142 @@
+package import PodcastFeed
+
+/// The active tasks, as `.status`, `.status.json` and `podfs status` show them.
+package struct StatusReport: Sendable, Equatable {
+    package struct Task: Sendable, Equatable {
+        package var id: Int64
+        /// `download`, `refresh`, `search`, `artwork`, `transcript` or `upload`.
+        package var kind: String
+        /// `SHOW/EPISODE`.
+        package var path: String
+        /// `queued`, `running`, `suspended` or `failed`.
+        package var state: String
+        /// Bytes.
+        package var received: Int64
+        package var expected: Int64?
+        /// Bytes per second.
+        package var rate: Double?
+        package var error: String?
+        /// Seconds since 1970 UTC.
+        package var started: Int64
+
+        package init(
+            id: Int64, kind: String, path: String, state: String, received: Int64, expected: Int64?, rate: Double?,
+            error: String?, started: Int64
+        ) {
+            self.id = id
+            self.kind = kind
+            self.path = path
+            self.state = state
+            self.received = received
+            self.expected = expected
+            self.rate = rate
+            self.error = error
+            self.started = started
+        }
+
+        /// Percent; `nil` while the size is unknown.
+        package var progress: Double? {
+            guard let expected, expected > 0 else { return nil }
+            // 100 is said of the last byte alone, whatever the division makes of the one before.
+            return received >= expected ? 100 : min(Double(received) * 100 / Double(expected), 100.0.nextDown)
+        }
+
+        /// Seconds until it is done at the present rate.
+        package var eta: Double? {
+            guard state == "running", let expected, let rate, rate > 0, expected >= received else { return nil }
+            return (Double(expected - received) / rate).rounded(.up)
+        }
+    }
+
+    package var tasks: [Task]
+
+    package init(tasks: [Task]) { self.tasks = tasks.sorted { $0.id < $1.id } }
+
+    private func count(_ state: String) -> Int { tasks.filter { $0.state == state }.count }
+
+    /// Bytes per second of all tasks together.
+    package var rate: Double { tasks.reduce(0) { $0 + ($1.rate ?? 0) } }
+
+    // MARK: JSON
+
+    /// The value of `.status.json` and `podfs status --json`.
+    package var json: OrderedJSON {
+        .object([
+            ("tasks", .array(tasks.map(\.json))),
+            (
+                "summary",
+                .object([
+                    ("running", .int(Int64(count("running")))), ("queued", .int(Int64(count("queued")))),
+                    ("suspended", .int(Int64(count("suspended")))), ("failed", .int(Int64(count("failed")))),
+                    ("rate", .int(WholeNumber.of(rate))),
+                ])
+            ),
+        ])
+    }
+
+    /// The same as UTF-8 text with a line feed at its end.
+    package var jsonBytes: [UInt8] { json.encoded() + [UInt8(ascii: "\n")] }
+
+    // MARK: Text
+
+    /// The text of `.status`: a heading, then a line a task; `no active tasks` when there is none.
+    package var text: String {
+        if tasks.isEmpty { return "no active tasks\n" }
+        var lines = [
+            "\(count("running")) running, \(count("queued")) queued, \(count("suspended")) suspended, "
+                + "\(count("failed")) failed, \(ByteText.rate(rate))"
+        ]
+        lines += tasks.map(\.line)
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension StatusReport.Task {
+    fileprivate var json: OrderedJSON {
+        .object([
+            ("id", .int(id)), ("kind", .string(kind)), ("path", .string(path)), ("state", .string(state)),
+            ("progress", progress.map { .double(($0 * 10).rounded(.down) / 10) } ?? .null),
+            ("bytes_received", .int(received)), ("bytes_expected", .int(orNull: expected)),
+            ("rate", rate.map { .int(WholeNumber.of($0)) } ?? .null),
+            ("eta", eta.map { .int(WholeNumber.of($0)) } ?? .null),
+            ("error", .string(orNull: error)), ("started", .string(TimeText.iso8601(started))),
+        ])
+    }
+
+    /// One line: state, bar, percent, received and size, rate, time left, path; then what went wrong.
+    package var line: String {
+        var columns = [state.padded(9), ProgressBar.text(progress, width: 20), Self.percent(progress)]
+        columns.append("\(ByteText.size(received))/\(expected.map(ByteText.size) ?? "?")".padded(19))
+        columns.append((rate.map(ByteText.rate) ?? "-").padded(10))
+        columns.append((eta.map(TimeText.duration) ?? "-").padded(8))
+        // Names come from outside: nothing in them may steer a terminal, nor break the line.
+        columns.append(PlainText.oneLine(path))
+        var line = columns.joined(separator: " ")
+        if let error { line += ": " + PlainText.oneLine(error) }
+        return line
+    }
+
+    private static func percent(_ progress: Double?) -> String {
+        guard let progress else { return "   ?  " }
+        // Never 100 before the last byte.
+        let tenths = Int((progress * 10).rounded(.down))
+        let text = "\(tenths / 10).\(tenths % 10)%"
+        return String(repeating: " ", count: max(0, 6 - text.count)) + text
+    }
+}
+
+/// A bar of `#` and `.`: it reads the same in every font and on every terminal.
+package enum ProgressBar {
+    package static func text(_ percent: Double?, width: Int) -> String {
+        guard let percent else { return "[" + String(repeating: "?", count: width) + "]" }
+        let filled = min(width, max(0, Int(percent / 100 * Double(width))))
+        return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled) + "]"
+    }
+}
+
+extension String {
+    /// Filled up with spaces on the right.
+    fileprivate func padded(_ width: Int) -> String {
+        count >= width ? self : self + String(repeating: " ", count: width - count)
+    }
+}

@@ -1,0 +1,8 @@
+/// Whole numbers of what was computed or came from another process.
+package enum WholeNumber {
+    /// Cut towards zero; the nearest that there is for one that is too large, and 0 for what is no number.
+    package static func of(_ value: Double) -> Int64 {
+        if let whole = Int64(exactly: value.rounded(.towardZero)) { return whole }
+        return value.isNaN ? 0 : value < 0 ? .min : .max
+    }
+}

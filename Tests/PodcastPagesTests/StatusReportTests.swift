@@ -1,0 +1,181 @@
+import Foundation
+import PodcastPages
+import Testing
+
+struct StatusReportTests {
+    private func task(
+        _ id: Int64 = 7, path: String = "Show/Episode.mp3", state: String = "running", received: Int64 = 523,
+        expected: Int64? = 1_000, rate: Double? = 3, error: String? = nil
+    ) -> StatusReport.Task {
+        StatusReport.Task(
+            id: id, kind: "download", path: path, state: state, received: received, expected: expected, rate: rate,
+            error: error, started: 1_795_168_800)
+    }
+
+    private func json(_ report: StatusReport) throws -> [String: Any] {
+        let value = try JSONSerialization.jsonObject(with: Data(report.jsonBytes))
+        return try #require(value as? [String: Any])
+    }
+
+    private func firstTask(_ report: StatusReport) throws -> [String: Any] {
+        let tasks = try #require(try json(report)["tasks"] as? [[String: Any]])
+        return try #require(tasks.first)
+    }
+
+    // MARK: JSON
+
+    @Test func jsonHasTheDocumentedMembersInTheirOrder() throws {
+        let text = String(decoding: StatusReport(tasks: [task()]).jsonBytes, as: UTF8.self)
+        #expect(
+            text == """
+                {
+                  "tasks": [
+                    {
+                      "id": 7,
+                      "kind": "download",
+                      "path": "Show/Episode.mp3",
+                      "state": "running",
+                      "progress": 52.3,
+                      "bytes_received": 523,
+                      "bytes_expected": 1000,
+                      "rate": 3,
+                      "eta": 159,
+                      "error": null,
+                      "started": "2026-11-20T10:00:00Z"
+                    }
+                  ],
+                  "summary": {
+                    "running": 1,
+                    "queued": 0,
+                    "suspended": 0,
+                    "failed": 0,
+                    "rate": 3
+                  }
+                }
+
+                """)
+    }
+
+    @Test func jsonOfNothingToDoHasAnEmptyListAndZeros() throws {
+        let value = try json(StatusReport(tasks: []))
+        #expect((value["tasks"] as? [Any])?.isEmpty == true)
+        let summary = try #require(value["summary"] as? [String: Int])
+        #expect(summary == ["running": 0, "queued": 0, "suspended": 0, "failed": 0, "rate": 0])
+    }
+
+    @Test func whatIsUnknownIsNull() throws {
+        let value = try firstTask(StatusReport(tasks: [task(state: "queued", received: 0, expected: nil, rate: nil)]))
+        for name in ["progress", "bytes_expected", "rate", "eta", "error"] {
+            #expect(value[name] is NSNull, "\(name)")
+        }
+        #expect(value["bytes_received"] as? Int == 0)
+    }
+
+    @Test func onlyARunningTaskHasATimeLeft() throws {
+        for state in ["queued", "suspended", "failed"] {
+            let value = try firstTask(StatusReport(tasks: [task(state: state)]))
+            #expect(value["eta"] is NSNull, "\(state)")
+        }
+        // Nor one that stands still, nor one of which more has come than was expected.
+        #expect(task(rate: 0).eta == nil)
+        #expect(task(received: 1_001).eta == nil)
+        #expect(task(received: 1_000).eta == 0)
+        #expect(task(received: 997).eta == 1)
+        #expect(task(received: 996).eta == 2)
+    }
+
+    @Test func theSummaryCountsStatesAndAddsRates() throws {
+        let report = StatusReport(tasks: [
+            task(1, rate: 1_000.5), task(2, rate: 2_000.5), task(3, state: "queued", rate: nil),
+            task(4, state: "suspended", rate: nil), task(5, state: "failed", rate: nil, error: "gone"),
+        ])
+        let summary = try #require(try json(report)["summary"] as? [String: Int])
+        #expect(summary == ["running": 2, "queued": 1, "suspended": 1, "failed": 1, "rate": 3_001])
+    }
+
+    @Test func tasksStandInTheOrderOfTheirNumbers() throws {
+        let report = StatusReport(tasks: [task(9), task(-1), task(3)])
+        #expect(report.tasks.map(\.id) == [-1, 3, 9])
+        let tasks = try #require(try json(report)["tasks"] as? [[String: Any]])
+        #expect(tasks.compactMap { $0["id"] as? Int } == [-1, 3, 9])
+    }
+
+    @Test func hostileNamesAreWholeInJSON() throws {
+        let path = "Show \"x\"\\/\u{1B}[31mred\u{7}\n\u{202E}gpj.exe\u{2028}\u{7F}"
+        let report = StatusReport(tasks: [task(path: path, state: "failed", error: "a\nb\u{1B}c")])
+        let value = try firstTask(report)
+        #expect(value["path"] as? String == path)
+        #expect(value["error"] as? String == "a\nb\u{1B}c")
+        // A terminal that the JSON is printed on is not steered by it.
+        #expect(!report.jsonBytes.contains(0x1B))
+        #expect(!report.jsonBytes.contains(0x07))
+    }
+
+    @Test func absurdRatesDoNotStopTheReport() throws {
+        for rate in [Double.leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, .nan, -5] {
+            let report = StatusReport(tasks: [task(rate: rate)])
+            #expect(try firstTask(report)["id"] as? Int == 7)
+            #expect(report.text.hasSuffix("Show/Episode.mp3\n"))
+        }
+    }
+
+    // MARK: Progress
+
+    @Test func progressReaches100WithTheLastByteAlone() throws {
+        let sizes: [Int64] = [2, 3, 1_000, 10_007, 123_456_789, 1 << 40, 1 << 53, 1 << 60]
+        for size in sizes {
+            let almost = StatusReport(tasks: [task(received: size - 1, expected: size)])
+            let shown = try #require(try firstTask(almost)["progress"] as? Double)
+            #expect(shown < 100, "\(size)")
+            #expect(!almost.text.contains("100.0%"), "\(size)")
+            #expect(!almost.text.contains(String(repeating: "#", count: 20)), "\(size)")
+            let whole = StatusReport(tasks: [task(received: size, expected: size)])
+            #expect(try firstTask(whole)["progress"] as? Double == 100)
+            #expect(whole.text.contains("100.0%"))
+        }
+    }
+
+    @Test func progressIsCutOffAndNotRounded() throws {
+        #expect(
+            try firstTask(StatusReport(tasks: [task(received: 9_999, expected: 10_000)]))["progress"] as? Double == 99.9
+        )
+        #expect(
+            try firstTask(StatusReport(tasks: [task(received: 5_239, expected: 10_000)]))["progress"] as? Double == 52.3
+        )
+        #expect(try firstTask(StatusReport(tasks: [task(received: 0, expected: 10_000)]))["progress"] as? Double == 0)
+        #expect(task(expected: 0).progress == nil)
+        #expect(task(received: 2_000).progress == 100)
+    }
+
+    // MARK: Text
+
+    @Test func textOfNothingToDo() { #expect(StatusReport(tasks: []).text == "no active tasks\n") }
+
+    @Test func textHasAHeadingAndALineATask() {
+        let report = StatusReport(tasks: [
+            task(1, path: "A/b.mp3", received: 524_288, expected: 1_048_576, rate: 2_048),
+            task(2, path: "C/d.mp3", state: "queued", received: 0, expected: nil, rate: nil),
+            task(3, path: "E/f.mp3", state: "failed", received: 0, expected: 1_000, rate: nil, error: "404"),
+        ])
+        #expect(
+            report.text == """
+                1 running, 1 queued, 0 suspended, 1 failed, 2.0 KiB/s
+                running   [##########..........]  50.0% 512.0 KiB/1.0 MiB   2.0 KiB/s  4m16s    A/b.mp3
+                queued    [????????????????????]    ?   0 B/?               -          -        C/d.mp3
+                failed    [....................]   0.0% 0 B/1000 B          -          -        E/f.mp3: 404
+
+                """)
+    }
+
+    @Test func hostileNamesStayOnTheirLineAndSteerNoTerminal() {
+        let path = "Show\u{1B}]0;x\u{7}/a\nb\r\u{85}\u{2028}\u{2029}\u{202E}3pm\u{2066}\u{61C}\u{200F}.mp3"
+        let text = StatusReport(tasks: [task(path: path, state: "failed", error: "line 1\nline 2\u{1B}[2J")]).text
+        #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count == 3)
+        let harmful = text.unicodeScalars.filter {
+            $0.properties.generalCategory == .control && $0 != "\n" || $0.properties.isBidiControl
+                || $0 == "\u{2028}" || $0 == "\u{2029}"
+        }
+        #expect(harmful.isEmpty)
+        #expect(text.contains(".mp3: line 1\u{FFFD}line 2\u{FFFD}[2J\n"))
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import PodcastPages
+import Testing
+
+struct ByteTextTests {
+    @Test(
+        arguments: [
+            (0, "0 B"), (1, "1 B"), (1_023, "1023 B"), (1_024, "1.0 KiB"), (1_075, "1.0 KiB"), (1_076, "1.1 KiB"),
+            (1_536, "1.5 KiB"), (97_622_426, "93.1 MiB"), (1_048_575, "1.0 MiB"), (1_048_576, "1.0 MiB"),
+            (1_048_524, "1023.9 KiB"), (1_073_741_823, "1.0 GiB"), (10_737_418_240, "10.0 GiB"),
+            (1_099_511_627_776, "1.0 TiB"), (1_125_899_906_842_624, "1024.0 TiB"),
+        ] as [(Int64, String)])
+    func sizesAreInPowersOf1024(bytes: Int64, text: String) { #expect(ByteText.size(bytes) == text) }
+
+    @Test func theLargestSizeHasText() { #expect(ByteText.size(.max) == "8388608.0 TiB") }
+
+    @Test func ratesAreSizesASecond() {
+        #expect(ByteText.rate(0) == "0 B/s")
+        #expect(ByteText.rate(1_023.9) == "1023 B/s")
+        #expect(ByteText.rate(3_145_728) == "3.0 MiB/s")
+        #expect(ByteText.rate(.infinity) == "8388608.0 TiB/s")
+        #expect(ByteText.rate(.nan) == "0 B/s")
+    }
+}
+
+struct TimeTextTests {
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"), (-86_400, "1969-12-31T00:00:00Z"),
+            (-86_401, "1969-12-30T23:59:59Z"), (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_799, "2000-02-29T23:59:59Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"), (1_709_164_800, "2024-02-29T00:00:00Z"),
+            (4_107_456_000, "2100-02-28T00:00:00Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
+            (-2_203_977_600, "1900-02-28T00:00:00Z"), (-2_203_891_200, "1900-03-01T00:00:00Z"),
+            (1_735_689_599, "2024-12-31T23:59:59Z"), (1_795_168_800, "2026-11-20T10:00:00Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"), (-62_135_596_800, "0001-01-01T00:00:00Z"),
+        ] as [(Int64, String)])
+    func momentsAreWrittenInUTC(seconds: Int64, text: String) { #expect(TimeText.iso8601(seconds) == text) }
+
+    @Test func momentsAgreeWithFoundationsCalendar() {
+        let format = ISO8601DateFormatter()
+        // Every 11 days and some hours from 1600 to 2400: all months, leap years and centuries.
+        var moment: Int64 = -11_676_096_000
+        while moment < 13_569_465_600 {
+            let expected = format.string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
+            #expect(TimeText.iso8601(moment) == expected)
+            moment += 11 * 86_400 + 12_345
+        }
+    }
+
+    @Test(
+        arguments: [
+            (0, "0s"), (7.9, "7s"), (59.99, "59s"), (60, "1m00s"), (200, "3m20s"), (3_599, "59m59s"), (3_600, "1h00m"),
+            (3_900, "1h05m"), (360_000, "100h00m"), (-1, "-"), (.infinity, "-"), (.nan, "-"), (1e9, "-"),
+        ] as [(Double, String)])
+    func spansAreShort(seconds: Double, text: String) { #expect(TimeText.duration(seconds) == text) }
+}
+
+struct ProgressBarTests {
+    @Test func theBarGrowsAndIsFullAtTheEndAlone() {
+        #expect(ProgressBar.text(0, width: 10) == "[..........]")
+        #expect(ProgressBar.text(9.9, width: 10) == "[..........]")
+        #expect(ProgressBar.text(10, width: 10) == "[#.........]")
+        #expect(ProgressBar.text(99.99, width: 10) == "[#########.]")
+        #expect(ProgressBar.text(100, width: 10) == "[##########]")
+    }
+
+    @Test func theBarKeepsItsWidth() {
+        for percent in [nil, -20, 0, 33.3, 100, 250] as [Double?] {
+            #expect(ProgressBar.text(percent, width: 17).count == 19)
+        }
+        #expect(ProgressBar.text(nil, width: 3) == "[???]")
+    }
+}
+
+struct PlainTextTests {
+    @Test func ordinaryTextOfAnyScriptStays() {
+        let text = "Ümläüte, 日本語, עברית, العربية, 🎧 e\u{301} — “x”"
+        #expect(PlainText.oneLine(text).unicodeScalars.elementsEqual(text.unicodeScalars))
+        #expect(PlainText.oneLine("") == "")
+    }
+
+    @Test func eachHarmfulScalarIsReplaced() {
+        var harmful: [UInt32] = Array(0..<0x20) + Array(0x7F..<0xA0) + [0x2028, 0x2029]
+        harmful += (0...0x10FFFF).filter { Unicode.Scalar($0)?.properties.isBidiControl == true }
+        #expect(harmful.count > 70)
+        for value in harmful.compactMap(Unicode.Scalar.init) {
+            let text = PlainText.oneLine("a\(value)b")
+            #expect(Array(text.unicodeScalars) == ["a", "\u{FFFD}", "b"], "U+\(String(value.value, radix: 16))")
+        }
+    }
+
+    @Test func carriageReturnAndLineFeedAreTwoReplacements() {
+        #expect(Array(PlainText.oneLine("a\r\nb").unicodeScalars) == ["a", "\u{FFFD}", "\u{FFFD}", "b"])
+    }
+}
