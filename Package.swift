@@ -48,6 +48,9 @@ let package = Package(
 
         // The daemon and its clients.
         target("PodcastProtocol", ["TransferCore"]),
+        target(
+            "PodcastService",
+            ["PodcastProtocol", "PodcastLibrary", "PodcastFeed", "TransferEngine", "CLinux", logging]),
         target("PodcastClient", ["PodcastProtocol", "CLinux"]),
 
         // The mount.
@@ -62,5 +65,13 @@ let package = Package(
         tests(
             "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),
         tests("PodcastProtocolTests", ["PodcastProtocol", "TransferCore"]),
+        tests(
+            "PodcastServiceTests",
+            [
+                "PodcastService", "PodcastClient", "PodcastLibrary", "PodcastProtocol", "TransferEngine",
+                "TransferCore",
+                "TestSupport", "CLinux",
+            ]),
+        tests("PodcastClientTests", ["PodcastClient", "PodcastProtocol", "TestSupport", "CLinux"]),
     ]
 )

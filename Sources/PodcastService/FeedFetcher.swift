@@ -1,0 +1,87 @@
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+/// Fetches feeds through the engine and parses them while they arrive.
+struct FeedFetcher: Sendable {
+    let engine: TransferEngine
+
+    /// The largest document, as for the parser; what the network brings beyond it is not even received.
+    private static let largestFeed = 64 << 20
+
+    enum Answer: Sendable {
+        case feed(Feed, FeedResponse)
+        case notModified(FeedResponse)
+    }
+
+    /// - Parameters:
+    ///   - url: http or https.
+    ///   - etag, lastModified: of the document that is known, for a conditional request.
+    func fetch(_ url: String, etag: String? = nil, lastModified: String? = nil) async throws -> Answer {
+        var request = DataRequest(url: url, limit: Self.largestFeed + 1)
+        request.fields.append(
+            (
+                "Accept",
+                "application/rss+xml, application/atom+xml, application/feed+json;q=0.9, application/rdf+xml;q=0.8, "
+                    + "application/xml;q=0.7, text/xml;q=0.7, */*;q=0.1"
+            ))
+        if let etag { request.fields.append(("If-None-Match", etag)) }
+        if let lastModified { request.fields.append(("If-Modified-Since", lastModified)) }
+        var head: ResponseHead?
+        var parser: FeedParser?
+        do {
+            for try await event in engine.data(for: request) {
+                switch event {
+                case .head(let found):
+                    head = found
+                    guard found.status == 200 else { continue }
+                    parser = FeedParser(contentType: found["content-type"], base: found.url ?? url)
+                case .bytes(let bytes):
+                    bytes.withUnsafeBytes { parser?.parse($0) }
+                }
+            }
+        } catch let error as TransferError {
+            let isAway = error.code == .unreachable || error.code == .timedOut
+            let advice = isAway ? "; check the address and the network" : ""
+            throw FetchFailure(status: head?.status, message: "\(Self.shown(url)): \(error.message)\(advice)")
+        }
+        guard let head else { throw FetchFailure(status: nil, message: "\(Self.shown(url)): no answer") }
+        let response = FeedResponse(
+            finalURL: head.url ?? url, status: head.status, etag: head["etag"], lastModified: head["last-modified"],
+            contentType: head["content-type"])
+        if head.status == 304, etag != nil || lastModified != nil { return .notModified(response) }
+        guard head.status == 200, let parser else {
+            throw FetchFailure(status: head.status, message: Self.explain(status: head.status, url: url))
+        }
+        do {
+            return .feed(try parser.finish(), response)
+        } catch let error as FeedError {
+            throw FetchFailure(status: 200, message: "\(Self.shown(url)): \(error)")
+        }
+    }
+
+    private static func explain(status: Int, url: String) -> String {
+        let says = "\(shown(url)): the server answered \(status)"
+        switch status {
+        case 401, 403: return says + ": it wants a name and password, or refuses podfs"
+        case 404, 410: return says + ": there is no feed at this address; check it in a browser"
+        case 429, 500...599: return says + "; try again later"
+        default: return says
+        }
+    }
+
+    /// A URL for people: without user info.
+    static func shown(_ url: String) -> String { URLText.withoutUserInfo(url) }
+}
+
+/// Why a feed could not be had.
+struct FetchFailure: Error, Sendable, CustomStringConvertible {
+    /// Of the answer, if there was one.
+    var status: Int?
+    /// One line.
+    var message: String
+
+    var description: String { message }
+}

@@ -1,0 +1,30 @@
+internal import Foundation
+internal import Logging
+internal import PodcastLibrary
+
+extension PodcastService {
+    /// Runs a command of the configuration with `sh -c`, told by its environment what happened. It is not waited for.
+    func runHook(_ command: String?, episode: Int64?) {
+        guard let command, !command.isEmpty else { return }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        var environment = ProcessInfo.processInfo.environment
+        if let episode, let row = try? library.episode(id: episode),
+            let podcast = try? library.podcast(id: row.podcast)
+        {
+            environment["PODFS_ID"] = "\(row.id)"
+            environment["PODFS_SHOW"] = podcast.name
+            environment["PODFS_EPISODE"] = row.name
+            environment["PODFS_TITLE"] = row.title
+            environment["PODFS_URL"] = URLText.withoutUserInfo(row.url)
+        }
+        process.environment = environment
+        process.standardInput = FileHandle.nullDevice
+        do {
+            try process.run()
+        } catch {
+            log.error("hook '\(command)' did not start: \(error.localizedDescription)")
+        }
+    }
+}

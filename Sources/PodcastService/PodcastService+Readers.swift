@@ -1,0 +1,143 @@
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// Frames from the socket's thread. Opens and reads go to the engine from here; nothing in this file waits.
+extension PodcastService {
+    nonisolated func receive(_ frame: Frame, from client: ClientConnection) {
+        switch frame.kind {
+        case .read: read(frame, from: client)
+        case .open: open(frame, from: client)
+        case .cancel: cancel(frame.number, of: client)
+        case .close: close(frame, from: client)
+        case .hello: greet(frame, client)
+        case .command:
+            guard let command = WireJSON.decode(Command.self, frame.payload) else {
+                client.send(Failure(message: "the daemon does not know this command"), number: frame.number)
+                return
+            }
+            if command == .watch {
+                client.state.withLock { $0.isWatching = true }
+                client.send(.reply, number: frame.number, Reply.done)
+                return
+            }
+            Task { await perform(command, number: frame.number, for: client) }
+        default:
+            client.send(Failure(message: "the daemon does not know this message"), number: frame.number)
+        }
+    }
+
+    private nonisolated func greet(_ frame: Frame, _ client: ClientConnection) {
+        let welcome = Welcome(
+            protocolVersion: protocolVersion, schema: librarySchema, library: configuration.places.library,
+            cache: configuration.places.cache, version: configuration.version, pid: processID)
+        client.send(.welcome, number: frame.number, welcome)
+        Task { await considerIdle() }
+    }
+
+    /// Cancels come on the thread that has begun the wait: its name is known.
+    private nonisolated func cancel(_ number: UInt32, of client: ClientConnection) {
+        let (wait, opened) = client.state.withLock { state in
+            (state.waits.removeValue(forKey: number), state.opens.removeValue(forKey: number))
+        }
+        if let wait, let name = wait.name { engine.cancelWait(wait.episode, name) }
+        // The grant is on its way to a client that does not want it any more: it will not send a close.
+        if let opened { engine.close(opened) }
+    }
+
+    /// Before the engine is asked: its answer may come at once, and finds the entry.
+    private nonisolated func expect(_ number: UInt32, _ episode: Int64, for client: ClientConnection) {
+        client.state.withLock { $0.waits[number] = ClientConnection.Wait(episode: episode) }
+    }
+
+    private nonisolated func read(_ frame: Frame, from client: ClientConnection) {
+        guard let request = ReadRequest(payload: frame.payload) else {
+            client.send(Failure(message: "malformed read"), number: frame.number)
+            return
+        }
+        let number = frame.number
+        expect(number, request.episode, for: client)
+        let name = engine.read(
+            request.episode, range: request.range, generation: request.generation, load: loader(request.episode)
+        ) { result in
+            client.state.withLock { _ = $0.waits.removeValue(forKey: number) }
+            switch result {
+            case .success(let grant):
+                let answer = Grant(
+                    generation: grant.generation, total: grant.total, file: grant.file, present: grant.present)
+                client.send(Frame(kind: .grant, number: number, payload: answer.payload))
+            case .failure(let error):
+                client.send(error.failure, number: number)
+            }
+        }
+        client.state.withLock { $0.waits[number]?.name = name }
+    }
+
+    private nonisolated func open(_ frame: Frame, from client: ClientConnection) {
+        guard let request = EpisodeReference(payload: frame.payload) else {
+            client.send(Failure(message: "malformed open"), number: frame.number)
+            return
+        }
+        let number = frame.number
+        expect(number, request.episode, for: client)
+        let name = engine.open(request.episode, load: loader(request.episode)) { [queue] result in
+            // After the events before it: the library must know the size when the mount asks for it.
+            queue.yield(
+                .marker { [weak self] in
+                    await self?.answerOpen(request.episode, result, number: number, to: client)
+                })
+        }
+        client.state.withLock { $0.waits[number]?.name = name }
+    }
+
+    private func answerOpen(
+        _ episode: Int64, _ result: Result<ReadGrant, TransferError>, number: UInt32, to client: ClientConnection
+    ) {
+        switch result {
+        case .success(let grant):
+            let isWanted = client.state.withLock { state in
+                // Not there: cancelled while the answer waited for the library, or the client has gone.
+                guard state.waits.removeValue(forKey: number) != nil, !state.isClosed else { return false }
+                state.opens[number] = episode
+                return true
+            }
+            guard isWanted else {
+                engine.close(episode)
+                return
+            }
+            let answer = Grant(
+                generation: grant.generation, total: grant.total, file: grant.file, present: grant.present)
+            client.send(Frame(kind: .grant, number: number, payload: answer.payload))
+        case .failure(let error):
+            client.state.withLock { $0.waits[number] = nil }
+            client.send(error.failure, number: number)
+        }
+    }
+
+    private nonisolated func close(_ frame: Frame, from client: ClientConnection) {
+        guard let request = EpisodeReference(payload: frame.payload) else { return }
+        let wasOpen = client.state.withLock { state in
+            // The oldest: a cancel may still be on its way for the newest.
+            let numbers = state.opens.lazy.filter { $0.value == request.episode }.map(\.key)
+            guard let number = numbers.min() else { return false }
+            state.opens[number] = nil
+            return true
+        }
+        if wasOpen { engine.close(request.episode) }
+    }
+
+    /// A client has gone: nothing waits for it any more.
+    nonisolated func leave(_ client: ClientConnection) {
+        let (opens, waits) = client.state.withLock { state in
+            defer {
+                state.opens = [:]
+                state.waits = [:]
+            }
+            return (state.opens, state.waits)
+        }
+        for wait in waits.values { if let name = wait.name { engine.cancelWait(wait.episode, name) } }
+        for episode in opens.values { engine.close(episode) }
+        Task { await considerIdle() }
+    }
+}

@@ -1,0 +1,26 @@
+package import PodcastLibrary
+package import PodcastProtocol
+package import TransferEngine
+
+/// What the daemon needs to know, from the command line and the configuration file.
+package struct ServiceConfiguration: Sendable {
+    package var places: Places
+    package var version: String
+    package var transfers: TransferConfiguration
+    package var nameTemplate: NameTemplate
+    /// How long it stays without a client and a task, in seconds.
+    package var idleExit: Int64
+    /// Run with a shell after an episode is complete; see podfs.conf(5).
+    package var onDownload: String?
+    package var onNewEpisode: String?
+    /// Run when the last task has ended.
+    package var onIdle: String?
+
+    package init(places: Places, version: String, transfers: TransferConfiguration) {
+        self.places = places
+        self.version = version
+        self.transfers = transfers
+        nameTemplate = .standard
+        idleExit = 300
+    }
+}

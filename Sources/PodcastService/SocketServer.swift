@@ -1,0 +1,173 @@
+internal import CLinux
+internal import Foundation
+internal import Glibc
+package import PodcastProtocol
+internal import Synchronization
+
+/// Accepts clients on the daemon's socket and reads their frames, on one thread with epoll(7).
+///
+/// The handler's functions are called on that thread and must not block it.
+package final class SocketServer: Sendable {
+    package struct Handler: Sendable {
+        package var connected: @Sendable (ClientConnection) -> Void
+        package var received: @Sendable (ClientConnection, Frame) -> Void
+        package var disconnected: @Sendable (ClientConnection) -> Void
+
+        package init(
+            connected: @escaping @Sendable (ClientConnection) -> Void,
+            received: @escaping @Sendable (ClientConnection, Frame) -> Void,
+            disconnected: @escaping @Sendable (ClientConnection) -> Void
+        ) {
+            self.connected = connected
+            self.received = received
+            self.disconnected = disconnected
+        }
+    }
+
+    package struct Problem: Error, CustomStringConvertible {
+        package var description: String
+    }
+
+    private struct Peer {
+        var client: ClientConnection
+        var decoder = FrameDecoder()
+    }
+
+    private let listener: Int32
+    private let poller: Int32
+    private let stopper: Int32
+    private let path: String?
+    private let handler: Handler
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// Listens at `path`, which is removed first: the caller holds the lock that says that nobody else serves it.
+    package init(path: String, handler: Handler) throws {
+        var address = sockaddr_un()
+        var length: socklen_t = 0
+        guard clinux_unix_address(path, &address, &length) == 0 else {
+            throw Problem(description: "\(path) is too long for a socket: set XDG_RUNTIME_DIR to a shorter path")
+        }
+        let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let listener = socket(AF_UNIX, flags, 0)
+        self.listener = listener
+        unlink(path)
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
+        }
+        guard listener >= 0, bound == 0, chmod(path, 0o600) == 0, listen(listener, 128) == 0 else {
+            throw Problem(description: "cannot listen at \(path): \(String(cString: strerror(errno)))")
+        }
+        poller = epoll_create1(Int32(EPOLL_CLOEXEC))
+        stopper = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        self.path = path
+        self.handler = handler
+    }
+
+    deinit {
+        close(listener)
+        close(poller)
+        close(stopper)
+    }
+
+    /// Serves until `stop`, on a thread of its own.
+    package func start() {
+        watch(listener, EPOLLIN.rawValue, EPOLL_CTL_ADD)
+        watch(stopper, EPOLLIN.rawValue, EPOLL_CTL_ADD)
+        let thread = Thread { [self] in
+            run()
+            ended.signal()
+        }
+        thread.name = "podfs-socket"
+        thread.start()
+    }
+
+    /// Removes the socket and ends every connection; returns when that is done.
+    package func stop() {
+        if let path { unlink(path) }
+        eventfd_write(stopper, 1)
+        ended.wait()
+    }
+
+    private func watch(_ descriptor: Int32, _ events: UInt32, _ operation: Int32) {
+        var event = epoll_event(events: events, data: epoll_data_t(fd: descriptor))
+        epoll_ctl(poller, operation, descriptor, &event)
+    }
+
+    private func run() {
+        var peers: [Int32: Peer] = [:]
+        var events = [epoll_event](repeating: epoll_event(), count: 64)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        defer { buffer.deallocate() }
+        while true {
+            let count = epoll_wait(poller, &events, Int32(events.count), -1)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { break }
+            for event in events.prefix(Int(count)) {
+                let descriptor = event.data.fd
+                if descriptor == stopper {
+                    for peer in peers.values { drop(peer.client) }
+                    return
+                }
+                if descriptor == listener {
+                    accept(into: &peers)
+                    continue
+                }
+                guard let client = peers[descriptor]?.client else { continue }
+                if event.events & EPOLLOUT.rawValue != 0, !client.flush() {
+                    watch(descriptor, EPOLLIN.rawValue, EPOLL_CTL_MOD)
+                    // Another thread may have fallen behind in between, and its wish been overwritten.
+                    if client.isBehind { watch(descriptor, EPOLLIN.rawValue | EPOLLOUT.rawValue, EPOLL_CTL_MOD) }
+                }
+                if event.events & ~EPOLLOUT.rawValue != 0, !receive(&peers, descriptor, buffer) {
+                    peers[descriptor] = nil
+                    drop(client)
+                }
+            }
+        }
+    }
+
+    private func accept(into peers: inout [Int32: Peer]) {
+        while true {
+            let descriptor = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))
+            if descriptor < 0 {
+                if errno == EINTR || errno == ECONNABORTED { continue }
+                return
+            }
+            var uid: uid_t = 0
+            var pid: pid_t = 0
+            guard clinux_peer_credentials(descriptor, &uid, &pid) == 0, uid == geteuid() else {
+                close(descriptor)
+                continue
+            }
+            let client = ClientConnection(descriptor: descriptor, pid: pid) { [weak self] client in
+                self?.watch(client.descriptor, EPOLLIN.rawValue | EPOLLOUT.rawValue, EPOLL_CTL_MOD)
+            }
+            peers[descriptor] = Peer(client: client)
+            watch(descriptor, EPOLLIN.rawValue, EPOLL_CTL_ADD)
+            handler.connected(client)
+        }
+    }
+
+    /// - Returns: `false` when the connection has ended or does not speak the protocol.
+    private func receive(
+        _ peers: inout [Int32: Peer], _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        if count < 0 { return errno == EINTR || errno == EAGAIN }
+        guard count > 0, let client = peers[descriptor]?.client else { return false }
+        peers[descriptor]?.decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        do {
+            while let frame = try peers[descriptor]?.decoder.next() { handler.received(client, frame) }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func drop(_ client: ClientConnection) {
+        epoll_ctl(poller, EPOLL_CTL_DEL, client.descriptor, nil)
+        client.state.withLock { $0.isClosed = true }
+        shutdown(client.descriptor, Int32(SHUT_RDWR))
+        handler.disconnected(client)
+    }
+}

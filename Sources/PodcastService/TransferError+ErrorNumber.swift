@@ -1,0 +1,20 @@
+internal import Glibc
+internal import PodcastProtocol
+internal import TransferCore
+
+extension TransferError {
+    /// What a reader of the file system is told.
+    var errorNumber: Int32 {
+        switch code {
+        case .refused: return EACCES
+        case .missing: return ENODATA
+        case .unreachable: return EHOSTUNREACH
+        case .timedOut: return ETIMEDOUT
+        case .diskFull: return ENOSPC
+        case .changed: return ESTALE
+        case .unusable, .cancelled, .failed: return EIO
+        }
+    }
+
+    var failure: Failure { Failure(errorNumber: errorNumber, message: message) }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import PodcastClient
+import PodcastProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+struct DaemonConnectionTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.file("d.sock")
+    }
+
+    private func connect(
+        onEvent: @escaping @Sendable (Event) -> Void = { _ in }, onEnd: @escaping @Sendable () -> Void = {}
+    ) throws -> DaemonConnection {
+        try #require(try DaemonConnection.connect(to: path, onEvent: onEvent, onEnd: onEnd))
+    }
+
+    // MARK: Connecting
+
+    @Test func nobodyListeningIsNoError() throws {
+        #expect(try DaemonConnection.connect(to: path) == nil)
+        // A socket that its daemon has left behind.
+        let server = try FrameServer(path: directory.file("old.sock"))
+        try FileManager.default.moveItem(atPath: directory.file("old.sock"), toPath: path)
+        server.stop()
+        #expect(FileManager.default.fileExists(atPath: path))
+        #expect(try DaemonConnection.connect(to: path) == nil)
+    }
+
+    @Test func aLongSocketPathIsAnErrorThatSaysWhatToDo() throws {
+        let long = directory.file(String(repeating: "x", count: 108))
+        let error = try #require(throws: ClientError.self) { try DaemonConnection.connect(to: long) }
+        #expect(error.code == .unreachable)
+        #expect(error.message.contains(long) && error.message.contains("XDG_RUNTIME_DIR"))
+    }
+
+    // MARK: Answers
+
+    @Test func answersAreMatchedByTheirNumberInAnyOrder() async throws {
+        let waiting = Mutex<[Frame]>([])
+        let server = try FrameServer(path: path) { peer, frame in
+            let ready = waiting.withLock { waiting -> [Frame] in
+                waiting.append(frame)
+                return waiting.count == 5 ? waiting.reversed() : []
+            }
+            for frame in ready { peer.send(Frame(kind: .grant, number: frame.number, payload: frame.payload)) }
+        }
+        let connection = try connect()
+        let answers = Journal<(Int, [UInt8]?)>()
+        for index in 0..<5 {
+            connection.send(.read, [UInt8(index)]) { answers.append((index, try? $0.get().payload)) }
+        }
+        try await waitUntil { answers.entries.count == 5 }
+        #expect(answers.entries.map(\.0) == [4, 3, 2, 1, 0])
+        #expect(answers.entries.allSatisfy { $0.1 == [UInt8($0.0)] })
+        #expect(Set(server.frames.map(\.number)).count == 5)
+        #expect(!server.frames.contains { $0.number == 0 })
+    }
+
+    @Test func requestsOfManyThreadsEachGetTheirOwnAnswer() async throws {
+        let server = try FrameServer(path: path) { peer, frame in
+            peer.send(Frame(kind: .reply, number: frame.number, payload: frame.payload))
+        }
+        let connection = try connect()
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    var right = 0
+                    for index in 0..<200 {
+                        let payload = Array("\(task) \(index)".utf8)
+                        if try await connection.exchange(.command, payload).payload == payload { right += 1 }
+                    }
+                    return right
+                }
+            }
+            for try await right in group { #expect(right == 200) }
+        }
+        #expect(server.frames.count == 1_600)
+    }
+
+    @Test func framesOfManyMegabytesPassBothWays() async throws {
+        let server = try FrameServer(path: path) { peer, frame in
+            peer.send(Frame(kind: .reply, number: frame.number, payload: frame.payload.reversed()))
+        }
+        let payload = TestContent(seed: 1, size: 9 << 20).bytes
+        let frame = try await connect().exchange(.command, payload)
+        #expect(frame.payload == payload.reversed())
+        #expect(server.frames.map(\.payload.count) == [9 << 20])
+    }
+
+    @Test func framesThatComeByteByByteArePutTogether() async throws {
+        let server = try FrameServer(path: path) { peer, frame in
+            for number in [frame.number + 1, frame.number] {
+                for byte in Frame(kind: .grant, number: number, payload: [1, 2, 3]).bytes { peer.send(bytes: [byte]) }
+            }
+        }
+        // The answer to a number that nobody waits for is passed over.
+        let frame = try await connect().exchange(.read, [])
+        #expect(frame == Frame(kind: .grant, number: frame.number, payload: [1, 2, 3]))
+        #expect(server.frames.count == 1)
+    }
+
+    @Test func postsHaveNoAnswer() async throws {
+        let server = try FrameServer(path: path)
+        let connection = try connect()
+        connection.post(.close, EpisodeReference(episode: 9).payload)
+        let frame = try #require(try await server.wait(for: .close).first)
+        #expect(EpisodeReference(payload: frame.payload) == EpisodeReference(episode: 9))
+        connection.end()
+    }
+
+    // MARK: Cancelling
+
+    @Test func aCancelledRequestIsToldAndItsAnswerPassedOver() async throws {
+        let server = try FrameServer(path: path)
+        let connection = try connect()
+        let answers = Journal<String>()
+        let first = connection.send(.read, []) { _ in answers.append("first") }
+        connection.send(.read, []) { _ in answers.append("second") }
+        connection.cancel(first)
+        let cancel = try #require(try await server.wait(for: .cancel).first)
+        #expect(cancel.number == first)
+        let reads = try await server.wait(for: .read, count: 2)
+        for frame in reads { server.peers.first?.send(Frame(kind: .grant, number: frame.number)) }
+        try await waitUntil { answers.entries == ["second"] }
+        // What is answered, cancelled or was never asked is not cancelled again.
+        for frame in reads { connection.cancel(frame.number) }
+        connection.cancel(0)
+        connection.post(.close)
+        try await server.wait(for: .close)
+        #expect(server.frames.count { $0.kind == .cancel } == 1)
+        #expect(answers.entries == ["second"])
+    }
+
+    // MARK: The end
+
+    @Test func aDisconnectAnswersEveryWaitOnceAndThenTellsTheEnd() async throws {
+        let server = try FrameServer(path: path)
+        let journal = Journal<String>()
+        let connection = try connect(onEnd: { journal.append("end") })
+        for index in 0..<20 {
+            connection.send(.read, []) { result in
+                switch result {
+                case .success: journal.append("answer \(index)")
+                case .failure(let error): journal.append("\(error.code) \(index)")
+                }
+            }
+        }
+        let reads = try await server.wait(for: .read, count: 20)
+        server.peers.first?.send(Frame(kind: .grant, number: reads[3].number))
+        try await waitUntil { !journal.entries.isEmpty }
+        #expect(!connection.hasEnded)
+        server.stop()
+        try await waitUntil { journal.entries.contains("end") }
+        #expect(connection.hasEnded)
+        #expect(journal.entries.first == "answer 3" && journal.entries.last == "end")
+        let broken = (0..<20).filter { $0 != 3 }.map { "disconnected \($0)" }
+        #expect(journal.entries.count == 21 && Set(journal.entries.dropFirst().dropLast()) == Set(broken))
+
+        // What is asked afterwards is answered at once.
+        let number = connection.send(.read, []) { result in
+            if case .failure(let error) = result { journal.append("late \(error.code)") }
+        }
+        #expect(number == 0)
+        #expect(journal.entries.last == "late disconnected")
+        await #expect(throws: ClientError.self) { try await connection.perform(.tasks) }
+        connection.post(.close)
+        #expect(journal.entries.count { $0 == "end" } == 1)
+    }
+
+    @Test func endingItselfTellsTheEndToo() async throws {
+        let server = try FrameServer(path: path)
+        let journal = Journal<String>()
+        let connection = try connect(onEnd: { journal.append("end") })
+        connection.send(.read, []) { _ in journal.append("answer") }
+        try await server.wait(for: .read)
+        connection.end()
+        try await waitUntil { journal.entries == ["answer", "end"] }
+    }
+
+    @Test func requestsSentWhileTheConnectionEndsAreAllAnswered() async throws {
+        let server = try FrameServer(path: path)
+        let answers = Journal<Int>()
+        let connection = try connect()
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<4 {
+                group.addTask {
+                    for index in 0..<500 {
+                        if task == 0, index == 50 { server.stop() }
+                        connection.send(.read, []) { _ in answers.append(task) }
+                    }
+                }
+            }
+        }
+        try await waitUntil { answers.entries.count == 2_000 }
+    }
+
+    @Test(arguments: [
+        [UInt8](repeating: 0xFF, count: 64),
+        // A kind that there is not.
+        [0, 0, 0, 0, 200, 1, 0, 0, 0],
+        // A payload of 2 GiB.
+        [0, 0, 0, 0x80, 66, 1, 0, 0, 0],
+        Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
+    ])
+    func malformedBytesEndIt(bytes: [UInt8]) async throws {
+        let server = try FrameServer(path: path) { peer, _ in peer.send(bytes: bytes) }
+        let journal = Journal<String>()
+        let connection = try connect(onEnd: { journal.append("end") })
+        connection.send(.read, []) { result in
+            if case .failure(let error) = result { journal.append("\(error.code)") }
+        }
+        try await waitUntil { journal.entries == ["disconnected", "end"] }
+        // Nothing of it was taken for an answer, and the server sees that the client has gone.
+        #expect(server.frames.count == 1)
+    }
+
+    // MARK: Events and commands
+
+    @Test func eventsComeInTheirOrder() async throws {
+        let events = Journal<Event>()
+        let sent = (1...50).map { number -> Event in
+            var event = Event(sequence: Int64(number), time: 1_795_168_800, kind: .progress)
+            event.id = 4
+            event.path = "Show/\u{1B}[31m\n.mp3"
+            event.rate = 1.5
+            event.ranges = "0-9"
+            return event
+        }
+        let server = try FrameServer(path: path) { peer, frame in
+            for event in sent { peer.send(Frame(kind: .event, number: 0, payload: WireJSON.encode(event))) }
+            // One that this client does not understand harms nothing.
+            peer.send(Frame(kind: .event, number: 0, payload: Array("{}".utf8)))
+            peer.send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.done)))
+        }
+        let connection = try connect(onEvent: { events.append($0) })
+        #expect(try await connection.perform(.watch) == .done)
+        #expect(events.entries == sent)
+        #expect(WireJSON.decode(Command.self, server.frames[0].payload) == .watch)
+    }
+
+    @Test func aFailureIsThrownByCommands() async throws {
+        let failure = Failure(kind: .usage, errorNumber: 5, message: "no such show")
+        let server = try FrameServer(path: path) { peer, frame in
+            peer.send(Frame(kind: .failure, number: frame.number, payload: failure.payload))
+        }
+        let connection = try connect()
+        let thrown = await #expect(throws: Failure.self) { try await connection.perform(.unsubscribe(podcast: 3)) }
+        #expect(thrown == failure)
+        #expect(server.frames.count == 1)
+    }
+
+    @Test func anAnswerThatCannotBeReadIsADisagreement() async throws {
+        let server = try FrameServer(path: path) { peer, frame in
+            peer.send(Frame(kind: .reply, number: frame.number, payload: Array("{\"new\":{}}".utf8)))
+        }
+        let connection = try connect()
+        let error = await #expect(throws: ClientError.self) { try await connection.perform(.tasks) }
+        #expect(error?.code == .disagrees)
+        #expect(server.frames.count == 1)
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import PodcastClient
+import PodcastProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+struct DaemonLauncherTests {
+    private let directory: TemporaryDirectory
+    private let places: Places
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        places = try #require(
+            Places(environment: [
+                "HOME": directory.path, "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
+                "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
+                "XDG_RUNTIME_DIR": directory.file("r"),
+            ]))
+    }
+
+    private func launcher(schema: Int = 1, script: String = "exit 0") throws -> DaemonLauncher {
+        // Written by another process: a child that somebody forks meanwhile would have it open for writing, and what is open
+        // so cannot be run (ETXTBSY).
+        let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
+        try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
+        return DaemonLauncher(places: places, schema: schema, executable: directory.file("podfs"))
+    }
+
+    private func welcome(
+        protocolVersion version: Int = protocolVersion, schema: Int = 1, library: String? = nil, cache: String? = nil,
+        pid: Int32 = 1
+    ) -> Welcome {
+        Welcome(
+            protocolVersion: version, schema: schema, library: library ?? places.library, cache: cache ?? places.cache,
+            version: "9.9", pid: pid)
+    }
+
+    private func daemon(_ welcome: Welcome) throws -> FrameServer {
+        try FileManager.default.createDirectory(atPath: places.runtime, withIntermediateDirectories: true)
+        return try FrameServer(path: places.socket) { peer, frame in
+            switch frame.kind {
+            case .hello: peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)))
+            case .command: peer.send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.done)))
+            default: break
+            }
+        }
+    }
+
+    // MARK: Connecting
+
+    @Test func nobodyListening() throws { #expect(try launcher().connect(role: .command) == nil) }
+
+    @Test func helloSaysWhoAsks() async throws {
+        let server = try daemon(welcome(schema: 4))
+        let connection = try #require(try launcher(schema: 4).connect(role: .mount))
+        let hello = WireJSON.decode(Hello.self, try #require(server.frames.first).payload)
+        #expect(
+            hello
+                == Hello(
+                    protocolVersion: protocolVersion, schema: 4, library: places.library, cache: places.cache,
+                    role: .mount, pid: getpid()))
+        #expect(try await connection.perform(.watch) == .done)
+        connection.end()
+    }
+
+    @Test func aDaemonOfAnotherInstallationIsAnError() throws {
+        for welcome in [welcome(library: "/elsewhere/l.sqlite", pid: 77), welcome(cache: "/elsewhere", pid: 77)] {
+            let server = try daemon(welcome)
+            let error = try #require(throws: ClientError.self) { try launcher().connect(role: .command) }
+            #expect(error.code == .disagrees)
+            #expect(error.message.contains("77") && error.message.contains(welcome.library))
+            // It is left alone.
+            #expect(server.frames.map(\.kind) == [.hello])
+            server.stop()
+        }
+    }
+
+    @Test func aNewerDaemonIsLeftToItsProgram() throws {
+        for welcome in [welcome(protocolVersion: protocolVersion + 1), welcome(schema: 2)] {
+            let server = try daemon(welcome)
+            let error = try #require(throws: ClientError.self) { try launcher().connectOrStart(role: .mount) }
+            #expect(error.code == .disagrees)
+            #expect(error.message.contains("9.9"))
+            #expect(server.frames.map(\.kind) == [.hello])
+            server.stop()
+        }
+    }
+
+    @Test func anOlderDaemonIsAskedToLeaveAndWaitedFor() async throws {
+        let process = try ChildProcess("/bin/sleep", ["1000"])
+        try FileManager.default.createDirectory(atPath: places.runtime, withIntermediateDirectories: true)
+        let answer = welcome(protocolVersion: protocolVersion - 1, pid: process.processIdentifier)
+        let server = try FrameServer(path: places.socket) { peer, frame in
+            if frame.kind == .hello {
+                peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(answer)))
+                return
+            }
+            peer.send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.done)))
+            process.kill(SIGTERM)
+        }
+        #expect(try launcher().connect(role: .command) == nil)
+        #expect(!FileManager.default.fileExists(atPath: "/proc/\(process.processIdentifier)/exe"))
+        #expect(server.frames.map(\.kind) == [.hello, .command])
+        #expect(WireJSON.decode(Command.self, server.frames[1].payload) == .leave)
+        try await process.wait()
+    }
+
+    @Test func aDaemonThatDiesAtOnceIsNone() async throws {
+        try FileManager.default.createDirectory(atPath: places.runtime, withIntermediateDirectories: true)
+        let server = try FrameServer(path: places.socket) { peer, _ in peer.end() }
+        let ends = Journal<String>()
+        #expect(try launcher().connect(role: .command, onEnd: { ends.append("end") }) == nil)
+        try await waitUntil { ends.entries == ["end"] }
+        #expect(server.frames.count == 1)
+    }
+
+    // MARK: Starting
+
+    @Test func startingMakesTheFoldersForTheUserAlone() throws {
+        let error = try #require(throws: ClientError.self) { try launcher().connectOrStart(role: .command) }
+        #expect(error.code == .unreachable)
+        #expect(error.message.contains("does not answer") && error.message.contains(places.log))
+        for folder in places.folders {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder)
+            #expect(attributes[.posixPermissions] as? Int == 0o700, "\(folder)")
+        }
+    }
+
+    @Test func whatTheProgramSaysOnItsWayOutIsTheReason() throws {
+        let launcher = try launcher(script: "echo 'podfs: the disk is full' >&2; exit 3")
+        let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
+        #expect(error.code == .unreachable)
+        #expect(error.message.contains("podfs: the disk is full"))
+        #expect(!error.message.contains("\n"))
+    }
+
+    @Test func aProgramThatSaysNothingIsToldByItsExitCode() throws {
+        let launcher = try launcher(script: "exit 3")
+        let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
+        #expect(error.message.contains("3") && error.message.contains(places.log))
+    }
+
+    @Test func aProgramThatIsNotThereIsUnreachable() throws {
+        let launcher = DaemonLauncher(places: places, schema: 1, executable: directory.file("missing"))
+        let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
+        #expect(error.code == .unreachable)
+        #expect(error.message.contains("missing"))
+    }
+
+    @Test func oneOfManyStartsTheDaemonAndAllFindIt() async throws {
+        // The program returns when the daemon that it leaves behind listens.
+        let launcher = try launcher(
+            script: "echo \"$*\" >> \(directory.file("starts"))\n"
+                + "i=0; while [ ! -S \(places.socket) ] && [ $i -lt 6000 ]; do sleep 0.01; i=$((i+1)); done")
+        let found = Mutex(0)
+        for _ in 0..<4 {
+            Thread.detachNewThread {
+                guard let connection = try? launcher.connectOrStart(role: .command) else { return }
+                found.withLock { $0 += 1 }
+                connection.end()
+            }
+        }
+        try await waitUntil(description: "a daemon is started") {
+            FileManager.default.fileExists(atPath: directory.file("starts"))
+        }
+        let server = try daemon(welcome())
+        try await waitUntil(description: "all are connected") { found.withLock { $0 } == 4 }
+        #expect(try String(contentsOfFile: directory.file("starts"), encoding: .utf8) == "daemon\n")
+        try await server.wait(for: .hello, count: 4)
+    }
+
+    @Test func aDaemonThatRunsIsNotStarted() throws {
+        let server = try daemon(welcome())
+        let launcher = try launcher(script: "touch \(directory.file("started"))")
+        try launcher.connectOrStart(role: .command).end()
+        #expect(!FileManager.default.fileExists(atPath: directory.file("started")))
+        #expect(server.frames.map(\.kind) == [.hello])
+    }
+}
+
+struct ChildProgramTests {
+    @Test func exitCodesSignalsAndErrorsAreTold() {
+        func run(_ script: String) -> ChildProgram.Result {
+            ChildProgram.run("/bin/sh", ["sh", "-c", script], environment: ["A": "b c"])
+        }
+        let failed = run("echo one >&2; echo nothing; echo \"two $A\" >&2; exit 7")
+        #expect(failed.status == 7 && failed.errors == "one\ntwo b c\n")
+        #expect(run("kill -9 $$").status == 137)
+        #expect(run("read line && exit 1; exit 0").status == 0)
+        let missing = ChildProgram.run("/nowhere/podfs", ["podfs"], environment: [:])
+        #expect(missing.status == 127 && missing.errors.contains("/nowhere/podfs"))
+    }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferCore
+import TransferEngine
+
+struct DaemonLifeTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    // MARK: Restarts
+
+    @Test func anOutstandingDownloadGoesOnWithTheNextDaemon() async throws {
+        home.publish(size: 1_000_000)
+        let gate = Gate(heldAt: 400_000)
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 1_000_000), etag: "\"m1\"")) { _ in .hold(gate) }
+        let first = try await home.start()
+        let client = try await first.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try first.episode().id
+        // A read is enough to make it a task.
+        _ = try await client.read(id, 0..<10)
+        try await client.event("part is here") { $0.id == id && $0.received == 400_000 }
+        await first.stop()
+        #expect(try first.episode().cachedBytes == 400_000)
+
+        gate.open()
+        home.web.clearLog()
+        let second = try await home.start()
+        let again = try await second.connect()
+        try await waitUntil { try second.episode().complete }
+        #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [400_000])
+        #expect(home.web.bodyBytesWritten(for: "/feed-1.mp3") == 600_000)
+        let file = try #require(try second.library.rendition(of: id)?.file)
+        #expect(try home.bytes(of: file, in: 0..<1_000_000) == home.content(1, size: 1_000_000).bytes)
+        #expect(try await again.tasks().isEmpty)
+        await second.stop()
+    }
+
+    @Test func readersAreAnsweredWhenTheDaemonStops() async throws {
+        home.publish(size: 600_000)
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in
+            .stall(after: 100_000)
+        }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try daemon.episode().id
+        let answers = Journal<String>()
+        let request = ReadRequest(episode: id, generation: 1, range: 0..<200_000)
+        client.connection.send(.read, request.payload) { result in
+            if case .failure = result { answers.append("disconnected") }
+        }
+        try await client.event("part is here") { $0.received == 100_000 }
+        await daemon.stop()
+        try await waitUntil { answers.entries == ["disconnected"] }
+    }
+
+    @Test func aCacheFileThatTheLibraryDoesNotKnowIsAdopted() async throws {
+        home.publish(episodes: 2, size: 300_000)
+        let first = try await home.start()
+        let client = try await first.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let episode = try first.episode(1)
+        // The library as it was before the download.
+        try first.library.backup(to: home.directory.file("backup"))
+        try await client.act(.download, episode.id)
+        try await client.completion(of: episode.id)
+        let complete = try first.episode(1)
+        let files = home.cacheFiles
+        await first.stop()
+        try restoreBackup()
+
+        home.web.clearLog()
+        let second = try await home.start()
+        let adopted = try second.episode(1)
+        #expect(adopted.complete && adopted.generation == 1 && adopted.cachedBytes == 300_000)
+        #expect(adopted.sha256 == complete.sha256 && adopted.confirmedSize == 300_000)
+        #expect(try second.library.rendition(of: episode.id).map { [$0.file] } == files)
+        let again = try await second.connect()
+        let grant = try await again.read(episode.id, 0..<300_000)
+        #expect([grant.file] == files)
+        #expect(home.web.requests.isEmpty)
+        await second.stop()
+    }
+
+    @Test func aCacheFileOfAnotherGenerationOrNobodyIsRemoved() async throws {
+        home.publish(episodes: 2, size: 300_000)
+        let first = try await home.start()
+        let client = try await first.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try first.episode(1).id
+        try await client.act(.download, id, try first.episode(2).id)
+        try await client.completion(of: id)
+        try await client.completion(of: try first.episode(2).id)
+        let kept = try #require(try first.library.rendition(of: try first.episode(2).id)?.file)
+        await first.stop()
+        try first.library.dropRendition(episode: id, now: 1)
+        try FileManager.default.createDirectory(
+            atPath: home.places.cache + "/media/ab", withIntermediateDirectories: true)
+        try Data("x".utf8).write(to: URL(fileURLWithPath: home.cacheFile("ab12")))
+        try Data("{}".utf8).write(to: URL(fileURLWithPath: home.cacheFile("ab12") + ".json"))
+
+        let second = try await home.start()
+        #expect(home.cacheFiles == [kept])
+        #expect(!FileManager.default.fileExists(atPath: home.cacheFile("ab12") + ".json"))
+        #expect(try second.episode(1).generation == 2 && second.episode(2).complete)
+        await second.stop()
+    }
+
+    @Test func aCacheFileThatIsGoneIsFetchedAgain() async throws {
+        home.publish(size: 300_000)
+        let first = try await home.start()
+        let client = try await first.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try first.episode().id
+        try await client.act(.download, id)
+        try await client.completion(of: id)
+        let file = try #require(home.cacheFiles.first)
+        await first.stop()
+        try FileManager.default.removeItem(atPath: home.cacheFile(file))
+
+        let second = try await home.start()
+        let again = try await second.connect()
+        let stale = ReadRequest(episode: id, generation: 1, range: 0..<10)
+        let failure = await #expect(throws: Failure.self) {
+            try await again.connection.exchange(.read, stale.payload)
+        }
+        #expect(failure?.errorNumber == ESTALE)
+        try await waitUntil { try second.episode().generation == 2 }
+        let grant = try await again.read(id, 0..<300_000, generation: 2)
+        #expect(try home.bytes(of: try #require(grant.file), in: 0..<300_000) == home.content(1, size: 300_000).bytes)
+        await second.stop()
+    }
+
+    private func restoreBackup() throws {
+        let manager = FileManager.default
+        for suffix in ["", "-wal", "-shm"] { try? manager.removeItem(atPath: home.places.library + suffix) }
+        try manager.copyItem(atPath: home.directory.file("backup"), toPath: home.places.library)
+    }
+
+    // MARK: Leaving
+
+    @Test func aDaemonWithNothingToDoSaysThatItMayLeave() async throws {
+        let daemon = try await home.start { $0.idleExit = 1 }
+        try await waitUntil { daemon.idle.entries.count == 1 }
+        await daemon.stop()
+    }
+
+    @Test func theLastClientThatGoesBeginsTheCount() async throws {
+        home.publish()
+        let daemon = try await home.start { $0.idleExit = 1 }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let idle = daemon.idle.entries.count
+        client.connection.end()
+        try await waitUntil { daemon.idle.entries.count > idle }
+        await daemon.stop()
+    }
+
+    @Test func aDownloadKeepsTheDaemonAndASuspendedOneDoesNot() async throws {
+        home.publish(episodes: 2, size: 600_000)
+        let gate = Gate(heldAt: 100_000)
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
+        let daemon = try await home.start { $0.idleExit = 1 }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        try await client.act(.download, try daemon.episode(1).id)
+        try await client.act(.suspend, try daemon.episode(2).id)
+        try await gate.waitUntilReached()
+        let idle = daemon.idle.entries.count
+        client.connection.end()
+        // It ends with the download, which has to be there before the daemon says anything.
+        let complete = Journal<Bool>()
+        Thread.detachNewThread {
+            while daemon.idle.entries.count == idle { usleep(1_000) }
+            complete.append((try? daemon.episode(1).complete) == true)
+        }
+        gate.open()
+        try await waitUntil { !complete.entries.isEmpty }
+        #expect(complete.entries == [true])
+        #expect(try daemon.library.downloads().map(\.suspended) == [true])
+        await daemon.stop()
+    }
+
+    @Test func aDaemonThatIsAskedToLeaveAnswersFirst() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        #expect(try await client.perform(.leave) == .done)
+        try await waitUntil { daemon.idle.entries.count == 1 }
+        await daemon.stop()
+    }
+
+    // MARK: Greeting
+
+    @Test func theWelcomeSaysWhatTheDaemonServes() async throws {
+        let daemon = try await home.start()
+        let client = try RawClient(home.places.socket)
+        let hello = Hello(
+            protocolVersion: 99, schema: 99, library: "/else", cache: "/where", role: .command, pid: getpid())
+        client.send(.hello, number: 3, WireJSON.encode(hello))
+        let frame = try #require(try await client.next())
+        #expect(frame.kind == .welcome && frame.number == 3)
+        #expect(
+            WireJSON.decode(Welcome.self, frame.payload)
+                == Welcome(
+                    protocolVersion: protocolVersion, schema: Library.schemaVersion, library: home.places.library,
+                    cache: home.places.cache, version: "test", pid: getpid()))
+        client.end()
+        await daemon.stop()
+    }
+
+    @Test func onlyWhoWatchesHearsOfEvents() async throws {
+        home.publish()
+        let daemon = try await home.start()
+        let silent = try RawClient(home.places.socket)
+        silent.send(.command, number: 1, WireJSON.encode(Command.tasks))
+        #expect(try await silent.next()?.number == 1)
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        try await client.event("the library has changed") { $0.kind == .library }
+        silent.send(.command, number: 2, WireJSON.encode(Command.tasks))
+        #expect(try await silent.next()?.number == 2)
+        silent.end()
+        await daemon.stop()
+    }
+
+    @Test func aSecondDaemonLeavesTheFirstAlone() async throws {
+        let lease = try #require(try FolderLease(folder: home.places.cache))
+        let configuration = ServiceConfiguration(
+            places: home.places, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
+        let problem = await #expect(throws: Daemon.Problem.self) {
+            try await Daemon.run(configuration) { Issue.record("it must not serve") }
+        }
+        #expect(problem?.code == .runsAlready)
+        #expect(problem?.description.contains(home.places.cache) == true)
+        #expect(!FileManager.default.fileExists(atPath: home.places.socket))
+        #expect(!FileManager.default.fileExists(atPath: home.places.library))
+        withExtendedLifetime(lease) {}
+    }
+}

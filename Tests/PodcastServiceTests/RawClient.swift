@@ -1,0 +1,67 @@
+import CLinux
+import Foundation
+import Glibc
+import PodcastProtocol
+import Synchronization
+import TestSupport
+
+/// A client that reads and writes when the test says so, and not otherwise.
+final class RawClient: Sendable {
+    private let descriptor: Int32
+    private let decoder = Mutex(FrameDecoder())
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        var length: socklen_t = 0
+        guard clinux_unix_address(path, &address, &length) == 0 else { throw POSIXError(.ENAMETOOLONG) }
+        let descriptor = descriptor
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, length) }
+        }
+        guard connected == 0 else { throw POSIXError(.ECONNREFUSED) }
+    }
+
+    deinit { close(descriptor) }
+
+    func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    func send(_ kind: Frame.Kind, number: UInt32, _ payload: [UInt8] = []) {
+        send(bytes: Frame(kind: kind, number: number, payload: payload).bytes)
+    }
+
+    func send(bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// The next frame; `nil` at the end of the connection. Blocks no thread: the daemon's actor needs them.
+    func next() async throws -> Frame? {
+        var frame: Frame?
+        try await waitUntil(description: "a frame comes") {
+            while true {
+                frame = try decoder.withLock { try $0.next() }
+                if frame != nil { return true }
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+                if count < 0, errno == EAGAIN { return false }
+                guard count > 0 else { return true }
+                buffer[..<count].withUnsafeBytes { bytes in decoder.withLock { $0.append(bytes) } }
+            }
+        }
+        return frame
+    }
+}
+
+/// Things in the order in which they happened, from any thread.
+final class Journal<Entry: Sendable>: Sendable {
+    private let content = Mutex<[Entry]>([])
+
+    func append(_ entry: Entry) { content.withLock { $0.append(entry) } }
+
+    var entries: [Entry] { content.withLock { $0 } }
+}

@@ -1,0 +1,318 @@
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferCore
+
+struct ReadingTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    /// Serves the first thousand bytes of the first episode; its response ends when the client ends it.
+    private func publishHeld(size: Int = 3_000_000) {
+        home.publish(size: size)
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: size), etag: "\"m1\"")) { _ in .stall(after: 1_000)
+        }
+    }
+
+    /// A daemon that has subscribed to the show at `/feed.xml`, and a client.
+    private func start(
+        _ change: (inout ServiceConfiguration) -> Void = { _ in }
+    ) async throws -> (RunningService, ServiceClient) {
+        let daemon = try await home.start(change)
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        return (daemon, client)
+    }
+
+    private func failure(
+        _ client: ServiceClient, _ kind: Frame.Kind, _ payload: [UInt8]
+    ) async -> Failure? {
+        await #expect(throws: Failure.self) { try await client.connection.exchange(kind, payload) }
+    }
+
+    // MARK: Opening
+
+    @Test func anOpenConfirmsTheSizeByOneRequestAndNoTask() async throws {
+        publishHeld(size: 300_000)
+        // The feed is wrong about the size.
+        let feed = FeedBuilder.show("Show", episodes: 1, length: 77_777) { _ in self.home.web.url("/feed-1.mp3") }
+        home.web.serve("/feed.xml", Resource(text: feed.text))
+        let (daemon, client) = try await start()
+        let episode = try daemon.episode()
+        #expect(episode.size == EpisodeSize(confirmed: nil, length: 77_777, duration: nil, isVideo: false))
+        let grant = try await client.open(episode.id)
+        #expect(grant.generation == 1 && grant.total == 300_000)
+        // The library knows it before the client does, and so does everybody who asks the mount.
+        let after = try daemon.episode()
+        #expect(after.confirmedSize == 300_000 && !after.complete && after.download == nil)
+        let requests = home.web.requests(for: "/feed-1.mp3")
+        #expect(requests.map(\.method) == ["GET"] && !requests[0].isFinished)
+        #expect(try await client.tasks().isEmpty)
+        #expect(try daemon.library.downloads().isEmpty)
+        // The response goes with the last close.
+        client.close(episode.id)
+        try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
+        #expect(try daemon.episode().cachedBytes == 0)
+        await daemon.stop()
+    }
+
+    @Test func theFirstReadGoesOnWithTheOpensResponse() async throws {
+        home.publish(size: 300_000)
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        _ = try await client.open(id)
+        let grant = try await client.read(id, 0..<100_000)
+        let file = try #require(grant.file)
+        #expect(grant.present.covers(0..<100_000))
+        #expect(home.content(1, size: 300_000).matches(try home.bytes(of: file, in: 0..<100_000)))
+        try await client.completion(of: id)
+        #expect(home.web.requests(for: "/feed-1.mp3").count == 1)
+        await daemon.stop()
+    }
+
+    @Test func aClientThatGoesClosesWhatItHasOpen() async throws {
+        publishHeld()
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        let other = try await daemon.connect()
+        _ = try await other.open(id)
+        #expect(!home.web.requests(for: "/feed-1.mp3")[0].isFinished)
+        other.connection.end()
+        try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
+        #expect(try await client.tasks().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func anOpenThatIsCancelledWhileItsGrantIsOnTheWayIsClosed() async throws {
+        publishHeld()
+        let (daemon, _) = try await start()
+        let id = try daemon.episode().id
+        let client = try RawClient(home.places.socket)
+        client.send(.open, number: 5, EpisodeReference(episode: id).payload)
+        #expect(try await client.next()?.kind == .grant)
+        client.send(.cancel, number: 5)
+        try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
+        client.end()
+        await daemon.stop()
+    }
+
+    @Test func closesCountAgainstOpensOneByOne() async throws {
+        publishHeld()
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        // A close of what was never opened is nobody else's.
+        let other = try await daemon.connect()
+        _ = try await client.open(id)
+        _ = try await client.open(id)
+        other.close(id)
+        client.close(id)
+        _ = try await client.tasks()
+        _ = try await other.tasks()
+        #expect(!home.web.requests(for: "/feed-1.mp3")[0].isFinished)
+        client.close(id)
+        try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
+        await daemon.stop()
+    }
+
+    @Test(arguments: [(404, ENODATA), (410, ENODATA), (401, EACCES), (403, EACCES)])
+    func whatTheHeadTellsComesAtOpen(status: Int, number: Int32) async throws {
+        home.publish()
+        home.web.serve("/feed-1.mp3", behaviour: { _ in .status(status) })
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        let failure = await failure(client, .open, EpisodeReference(episode: id).payload)
+        #expect(failure?.errorNumber == number)
+        #expect(failure?.message.contains("\(status)") == true)
+        let event = try await client.event("the open has failed") { $0.kind == .failed && $0.id == id }
+        #expect(event.error == failure?.message && event.state == "failed" && event.task == nil)
+        #expect(try daemon.library.downloads().isEmpty)
+        #expect(home.cacheFiles.isEmpty)
+        await daemon.stop()
+    }
+
+    // MARK: Reading
+
+    @Test func aReadBringsTheBytesAndThenTheWholeFile() async throws {
+        home.publish(episodes: 3, size: 700_001)
+        let (daemon, client) = try await start()
+        let watcher = try await daemon.connect()
+        let episode = try daemon.episode(2)
+        let content = home.content(2, size: 700_001)
+        let grant = try await client.read(episode.id, 600_000..<800_000)
+        let file = try #require(grant.file)
+        #expect(grant.generation == 1 && grant.total == 700_001 && grant.present.covers(600_000..<700_001))
+        #expect(content.matches(try home.bytes(of: file, in: 600_000..<700_001), at: 600_000))
+
+        let event = try await client.completion(of: episode.id)
+        #expect(event.received == 700_001 && event.expected == 700_001 && event.state == "cached")
+        #expect(event.path == "Show/\(episode.name)" && event.podcast == episode.podcast && event.generation == 1)
+        try await watcher.completion(of: episode.id)
+        // The library has it before anybody is told.
+        let complete = try daemon.episode(2)
+        #expect(complete.complete && complete.cachedBytes == 700_001 && complete.confirmedSize == 700_001)
+        #expect(complete.download == nil)
+        #expect(try daemon.library.downloads().isEmpty)
+        #expect(try await client.tasks().isEmpty)
+        let path = try home.directory.write("expected", content.bytes)
+        let sum = try await ChildProcess.run("sha256sum", [path]).output.prefix(64)
+        #expect(complete.sha256 == String(sum))
+        #expect(try home.bytes(of: file, in: 0..<700_001) == content.bytes)
+
+        let again = try await client.read(episode.id, 0..<700_001)
+        #expect(again.file == file && again.present.covers(0..<700_001))
+        let sequences = client.events.entries.map(\.sequence)
+        #expect(sequences == sequences.sorted() && Set(sequences).count == sequences.count)
+        await daemon.stop()
+    }
+
+    @Test func readersOfManyEpisodesAndClientsGetTheirOwnBytes() async throws {
+        home.publish(episodes: 8, size: 150_000)
+        let (daemon, client) = try await start()
+        let others = [client, try await daemon.connect(), try await daemon.connect()]
+        let home = home
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...8 {
+                let id = try daemon.episode(number).id
+                for (index, client) in others.enumerated() {
+                    group.addTask {
+                        let start = index * 50_000
+                        let grant = try await client.read(id, Int64(start)..<Int64(start + 50_000))
+                        let bytes = try home.bytes(of: try #require(grant.file), in: start..<(start + 50_000))
+                        #expect(home.content(number, size: 150_000).matches(bytes, at: start))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        for number in 1...8 { try await client.completion(of: try daemon.episode(number).id) }
+        #expect(home.cacheFiles.count == 8)
+        await daemon.stop()
+    }
+
+    @Test func aReadOfAnotherGenerationIsStale() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        for generation in [0, 2, 99] {
+            let request = ReadRequest(episode: id, generation: generation, range: 0..<10)
+            #expect(await failure(client, .read, request.payload)?.errorNumber == ESTALE)
+        }
+        await daemon.stop()
+    }
+
+    @Test func whatIsNotInTheLibraryIsMissing() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let request = ReadRequest(episode: 999, generation: 1, range: 0..<10)
+        #expect(await failure(client, .read, request.payload)?.errorNumber == ENODATA)
+        #expect(await failure(client, .open, EpisodeReference(episode: 999).payload)?.errorNumber == ENODATA)
+        await daemon.stop()
+    }
+
+    @Test func malformedMessagesAreAnsweredWithFailures() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let backwards = [UInt8](repeating: 0, count: 16) + [9, 0, 0, 0, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 8)
+        #expect(await failure(client, .read, [1, 2])?.message == "malformed read")
+        #expect(await failure(client, .read, backwards)?.message == "malformed read")
+        #expect(await failure(client, .open, [])?.message == "malformed open")
+        #expect(await failure(client, .command, Array("{\"fly\":{}}".utf8))?.message.contains("command") == true)
+        #expect(await failure(client, .grant, [])?.message.contains("message") == true)
+        client.connection.post(.close, [1])
+        client.connection.post(.cancel, number: 77)
+        #expect(try await client.tasks().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aClientThatGoesWithWaitsLeavesTheDaemonWell() async throws {
+        home.publish(size: 500_000)
+        let gate = Gate(heldAt: 100_000)
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 500_000), etag: "\"m1\"")) { _ in .hold(gate) }
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        let leaving = try RawClient(home.places.socket)
+        for number in 1...40 as ClosedRange<UInt32> {
+            let range = Int64(number) * 10_000..<Int64(number) * 10_000 + 10_000
+            leaving.send(.read, number: number, ReadRequest(episode: id, generation: 1, range: range).payload)
+        }
+        // Those below the gate are answered, the others wait.
+        #expect(try await leaving.next()?.kind == .grant)
+        leaving.end()
+        let grant = try await client.read(id, 0..<50_000)
+        #expect(grant.present.covers(0..<50_000))
+        gate.open()
+        try await client.completion(of: id)
+        await daemon.stop()
+    }
+
+    @Test func aCancelledReadGetsNoAnswer() async throws {
+        home.publish(size: 500_000)
+        let gate = Gate(heldAt: 100_000)
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 500_000), etag: "\"m1\"")) { _ in .hold(gate) }
+        let (daemon, watcher) = try await start()
+        let id = try daemon.episode().id
+        let client = try RawClient(home.places.socket)
+        for number in 1...2 as ClosedRange<UInt32> {
+            client.send(.read, number: number, ReadRequest(episode: id, generation: 1, range: 0..<200_000).payload)
+        }
+        try await gate.waitUntilReached()
+        client.send(.cancel, number: 1)
+        // Frames are taken in their order: after this answer the cancel is through.
+        client.send(.command, number: 3, WireJSON.encode(Command.tasks))
+        #expect(try await client.next()?.number == 3)
+        gate.open()
+        #expect(try await client.next()?.number == 2)
+        try await watcher.completion(of: id)
+        client.send(.command, number: 4, WireJSON.encode(Command.tasks))
+        #expect(try await client.next()?.number == 4)
+        client.end()
+        await daemon.stop()
+    }
+
+    // MARK: Other renditions
+
+    @Test func aNewRenditionIsANewGeneration() async throws {
+        home.publish(size: 600_000)
+        let gate = Gate(heldAt: 200_000)
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"old\"")) { _ in
+            .hold(gate).reset(after: 200_000)
+        }
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        let old = try #require(try await client.read(id, 0..<100_000).file)
+        let new = TestContent(seed: 99, size: 650_000)
+        home.web.serve("/feed-1.mp3", Resource(new, etag: "\"new\""))
+        gate.open()
+        let event = try await client.completion(of: id)
+        #expect(event.generation == 2 && event.received == 650_000)
+        let episode = try daemon.episode()
+        #expect(episode.generation == 2 && episode.complete && episode.confirmedSize == 650_000)
+        let grant = try await client.read(id, 0..<650_000, generation: 2)
+        let file = try #require(grant.file)
+        #expect(file != old)
+        #expect(try home.bytes(of: file, in: 0..<650_000) == new.bytes)
+        let stale = ReadRequest(episode: id, generation: 1, range: 0..<10)
+        #expect(await failure(client, .read, stale.payload)?.errorNumber == ESTALE)
+        try await waitUntil { home.cacheFiles == [file] }
+        await daemon.stop()
+    }
+
+    @Test func aPageInPlaceOfTheMediaIsNotStored() async throws {
+        home.publish()
+        home.web.serve("/feed-1.mp3", Resource(text: "<html>log in</html>", contentType: "text/html"))
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        let request = ReadRequest(episode: id, generation: 1, range: 0..<10)
+        let failure = await failure(client, .read, request.payload)
+        #expect(failure?.errorNumber == EIO)
+        #expect(failure?.message.contains("text/html") == true)
+        #expect(home.cacheFiles.isEmpty)
+        await daemon.stop()
+    }
+}

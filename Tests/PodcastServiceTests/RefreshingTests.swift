@@ -1,0 +1,134 @@
+import Foundation
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+struct RefreshingTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    private func refresh(_ client: ServiceClient, _ podcasts: Int64...) async throws -> [RefreshResult] {
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: podcasts)) else {
+            Issue.record("not refreshed")
+            return []
+        }
+        return results
+    }
+
+    @Test func anUnchangedFeedIsAskedForConditionallyAndStays() async throws {
+        home.publish(episodes: 2, etag: "\"f1\"")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let before = try #require(try daemon.library.podcasts().first)
+        let events = client.events.entries.count
+        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 0)])
+        let requests = home.web.requests(for: "/feed.xml")
+        #expect(requests.map(\.status) == [200, 304])
+        #expect(requests.last?.headers["If-None-Match"] == "\"f1\"")
+        let after = try #require(try daemon.library.podcasts().first)
+        #expect(after.httpStatus == 304 && after.state == "active" && after.etag == "\"f1\"")
+        #expect(after.episodes == before.episodes && after.changed == before.changed)
+        #expect(!client.events.entries.dropFirst(events).contains { $0.kind == .library })
+        await daemon.stop()
+    }
+
+    @Test func aNewEpisodeIsAddedAndTold() async throws {
+        home.publish(episodes: 2, etag: "\"f1\"")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let podcast = try #require(try daemon.library.podcasts().first)
+        let known = try daemon.episode(2)
+        let events = client.events.entries.count
+        home.publish(episodes: 3, etag: "\"f2\"")
+        #expect(try await refresh(client, podcast.id) == [RefreshResult(name: "Show", added: 1)])
+        #expect(try daemon.episode(3).name == "2026-01-03 Episode 3.mp3")
+        #expect(try daemon.episode(2) == known)
+        let new = client.events.entries.dropFirst(events)
+        let event = try #require(new.first { $0.kind == .library })
+        #expect(event.podcast == podcast.id && event.path == "Show")
+        // The task was there, and is no more.
+        let states = new.filter { $0.taskKind == "refresh" }
+        #expect(states.map(\.state) == ["running", "remote"] && states.allSatisfy { ($0.task ?? 0) < 0 })
+        #expect(try await client.tasks().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aFeedBeingFetchedIsATask() async throws {
+        home.publish(etag: "\"f1\"")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let gate = Gate(heldAt: 0)
+        home.web.serve("/feed.xml", Resource(text: "x")) { _ in .status(500).holdHead(gate) }
+        async let results = refresh(client)
+        try await gate.waitUntilReached()
+        let tasks = try await client.tasks()
+        #expect(tasks.map(\.kind) == [.refresh] && tasks.map(\.path) == ["Show"] && tasks.map(\.state) == ["running"])
+        gate.open()
+        #expect(try await results.map(\.added) == [0])
+        #expect(try await client.tasks().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aFailureIsKeptWithTheShowUntilItsFeedIsBack() async throws {
+        home.publish(episodes: 2)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        home.web.serve("/feed.xml", behaviour: { _ in .status(500) })
+        let failed = try await refresh(client)
+        #expect(failed.count == 1 && failed[0].added == 0 && failed[0].error?.contains("500") == true)
+        var podcast = try #require(try daemon.library.podcasts().first)
+        #expect(podcast.state == "failed" && podcast.httpStatus == 500 && podcast.error == failed[0].error)
+        #expect(podcast.episodes == 2)
+        // A page in its place does not empty the show.
+        home.web.serve("/feed.xml", Resource(text: "<html><body>parked</body></html>", contentType: "text/html"))
+        #expect(try await refresh(client)[0].error != nil)
+        #expect(try daemon.library.podcasts().first?.episodes == 2)
+        home.publish(episodes: 3)
+        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 1)])
+        podcast = try #require(try daemon.library.podcasts().first)
+        #expect(podcast.state == "active" && podcast.error == nil)
+        await daemon.stop()
+    }
+
+    @Test func manyShowsAreRefreshedAndOneFailureIsItsOwn() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        for number in 0..<12 {
+            home.publish("Show \(number + 10)", path: "/f\(number).xml")
+            try await client.subscribe(home.web.url("/f\(number).xml"))
+        }
+        home.web.remove("/f5.xml")
+        home.publish("Show 13", episodes: 4, path: "/f3.xml")
+        let results = try await refresh(client)
+        #expect(results.map(\.name) == (10..<22).map { "Show \($0)" })
+        #expect(results.filter { $0.error != nil }.map(\.name) == ["Show 15"])
+        #expect(results.map(\.added).reduce(0, +) == 3)
+        #expect(try await refresh(client, 9_999).isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func theHookHearsOfNewEpisodes() async throws {
+        home.publish(episodes: 1)
+        let output = home.directory.file("new")
+        let daemon = try await home.start {
+            $0.onNewEpisode = "echo \"$PODFS_ID $PODFS_SHOW/$PODFS_EPISODE: $PODFS_TITLE\" >> '\(output)'"
+        }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        home.publish(episodes: 2)
+        #expect(try await refresh(client).map(\.added) == [1])
+        let id = try daemon.episode(2).id
+        try await waitUntil(description: "the hook has run") {
+            (try? String(contentsOfFile: output, encoding: .utf8))
+                == "\(id) Show/2026-01-02 Episode 2.mp3: Episode 2\n"
+        }
+        await daemon.stop()
+    }
+}

@@ -1,0 +1,190 @@
+import CLinux
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import Synchronization
+import TestSupport
+import Testing
+import TransferCore
+import TransferEngine
+
+/// An installation of its own with a web server beside it; the daemon runs in the test's process.
+final class ServiceHome: Sendable {
+    let directory: TemporaryDirectory
+    let places: Places
+    let web = HTTPTestServer()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        places = try #require(
+            Places(environment: [
+                "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
+                "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
+                "XDG_RUNTIME_DIR": directory.file("r"),
+            ]))
+        for folder in places.folders {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+        try web.start()
+    }
+
+    /// Starts a daemon. Nothing in it that takes time by itself does so unless `change` says how long.
+    func start(_ change: (inout ServiceConfiguration) -> Void = { _ in }) async throws -> RunningService {
+        var configuration = ServiceConfiguration(
+            places: places, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
+        // A response that is held for a first read goes when it is unwanted, not when its time is over.
+        configuration.transfers.limits.hold = 3_600_000
+        change(&configuration)
+        return try await RunningService(configuration)
+    }
+
+    /// Serves a show of `count` episodes at `/feed.xml`, each with media of that size at `/N.mp3`.
+    func publish(
+        _ title: String = "Show", episodes count: Int = 1, size: Int = 200_000, path: String = "/feed.xml",
+        etag: String? = nil
+    ) {
+        let feed = FeedBuilder.show(title, episodes: count, length: size) { self.web.url(self.media($0, of: path)) }
+        web.serve(path, Resource(text: feed.text, contentType: "application/rss+xml", etag: etag))
+        for number in 1...max(1, count) {
+            web.serve(media(number, of: path), Resource(content(number, size: size), etag: "\"m\(number)\""))
+        }
+    }
+
+    /// The path of an episode's media on the server.
+    func media(_ number: Int, of feed: String = "/feed.xml") -> String { "\(feed.dropLast(4))-\(number).mp3" }
+
+    func content(_ number: Int, size: Int = 200_000) -> TestContent { TestContent(seed: UInt64(number), size: size) }
+
+    func cacheFile(_ name: String) -> String { "\(places.cache)/media/\(name.prefix(2))/\(name)" }
+
+    /// The names of all cache files.
+    var cacheFiles: [String] {
+        let media = places.cache + "/media"
+        let folders = (try? FileManager.default.contentsOfDirectory(atPath: media)) ?? []
+        return folders.flatMap { (try? FileManager.default.contentsOfDirectory(atPath: media + "/" + $0)) ?? [] }
+            .filter { !$0.contains(".") }
+    }
+
+    /// The bytes of a range of a cache file.
+    func bytes(of name: String, in range: Range<Int>) throws -> [UInt8] {
+        let descriptor = open(cacheFile(name), O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw POSIXError(.ENOENT) }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: range.count)
+        let count = pread(descriptor, &buffer, buffer.count, off_t(range.lowerBound))
+        return Array(buffer[..<max(0, count)])
+    }
+}
+
+/// A daemon without a process of its own.
+final class RunningService: Sendable {
+    let service: PodcastService
+    /// The daemon's own.
+    let library: Library
+    /// How often it said that it may leave.
+    let idle = Journal<String>()
+    private let server: SocketServer
+    private let places: Places
+
+    fileprivate init(_ configuration: ServiceConfiguration) async throws {
+        places = configuration.places
+        library = try Library.openForWriting(at: places.library)
+        service = try PodcastService(configuration: configuration, library: library) { [idle] in idle.append("idle") }
+        try await service.start()
+        server = try SocketServer(path: places.socket, handler: service.handler)
+        server.start()
+    }
+
+    func stop() async {
+        server.stop()
+        await service.stop()
+    }
+
+    /// A client that watches.
+    func connect() async throws -> ServiceClient {
+        let events = Journal<Event>()
+        let launcher = DaemonLauncher(places: places, schema: Library.schemaVersion)
+        let found = try launcher.connect(role: .mount, onEvent: { events.append($0) })
+        let client = ServiceClient(connection: try #require(found), events: events)
+        #expect(try await client.perform(.watch) == .done)
+        return client
+    }
+
+    /// The only show's episode with that number.
+    func episode(_ number: Int = 1) throws -> Episode {
+        let episodes = try library.podcasts().flatMap { try library.episodes(of: $0.id) }
+        return try #require(episodes.first { $0.title == "Episode \(number)" })
+    }
+}
+
+/// A client's view of the daemon.
+struct ServiceClient: Sendable {
+    let connection: DaemonConnection
+    let events: Journal<Event>
+
+    @discardableResult
+    func perform(_ command: Command) async throws -> Reply { try await connection.perform(command) }
+
+    /// The failure that a command is answered with.
+    func failure(of command: Command) async -> Failure? {
+        await #expect(throws: Failure.self) { try await connection.perform(command) }
+    }
+
+    func subscribe(_ url: String, name: String? = nil) async throws {
+        guard case .subscribed = try await perform(.subscribe(url: url, name: name)) else {
+            Issue.record("not subscribed")
+            return
+        }
+    }
+
+    func open(_ episode: Int64) async throws -> Grant {
+        let frame = try await connection.exchange(.open, EpisodeReference(episode: episode).payload)
+        #expect(frame.kind == .grant)
+        return try #require(Grant(payload: frame.payload))
+    }
+
+    func close(_ episode: Int64) { connection.post(.close, EpisodeReference(episode: episode).payload) }
+
+    func read(_ episode: Int64, _ range: Range<Int64>, generation: Int = 1) async throws -> Grant {
+        let request = ReadRequest(episode: episode, generation: generation, range: range)
+        let frame = try await connection.exchange(.read, request.payload)
+        #expect(frame.kind == .grant)
+        return try #require(Grant(payload: frame.payload))
+    }
+
+    func tasks() async throws -> [TaskInfo] {
+        guard case .tasks(let tasks) = try await perform(.tasks) else {
+            Issue.record("no tasks")
+            return []
+        }
+        return tasks
+    }
+
+    @discardableResult
+    func act(_ action: TaskAction, _ episodes: Int64...) async throws -> (count: Int, problems: [String]) {
+        guard case .acted(let count, let problems) = try await perform(.act(action, episodes: episodes)) else {
+            Issue.record("not acted")
+            return (0, [])
+        }
+        return (count, problems)
+    }
+
+    /// Returns the first event that satisfies `predicate`, as soon as there is one.
+    @discardableResult
+    func event(_ description: String, where predicate: (Event) -> Bool) async throws -> Event {
+        var found: Event?
+        try await waitUntil(description: "an event comes: \(description)") {
+            found = events.entries.first(where: predicate)
+            return found != nil
+        }
+        return try #require(found)
+    }
+
+    @discardableResult
+    func completion(of episode: Int64) async throws -> Event {
+        try await event("episode \(episode) is complete") { $0.kind == .completed && $0.id == episode }
+    }
+}

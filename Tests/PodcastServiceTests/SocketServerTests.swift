@@ -1,0 +1,217 @@
+import Foundation
+import PodcastClient
+import PodcastProtocol
+import PodcastService
+import Synchronization
+import TestSupport
+import Testing
+
+struct SocketServerTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.file("d.sock")
+    }
+
+    private func serve(
+        connected: @escaping @Sendable (ClientConnection) -> Void = { _ in },
+        disconnected: @escaping @Sendable (ClientConnection) -> Void = { _ in },
+        received: @escaping @Sendable (ClientConnection, Frame) -> Void = { client, frame in
+            client.send(Frame(kind: .reply, number: frame.number, payload: frame.payload))
+        }
+    ) throws -> SocketServer {
+        let server = try SocketServer(
+            path: path,
+            handler: SocketServer.Handler(connected: connected, received: received, disconnected: disconnected))
+        server.start()
+        return server
+    }
+
+    private func connect() throws -> DaemonConnection { try #require(try DaemonConnection.connect(to: path)) }
+
+    // MARK: Listening
+
+    @Test func theSocketIsForTheUserAloneAndGoesAtTheEnd() throws {
+        try directory.write("d.sock", text: "left over")
+        let server = try serve()
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(attributes[.type] as? FileAttributeType == .typeSocket)
+        server.stop()
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(try DaemonConnection.connect(to: path) == nil)
+    }
+
+    @Test func aPathThatIsTooLongOrMissingIsAnError() {
+        let handler = SocketServer.Handler(connected: { _ in }, received: { _, _ in }, disconnected: { _ in })
+        for path in [directory.file(String(repeating: "x", count: 120)), directory.file("missing/d.sock")] {
+            let error = #expect(throws: SocketServer.Problem.self) { try SocketServer(path: path, handler: handler) }
+            #expect(error?.description.contains(path) == true)
+        }
+    }
+
+    // MARK: Clients
+
+    @Test func manyClientsExchangeManyFrames() async throws {
+        let server = try serve()
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for client in 0..<10 {
+                let connection = try connect()
+                group.addTask {
+                    var right = 0
+                    for index in 0..<100 {
+                        let payload = Array("\(client) \(index)".utf8)
+                        if try await connection.exchange(.command, payload).payload == payload { right += 1 }
+                    }
+                    connection.end()
+                    return right
+                }
+            }
+            for try await right in group { #expect(right == 100) }
+        }
+        server.stop()
+    }
+
+    @Test func largeFramesPassBothWays() async throws {
+        let server = try serve()
+        let payload = TestContent(seed: 3, size: 12 << 20).bytes
+        let connection = try connect()
+        #expect(try await connection.exchange(.command, payload).payload == payload)
+        server.stop()
+    }
+
+    @Test func aClientThatDoesNotReadHoldsUpNobodyAndLosesNothing() async throws {
+        let part = TestContent(seed: 5, size: 1 << 20).bytes
+        let server = try serve(received: { client, frame in
+            guard frame.payload.isEmpty else {
+                client.send(Frame(kind: .reply, number: frame.number, payload: frame.payload))
+                return
+            }
+            for number in 1...32 { client.send(Frame(kind: .grant, number: UInt32(number), payload: part)) }
+        })
+        let lazy = try RawClient(path)
+        lazy.send(.command, number: 1)
+        let quick = try connect()
+        // The first answer shows that the server's thread is through with the lazy one.
+        for index in 0..<100 { #expect(try await quick.exchange(.command, [UInt8(index)]).payload == [UInt8(index)]) }
+        for number in 1...32 {
+            let frame = try #require(try await lazy.next())
+            #expect(frame.number == UInt32(number) && frame.payload == part)
+        }
+        lazy.send(.command, number: 99, [7])
+        #expect(try await lazy.next() == Frame(kind: .reply, number: 99, payload: [7]))
+        server.stop()
+    }
+
+    @Test func framesOfManyThreadsAllReachASlowReader() async throws {
+        // The reader is behind again and again: each time the socket has to be watched anew.
+        let clients = Journal<ClientConnection>()
+        let server = try serve(connected: { clients.append($0) })
+        let reader = try RawClient(path)
+        try await waitUntil { !clients.entries.isEmpty }
+        let client = try #require(clients.entries.first)
+        let threads = 4
+        let each = 2_000
+        let payload = [UInt8](repeating: 1, count: 1_500)
+        for thread in 0..<threads {
+            Thread.detachNewThread {
+                for index in 0..<each {
+                    client.send(Frame(kind: .event, number: UInt32(thread * each + index), payload: payload))
+                }
+            }
+        }
+        var next = [UInt32](repeating: 0, count: threads)
+        for _ in 0..<(threads * each) {
+            let frame = try #require(try await reader.next())
+            let thread = Int(frame.number) / each
+            #expect(Int(next[thread]) == Int(frame.number) % each)
+            next[thread] += 1
+        }
+        #expect(next == [UInt32](repeating: UInt32(each), count: threads))
+        server.stop()
+    }
+
+    @Test func halfAFrameHoldsUpNobody() async throws {
+        let server = try serve()
+        let slow = try RawClient(path)
+        let bytes = Frame(kind: .command, number: 5, payload: [1, 2, 3]).bytes
+        slow.send(bytes: Array(bytes.prefix(7)))
+        #expect(try await connect().exchange(.command, [9]).payload == [9])
+        slow.send(bytes: Array(bytes.dropFirst(7)))
+        #expect(try await slow.next() == Frame(kind: .reply, number: 5, payload: [1, 2, 3]))
+        server.stop()
+    }
+
+    @Test func framesSentAtOnceAreAllTaken() async throws {
+        let server = try serve()
+        let client = try RawClient(path)
+        client.send(bytes: (1...300).flatMap { Frame(kind: .command, number: $0, payload: [UInt8($0 % 256)]).bytes })
+        for number in 1...300 as ClosedRange<UInt32> {
+            #expect(try await client.next() == Frame(kind: .reply, number: number, payload: [UInt8(number % 256)]))
+        }
+        server.stop()
+    }
+
+    // MARK: The end
+
+    @Test func aClientThatGoesIsToldOfOnce() async throws {
+        let journal = Journal<String>()
+        let clients = Journal<ClientConnection>()
+        let server = try serve(
+            connected: { client in
+                journal.append("connected")
+                clients.append(client)
+            }, disconnected: { _ in journal.append("disconnected") })
+        let client = try RawClient(path)
+        client.send(.command, number: 1)
+        #expect(try await client.next()?.number == 1)
+        client.end()
+        try await waitUntil { journal.entries == ["connected", "disconnected"] }
+        // What an engine still has to say to it harms nothing.
+        for connection in clients.entries { connection.send(Frame(kind: .grant, number: 1)) }
+        #expect(try await connect().exchange(.command, [1]).payload == [1])
+        server.stop()
+        #expect(journal.entries.count { $0 == "disconnected" } == 2)
+    }
+
+    @Test func aClientThatGoesWithMuchUnreadIsForgotten() async throws {
+        let journal = Journal<String>()
+        let server = try serve(disconnected: { _ in journal.append("gone") }) { client, frame in
+            client.send(Frame(kind: .reply, number: frame.number, payload: [UInt8](repeating: 0, count: 8 << 20)))
+        }
+        let client = try RawClient(path)
+        client.send(.command, number: 1)
+        let other = try connect()
+        _ = try await other.exchange(.command, [])
+        client.end()
+        try await waitUntil { journal.entries == ["gone"] }
+        #expect(try await other.exchange(.command, []).payload.count == 8 << 20)
+        server.stop()
+    }
+
+    @Test func whoDoesNotSpeakTheProtocolIsDropped() async throws {
+        let journal = Journal<String>()
+        let server = try serve(disconnected: { _ in journal.append("gone") })
+        let stranger = try RawClient(path)
+        stranger.send(bytes: Array("GET / HTTP/1.1\r\n\r\n".utf8))
+        #expect(try await stranger.next() == nil)
+        try await waitUntil { journal.entries == ["gone"] }
+        #expect(try await connect().exchange(.command, [1]).payload == [1])
+        server.stop()
+    }
+
+    @Test func stoppingEndsEveryConnection() async throws {
+        let journal = Journal<String>()
+        let server = try serve(disconnected: { _ in journal.append("gone") })
+        let clients = try (0..<5).map { _ in try RawClient(path) }
+        for client in clients {
+            client.send(.command, number: 1)
+            #expect(try await client.next() != nil)
+        }
+        server.stop()
+        #expect(journal.entries.count == 5)
+        for client in clients { #expect(try await client.next() == nil) }
+    }
+}

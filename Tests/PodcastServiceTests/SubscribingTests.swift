@@ -1,0 +1,263 @@
+import Foundation
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+struct SubscribingTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    @Test func subscribingStoresTheShowAndSaysItsName() async throws {
+        home.publish("My Show", episodes: 3)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        let reply = try await client.perform(.subscribe(url: home.web.url("/feed.xml"), name: nil))
+        #expect(reply == .subscribed(name: "My Show", episodes: 3, skipped: 0))
+        let podcast = try #require(try daemon.library.podcast(named: "My Show"))
+        #expect(podcast.url == home.web.url("/feed.xml") && podcast.episodes == 3 && podcast.state == "active")
+        #expect(try daemon.episode(2).name == "2026-01-02 Episode 2.mp3")
+        let event = try await client.event("the library has changed") { $0.kind == .library }
+        #expect(event.podcast == podcast.id && event.path == "My Show")
+        #expect(try await client.tasks().isEmpty)
+        // Subscribing asks for the feed alone.
+        #expect(home.web.requests.map(\.path) == ["/feed.xml"])
+        #expect(home.web.requests.map(\.method) == ["GET"])
+        await daemon.stop()
+    }
+
+    @Test func itemsWithoutMediaAreCounted() async throws {
+        var feed = FeedBuilder.show("Show", episodes: 2) { self.home.web.url("/\($0).mp3") }
+        feed.items.append(FeedBuilder.Item(title: "News"))
+        home.web.serve("/feed.xml", Resource(text: feed.text))
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        let reply = try await client.perform(.subscribe(url: home.web.url("/feed.xml"), name: "Other"))
+        #expect(reply == .subscribed(name: "Other", episodes: 2, skipped: 1))
+        await daemon.stop()
+    }
+
+    @Test func aSecondSubscriptionFailsAndSaysWhatToDo() async throws {
+        home.publish("Show")
+        let feed = home.web.url("/feed.xml")
+        home.web.serve("/moved", behaviour: { _ in .redirect(to: feed) })
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let failure = await client.failure(of: .subscribe(url: home.web.url("/feed.xml"), name: "Again"))
+        #expect(failure?.message == "already subscribed as 'Show'; to fetch it again: podfs refresh 'Show'")
+        // Under another address too, when it leads to the same feed.
+        let moved = await client.failure(of: .subscribe(url: home.web.url("/moved"), name: nil))
+        #expect(moved?.message == failure?.message)
+        #expect(try daemon.library.podcasts().map(\.name) == ["Show"])
+        await daemon.stop()
+    }
+
+    @Test func ofTwoAtOnceOneSucceeds() async throws {
+        home.publish("Show", episodes: 20)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        let url = home.web.url("/feed.xml")
+        let successes = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    do {
+                        try await client.perform(.subscribe(url: url, name: nil))
+                        return true
+                    } catch {
+                        return false
+                    }
+                }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(successes == 1)
+        #expect(try daemon.library.podcasts().map(\.episodes) == [20])
+        await daemon.stop()
+    }
+
+    @Test func namesAreJudged() async throws {
+        home.publish("Show")
+        home.publish("Other", path: "/other.xml")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        for name in ["a/b", ".hidden", "", "..", "Latest"] {
+            let failure = await client.failure(of: .subscribe(url: home.web.url("/feed.xml"), name: name))
+            #expect(failure?.kind == .usage, "\(name)")
+        }
+        try await client.subscribe(home.web.url("/feed.xml"), name: "Mine")
+        let taken = await client.failure(of: .subscribe(url: home.web.url("/other.xml"), name: "mine"))
+        #expect(taken?.message.contains("'mine' is taken") == true)
+        // A name that comes from the feed gives way.
+        home.publish("Mine", path: "/third.xml")
+        #expect(
+            try await client.perform(.subscribe(url: home.web.url("/third.xml"), name: nil))
+                == .subscribed(name: "Mine (2)", episodes: 1, skipped: 0))
+        await daemon.stop()
+    }
+
+    // MARK: What is no feed
+
+    private struct Bad: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var resource: Resource?
+        var behaviour = Behaviour.normal
+        /// What the failure has to say.
+        var says: [String]
+    }
+
+    private static let bad: [Bad] = [
+        Bad(
+            testDescription: "a web page",
+            resource: Resource(
+                text: "<!doctype html><html><head><title>Hi</title></head><body><p>Hello</p></body></html>",
+                contentType: "text/html"), says: []),
+        Bad(testDescription: "nothing", resource: Resource(text: "", contentType: "application/rss+xml"), says: []),
+        Bad(
+            testDescription: "JSON", resource: Resource(text: #"{"error":"no"}"#, contentType: "application/json"),
+            says: []),
+        Bad(
+            testDescription: "a feed without items", resource: Resource(text: FeedBuilder(title: "Empty").text),
+            says: ["no episodes"]),
+        Bad(
+            testDescription: "a feed without media",
+            resource: Resource(
+                text: FeedBuilder(title: "Blog", items: [.init(title: "a"), .init(title: "b")]).text),
+            says: ["2 items", "enclosure"]),
+        Bad(testDescription: "404", says: ["404", "no feed at this address"]),
+        Bad(testDescription: "410", behaviour: .status(410), says: ["410"]),
+        Bad(testDescription: "401", behaviour: .status(401), says: ["401", "name and password"]),
+        Bad(testDescription: "503", behaviour: .status(503), says: ["503", "later"]),
+        Bad(testDescription: "a broken connection", behaviour: .reset(after: 0), says: []),
+        Bad(testDescription: "304 to what was not asked", behaviour: .status(304), says: ["304"]),
+    ]
+
+    @Test(arguments: bad)
+    private func whatIsNoFeedFailsAndLeavesNothing(_ bad: Bad) async throws {
+        let resource = bad.resource ?? Resource(text: "x")
+        if bad.testDescription != "404" { home.web.serve("/x", resource) { _ in bad.behaviour } }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        let address = home.web.url("/x").replacing("http://", with: "http://user:secret@")
+        let failure = try #require(await client.failure(of: .subscribe(url: address, name: nil)))
+        #expect(failure.message.contains(home.web.url("/x")))
+        for text in bad.says { #expect(failure.message.contains(text), "\(failure.message)") }
+        #expect(!failure.message.contains("secret") && !failure.message.contains("\n"))
+        #expect(try daemon.library.podcasts().isEmpty)
+        #expect(try daemon.library.podcast(url: address) == nil)
+        #expect(try daemon.library.identifiers() == .init(podcast: 0, episode: 0, download: 0))
+        #expect(try await client.tasks().isEmpty)
+        #expect(!client.events.entries.contains { $0.kind == .library || $0.path?.contains("secret") == true })
+        await daemon.stop()
+    }
+
+    @Test(arguments: [
+        "", "feed.xml", "ftp://example.com/feed", "file:///etc/passwd", "http://", "http:///feed", "http://user@/feed",
+        "javascript:alert(1)", "http://exa mple.com/", "https://example.com/a\nb", "gopher://x/", "://x/",
+    ])
+    func addressesThatCannotBeFetchedAreRefused(_ url: String) async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        for command in [Command.subscribe(url: url, name: nil), .inspect(url: url)] {
+            let failure = await client.failure(of: command)
+            #expect(failure?.kind == .usage)
+        }
+        #expect(try daemon.library.podcasts().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aServerThatIsNotThereIsToldOf() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        home.web.stop()
+        let failure = await client.failure(of: .subscribe(url: home.web.url("/feed.xml"), name: nil))
+        #expect(failure?.message.contains(home.web.url("/feed.xml")) == true)
+        #expect(try daemon.library.podcasts().isEmpty)
+        await daemon.stop()
+    }
+
+    // MARK: Other commands
+
+    @Test func inspectingTellsAndStoresNothing() async throws {
+        home.publish("Show", episodes: 2)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        guard case .text(let text) = try await client.perform(.inspect(url: home.web.url("/feed.xml"))) else {
+            Issue.record("no text")
+            return
+        }
+        let value = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+        #expect(value?["title"] as? String == "Show")
+        #expect((value?["items"] as? [[String: Any]])?.count == 2)
+        #expect(try daemon.library.podcasts().isEmpty)
+        let failure = await client.failure(of: .inspect(url: home.web.url("/missing")))
+        #expect(failure?.message.contains("404") == true)
+        await daemon.stop()
+    }
+
+    @Test func unsubscribingRemovesFilesRowsAndTasks() async throws {
+        home.publish("Show", episodes: 2, size: 600_000)
+        let gate = Gate(heldAt: 300_000)
+        home.web.serve(home.media(2), Resource(home.content(2, size: 600_000), etag: "\"m2\"")) { _ in .hold(gate) }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let first = try daemon.episode(1)
+        let second = try daemon.episode(2)
+        try await client.act(.download, first.id, second.id)
+        try await client.completion(of: first.id)
+        try await client.event("the second has begun") { $0.id == second.id && ($0.received ?? 0) > 0 }
+        #expect(home.cacheFiles.count == 2)
+        #expect(try await client.perform(.unsubscribe(podcast: first.podcast)) == .done)
+        #expect(try daemon.library.podcasts().isEmpty)
+        #expect(try daemon.library.downloads().isEmpty)
+        #expect(try await client.tasks().isEmpty)
+        try await waitUntil { home.cacheFiles.isEmpty }
+        try await client.event("the task has gone") { $0.id == second.id && $0.state == "remote" }
+        let failure = await client.failure(of: .unsubscribe(podcast: first.podcast))
+        #expect(failure?.message == "there is no such show")
+        gate.open()
+        await daemon.stop()
+    }
+
+    @Test func renamingIsToldAndJudged() async throws {
+        home.publish("Show", episodes: 2)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let episode = try daemon.episode(1)
+        #expect(
+            try await client.perform(.rename(podcast: nil, episode: episode.id, name: "Pilot")) == .text("Pilot.mp3"))
+        #expect(try daemon.episode(1).name == "Pilot.mp3")
+        try await client.event("of the episode") { $0.kind == .library && $0.id == episode.id }
+        #expect(try await client.perform(.rename(podcast: episode.podcast, episode: nil, name: "New")) == .done)
+        #expect(try daemon.library.podcasts().map(\.name) == ["New"])
+        try await client.event("of the show") { $0.kind == .library && $0.path == "New" }
+        for command in [
+            Command.rename(podcast: nil, episode: try daemon.episode(2).id, name: "Pilot"),
+            .rename(podcast: episode.podcast, episode: nil, name: "a/b"),
+        ] {
+            let failure = await client.failure(of: command)
+            #expect(failure?.kind == .usage)
+        }
+        await daemon.stop()
+    }
+
+    @Test func playedAndPositionAreKeptAndTold() async throws {
+        home.publish("Show")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try daemon.episode().id
+        #expect(try await client.perform(.setPlayed(episode: id, true)) == .done)
+        #expect(try await client.perform(.setPosition(episode: id, seconds: 12.5)) == .done)
+        let episode = try daemon.episode()
+        #expect(episode.played && episode.position == 12.5)
+        try await waitUntil { client.events.entries.count { $0.kind == .library && $0.id == id } == 2 }
+        let failure = await client.failure(of: .setPlayed(episode: 999, true))
+        #expect(failure?.message == "there is no episode with the id 999")
+        await daemon.stop()
+    }
+}

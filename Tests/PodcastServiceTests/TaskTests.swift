@@ -1,0 +1,336 @@
+import CLinux
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+struct TaskTests {
+    private let home: ServiceHome
+    /// Where the server holds what `stalled` serves.
+    private let gate = Gate(heldAt: 300_000)
+
+    init() throws { home = try ServiceHome() }
+
+    private func start() async throws -> (RunningService, ServiceClient) {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        return (daemon, client)
+    }
+
+    /// An episode of 600,000 bytes of which the server sends half.
+    private func stalled() async throws -> (RunningService, ServiceClient, Int64) {
+        home.publish(size: 600_000)
+        let gate = gate
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
+        let (daemon, client) = try await start()
+        return (daemon, client, try daemon.episode().id)
+    }
+
+    private func downloadHalf(_ client: ServiceClient, _ id: Int64) async throws {
+        try await client.act(.download, id)
+        try await client.event("half is here") { $0.id == id && $0.received == 300_000 }
+    }
+
+    private func state(_ state: String, of id: Int64, _ client: ServiceClient) async throws {
+        try await waitUntil(description: "episode \(id) is \(state)") {
+            client.events.entries.last { $0.id == id && $0.state != nil }?.state == state
+        }
+    }
+
+    // MARK: Downloading
+
+    @Test func aDownloadFetchesTheWholeFile() async throws {
+        home.publish(episodes: 3, size: 300_000)
+        let (daemon, client) = try await start()
+        let ids = try (1...3).map { try daemon.episode($0).id }
+        #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 3, problems: []))
+        for id in ids { try await client.completion(of: id) }
+        try await client.event("all is done") { $0.kind == .idle }
+        for number in 1...3 {
+            let episode = try daemon.episode(number)
+            #expect(episode.complete && episode.download == nil)
+            let file = try #require(try daemon.library.rendition(of: episode.id)?.file)
+            #expect(try home.bytes(of: file, in: 0..<300_000) == home.content(number, size: 300_000).bytes)
+        }
+        // Once more is nothing to do.
+        let requests = home.web.requests.count
+        #expect(try await client.act(.download, ids[0]).count == 1)
+        #expect(home.web.requests.count == requests)
+        #expect(try await client.tasks().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aTaskTellsHowFarItIs() async throws {
+        let (daemon, client, id) = try await stalled()
+        try await downloadHalf(client, id)
+        let task = try #require(try await client.tasks().first)
+        #expect(task.kind == .download && task.path == "Show/2026-01-01 Episode 1.mp3" && task.episode == id)
+        #expect(task.state == "running" && task.received == 300_000 && task.expected == 600_000 && task.error == nil)
+        #expect(try daemon.library.downloads().map(\.id) == [task.id])
+        let event = try await client.event("of progress") { $0.received == 300_000 }
+        #expect(event.ranges == "0-299999" && event.task == task.id && event.path == task.path)
+        gate.open()
+        try await client.completion(of: id)
+        await daemon.stop()
+    }
+
+    @Test func whatIsNotThereIsAProblemAndTheRestIsDone() async throws {
+        home.publish(episodes: 1)
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        let (count, problems) = try await client.act(.pin, 998, id, 999)
+        #expect(count == 1)
+        #expect(problems.count == 2 && problems[0].contains("998") && problems[1].contains("999"))
+        #expect(try daemon.episode().pinned)
+        await daemon.stop()
+    }
+
+    // MARK: Suspending
+
+    @Test func aSuspensionOutlivesTheDaemonAndEndsWithAResume() async throws {
+        let (daemon, client, id) = try await stalled()
+        try await downloadHalf(client, id)
+        #expect(try await client.act(.suspend, id).count == 1)
+        try await state("suspended", of: id, client)
+        #expect(try await client.tasks().map(\.state) == ["suspended"])
+        #expect(try daemon.library.download(of: id)?.suspended == true)
+        await daemon.stop()
+
+        gate.open()
+        home.web.clearLog()
+        let second = try await home.start()
+        let again = try await second.connect()
+        let task = try #require(try await again.tasks().first)
+        #expect(task.state == "suspended" && task.received == 300_000)
+        #expect(home.web.requests.isEmpty)
+        #expect(try await again.act(.resume, id).count == 1)
+        try await again.completion(of: id)
+        // It went on where it had stopped.
+        #expect(home.web.requests(for: "/feed-1.mp3").allSatisfy { ($0.range?.firstByte ?? 0) > 0 })
+        #expect(try second.library.downloads().isEmpty)
+        await second.stop()
+    }
+
+    @Test func aReaderOfASuspendedEpisodeGetsItsBytes() async throws {
+        let (daemon, client, id) = try await stalled()
+        try await downloadHalf(client, id)
+        try await client.act(.suspend, id)
+        try await state("suspended", of: id, client)
+        gate.open()
+        let grant = try await client.read(id, 550_000..<600_000)
+        let bytes = try home.bytes(of: try #require(grant.file), in: 550_000..<600_000)
+        #expect(home.content(1, size: 600_000).matches(bytes, at: 550_000))
+        #expect(try daemon.library.download(of: id)?.suspended == true)
+        #expect(try await client.tasks().map(\.state) == ["suspended"])
+        await daemon.stop()
+    }
+
+    @Test func anEpisodeCanBeSuspendedBeforeItBegins() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        #expect(try await client.act(.suspend, id).count == 1)
+        #expect(try await client.tasks().map(\.state) == ["suspended"])
+        #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
+        try await client.act(.resume, id)
+        try await client.completion(of: id)
+        let (count, problems) = try await client.act(.suspend, id)
+        #expect(count == 0 && problems == ["2026-01-01 Episode 1.mp3: it is cached already"])
+        await daemon.stop()
+    }
+
+    // MARK: Cancelling
+
+    @Test func cancellingEndsTheTaskAndKeepsWhatIsThere() async throws {
+        let (daemon, client, id) = try await stalled()
+        try await downloadHalf(client, id)
+        #expect(try await client.act(.cancel, id).count == 1)
+        #expect(try await client.tasks().isEmpty)
+        #expect(try daemon.library.downloads().isEmpty)
+        #expect(home.cacheFiles.count == 1)
+        try await state("remote", of: id, client)
+        await daemon.stop()
+
+        gate.open()
+        home.web.clearLog()
+        let second = try await home.start()
+        let again = try await second.connect()
+        #expect(try await again.tasks().isEmpty)
+        #expect(try second.episode().cachedBytes == 300_000)
+        #expect(home.web.requests.isEmpty)
+        try await again.act(.download, id)
+        try await again.completion(of: id)
+        #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [300_000])
+        await second.stop()
+    }
+
+    @Test func noReportOfACancelledTaskMakesItAnew() async throws {
+        home.publish(episodes: 2, size: 4_000_000)
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 4_000_000), etag: "\"m1\"")) { _ in
+            .throttle(bytesPerSecond: 1_000_000)
+        }
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        for _ in 0..<25 {
+            try await client.act(.download, id)
+            try await client.act(.cancel, id)
+            #expect(try await client.tasks().isEmpty)
+            #expect(try daemon.library.downloads().isEmpty)
+        }
+        // Nor does a late one: to cancel anything is to hear all that the engine has said until then.
+        try await client.act(.cancel, try daemon.episode(2).id)
+        #expect(try daemon.library.downloads().isEmpty)
+        await daemon.stop()
+    }
+
+    // MARK: Failing
+
+    @Test func aPermanentFailureIsKeptUntilTheTaskIsResumed() async throws {
+        home.publish()
+        home.web.remove("/feed-1.mp3")
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        let request = ReadRequest(episode: id, generation: 1, range: 0..<10)
+        let failure = await #expect(throws: Failure.self) {
+            try await client.connection.exchange(.read, request.payload)
+        }
+        #expect(failure?.errorNumber == ENODATA)
+        try await state("failed", of: id, client)
+        let download = try #require(try daemon.library.download(of: id))
+        #expect(download.error == failure?.message && download.errorNumber == Int(ENODATA))
+        let event = try await client.event("it has failed") { $0.kind == .failed }
+        #expect(event.id == id && event.error == failure?.message && event.path == "Show/2026-01-01 Episode 1.mp3")
+        let tasks = try await client.tasks()
+        #expect(tasks.map(\.state) == ["failed"] && tasks[0].error == failure?.message)
+        await daemon.stop()
+
+        // The next daemon shows it, and does not try by itself.
+        home.web.clearLog()
+        let second = try await home.start()
+        let again = try await second.connect()
+        let failed = try await again.tasks()
+        #expect(failed.map(\.state) == ["failed"] && failed[0].error == failure?.message)
+        #expect(home.web.requests.isEmpty)
+        home.publish()
+        try await again.act(.resume, id)
+        try await again.completion(of: id)
+        #expect(try second.library.downloads().isEmpty)
+        await second.stop()
+    }
+
+    @Test func aFailedTaskCanBeCancelled() async throws {
+        home.publish()
+        home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        try await client.act(.download, id)
+        try await state("failed", of: id, client)
+        #expect(try daemon.library.download(of: id)?.errorNumber == Int(EACCES))
+        await daemon.stop()
+        // The next daemon's engine knows nothing of it.
+        let second = try await home.start()
+        let again = try await second.connect()
+        #expect(try await again.act(.cancel, id).count == 1)
+        #expect(try await again.tasks().isEmpty)
+        #expect(try second.library.downloads().isEmpty)
+        try await state("remote", of: id, again)
+        await second.stop()
+    }
+
+    // MARK: Evicting
+
+    @Test func evictingFreesTheSpaceAndBeginsAGeneration() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        try await client.act(.download, id)
+        try await client.completion(of: id)
+        #expect(home.cacheFiles.count == 1)
+        #expect(try await client.act(.evict, id).count == 1)
+        #expect(home.cacheFiles.isEmpty)
+        let episode = try daemon.episode()
+        #expect(!episode.complete && episode.cachedBytes == 0 && episode.generation == 2 && episode.sha256 == nil)
+        #expect(try daemon.library.rendition(of: id) == nil)
+        // It comes back with the next read.
+        let grant = try await client.read(id, 0..<200_000, generation: 2)
+        #expect(try home.bytes(of: try #require(grant.file), in: 0..<200_000) == home.content(1).bytes)
+        try await client.event("complete again") { $0.kind == .completed && $0.generation == 2 }
+        #expect(try daemon.episode().complete)
+        await daemon.stop()
+    }
+
+    @Test func evictingATaskEndsIt() async throws {
+        let (daemon, client, id) = try await stalled()
+        try await downloadHalf(client, id)
+        #expect(try await client.act(.evict, id).count == 1)
+        #expect(try await client.tasks().isEmpty)
+        #expect(try daemon.library.downloads().isEmpty)
+        #expect(home.cacheFiles.isEmpty)
+        try await state("remote", of: id, client)
+        await daemon.stop()
+    }
+
+    @Test func evictingWhatIsNotCachedIsNothing() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        #expect(try await client.act(.evict, id).count == 1)
+        #expect(try daemon.episode().generation == 1)
+        await daemon.stop()
+    }
+
+    @Test func aPinnedEpisodeIsNotEvicted() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        try await client.act(.pin, id)
+        try await client.act(.download, id)
+        try await client.completion(of: id)
+        let (count, problems) = try await client.act(.evict, id)
+        #expect(count == 0 && problems == ["2026-01-01 Episode 1.mp3: it is pinned; podfs unpin first"])
+        #expect(home.cacheFiles.count == 1)
+        try await client.act(.unpin, id)
+        #expect(try await client.act(.evict, id).count == 1)
+        #expect(home.cacheFiles.isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func anEpisodeThatIsBeingReadIsNotEvicted() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        let file = try #require(try await client.read(id, 0..<10).file)
+        try await client.completion(of: id)
+        // The lease of a mount.
+        let reader = clinux_open(home.cacheFile(file), O_RDONLY | O_CLOEXEC, 0)
+        #expect(clinux_ofd_lock(reader, Int16(F_RDLCK)) == 0)
+        let (count, problems) = try await client.act(.evict, id)
+        #expect(count == 0 && problems.count == 1 && problems[0].contains("open in a program"))
+        #expect(try daemon.episode().complete && home.cacheFiles == [file])
+        close(reader)
+        #expect(try await client.act(.evict, id).count == 1)
+        #expect(home.cacheFiles.isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func theHookHearsOfCompleteDownloads() async throws {
+        home.publish()
+        let output = home.directory.file("done")
+        let daemon = try await home.start {
+            $0.onDownload = "echo \"$PODFS_SHOW/$PODFS_EPISODE $PODFS_URL\" > '\(output)'"
+        }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        try await client.act(.download, try daemon.episode().id)
+        try await waitUntil(description: "the hook has run") {
+            (try? String(contentsOfFile: output, encoding: .utf8))
+                == "Show/2026-01-01 Episode 1.mp3 \(home.web.url("/feed-1.mp3"))\n"
+        }
+        await daemon.stop()
+    }
+}
