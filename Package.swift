@@ -31,6 +31,7 @@ let package = Package(
     ],
     targets: [
         // C libraries and the calls that Glibc's module map lacks. No logic.
+        .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev", "fuse3"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -54,6 +55,7 @@ let package = Package(
         target("PodcastClient", ["PodcastProtocol", "CLinux"]),
 
         // The mount.
+        target("Fuse", ["CFuse", "CLinux", systemPackage]),
 
         .target(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
@@ -73,5 +75,6 @@ let package = Package(
                 "TestSupport", "CLinux",
             ]),
         tests("PodcastClientTests", ["PodcastClient", "PodcastProtocol", "TestSupport", "CLinux"]),
+        tests("FuseTests", ["Fuse", "CLinux", systemPackage]),
     ]
 )

@@ -1,0 +1,127 @@
+import Glibc
+
+/// A moment in Unix time. The corresponding C type is `struct timespec`.
+package struct Timestamp: Sendable, Hashable {
+    package var seconds: Int64
+    /// 0 … 999,999,999.
+    package var nanoseconds: Int32
+
+    package init(seconds: Int64, nanoseconds: Int32 = 0) {
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+}
+
+/// The kinds of file that a read-only filesystem shows: the type bits of `st_mode`, see inode(7).
+package enum FileKind: Sendable, Hashable {
+    case directory
+    case regular
+    case symlink
+
+    var mode: mode_t {
+        switch self {
+        case .directory: S_IFDIR
+        case .regular: S_IFREG
+        case .symlink: S_IFLNK
+        }
+    }
+
+    init?(mode: mode_t) {
+        switch mode & S_IFMT {
+        case S_IFDIR: self = .directory
+        case S_IFREG: self = .regular
+        case S_IFLNK: self = .symlink
+        default: return nil
+        }
+    }
+}
+
+/// What stat(2) tells of a file. The corresponding C type is `struct stat`.
+package struct Attributes: Sendable, Hashable {
+    /// `st_ino`, what programs see. It may differ from the node's id.
+    package var inode: UInt64
+    package var kind: FileKind
+    /// The mode without the type bits, `0o444` and the like.
+    package var permissions: UInt16
+    package var links: UInt32
+    /// In bytes. The kernel never reads beyond it, except through a handle opened with direct I/O.
+    package var size: Int64
+    /// What the file occupies, in units of 512 bytes whatever `blockSize` says.
+    package var blocks: Int64
+    /// The preferred size of a read, in bytes.
+    package var blockSize: Int32
+    package var uid: UInt32
+    package var gid: UInt32
+    package var accessed: Timestamp
+    package var modified: Timestamp
+    package var changed: Timestamp
+
+    package init(
+        inode: UInt64, kind: FileKind, permissions: UInt16, links: UInt32 = 1, size: Int64 = 0, blocks: Int64 = 0,
+        blockSize: Int32 = 4096, uid: UInt32 = 0, gid: UInt32 = 0, accessed: Timestamp = Timestamp(seconds: 0),
+        modified: Timestamp = Timestamp(seconds: 0), changed: Timestamp = Timestamp(seconds: 0)
+    ) {
+        self.inode = inode
+        self.kind = kind
+        self.permissions = permissions
+        self.links = links
+        self.size = size
+        self.blocks = blocks
+        self.blockSize = blockSize
+        self.uid = uid
+        self.gid = gid
+        self.accessed = accessed
+        self.modified = modified
+        self.changed = changed
+    }
+
+    var status: stat {
+        var status = stat()
+        status.st_ino = ino_t(inode)
+        status.st_mode = kind.mode | mode_t(permissions & 0o7777)
+        status.st_nlink = nlink_t(links)
+        status.st_size = off_t(size)
+        status.st_blocks = blkcnt_t(blocks)
+        status.st_blksize = blksize_t(blockSize)
+        status.st_uid = uid
+        status.st_gid = gid
+        status.st_atim = timespec(accessed)
+        status.st_mtim = timespec(modified)
+        status.st_ctim = timespec(changed)
+        return status
+    }
+}
+
+extension timespec {
+    fileprivate init(_ timestamp: Timestamp) {
+        self.init(tv_sec: time_t(timestamp.seconds), tv_nsec: Int(timestamp.nanoseconds))
+    }
+}
+
+/// What chmod(2), chown(2), truncate(2) and utimensat(2) ask for; absent members are to stay as they are.
+package struct AttributeChanges: Sendable, Hashable {
+    /// A time to set: a given one, or that of the filesystem's own clock.
+    package enum Time: Sendable, Hashable {
+        case now
+        case at(Timestamp)
+    }
+
+    package var permissions: UInt16?
+    package var uid: UInt32?
+    package var gid: UInt32?
+    package var size: Int64?
+    package var accessed: Time?
+    package var modified: Time?
+
+    package init(
+        permissions: UInt16? = nil, uid: UInt32? = nil, gid: UInt32? = nil, size: Int64? = nil, accessed: Time? = nil,
+        modified: Time? = nil
+    ) {
+        self.permissions = permissions
+        self.uid = uid
+        self.gid = gid
+        self.size = size
+        self.accessed = accessed
+        self.modified = modified
+    }
+}

@@ -1,0 +1,106 @@
+internal import CFuse
+import Glibc
+
+/// The part of a listing that readdir or readdirplus asks for.
+package struct DirectoryPage: Sendable, Hashable {
+    package var handle: FileHandle
+    /// 0 for the beginning, else the `nextOffset` of the entry after which to go on.
+    package var offset: UInt64
+    /// How many bytes the answer may have.
+    package var size: Int
+    /// Whether it is for readdirplus.
+    package var withAttributes: Bool
+
+    package init(handle: FileHandle, offset: UInt64, size: Int, withAttributes: Bool) {
+        self.handle = handle
+        self.offset = offset
+        self.size = size
+        self.withAttributes = withAttributes
+    }
+}
+
+/// A part of a listing in the kernel's form, filled entry by entry until it is full.
+///
+/// Made by `Request.reply(listing:_:)` over memory that the answering thread keeps; it does not outlive the closure
+/// that fills it.
+package struct DirectoryBuffer: ~Copyable {
+    private let memory: UnsafeMutableRawBufferPointer
+    private let withAttributes: Bool
+    /// Bytes filled so far.
+    package private(set) var count = 0
+
+    init(memory: UnsafeMutableRawBufferPointer, withAttributes: Bool) {
+        self.memory = memory
+        self.withAttributes = withAttributes
+    }
+
+    /// Adds a name with its node and attributes, or false and nothing if it does not fit: then the listing ends here,
+    /// and the kernel comes back with the offset of the entry before.
+    ///
+    /// `nextOffset` is what the kernel sends to go on after this entry; never 0. For readdirplus each entry but `.` and
+    /// `..` counts as a lookup of its node. For readdir only the inode and the kind are used.
+    /// The corresponding C functions are `fuse_add_direntry_plus` and `fuse_add_direntry`.
+    package mutating func add(name: String, entry: Entry, nextOffset: UInt64) -> Bool {
+        guard withAttributes else {
+            return addPlain(name, inode: entry.attributes.inode, kind: entry.attributes.kind, nextOffset)
+        }
+        return addPlus(name, entry.parameters, nextOffset)
+    }
+
+    /// Adds a name alone: for readdirplus with node id 0, so that the kernel looks it up if it wants more.
+    ///
+    /// For entries whose attributes are not to be made for a listing, and for `.` and `..`.
+    package mutating func add(name: String, inode: UInt64, kind: FileKind, nextOffset: UInt64) -> Bool {
+        guard withAttributes else { return addPlain(name, inode: inode, kind: kind, nextOffset) }
+        var parameters = fuse_entry_param()
+        parameters.attr.st_ino = ino_t(inode)
+        parameters.attr.st_mode = kind.mode
+        return addPlus(name, parameters, nextOffset)
+    }
+
+    private mutating func addPlain(_ name: String, inode: UInt64, kind: FileKind, _ nextOffset: UInt64) -> Bool {
+        var status = stat()
+        status.st_ino = ino_t(inode)
+        status.st_mode = kind.mode
+        return add { start, room in
+            // libfuse does not use the request that its function takes.
+            fuse_add_direntry(nil, start, room, name, &status, off_t(Int64(bitPattern: nextOffset)))
+        }
+    }
+
+    private mutating func addPlus(_ name: String, _ parameters: fuse_entry_param, _ nextOffset: UInt64) -> Bool {
+        var parameters = parameters
+        return add { start, room in
+            fuse_add_direntry_plus(nil, start, room, name, &parameters, off_t(Int64(bitPattern: nextOffset)))
+        }
+    }
+
+    private mutating func add(_ write: (UnsafeMutablePointer<CChar>, Int) -> Int) -> Bool {
+        let room = memory.count - count
+        guard room > 0, let start = memory.baseAddress?.advanced(by: count) else { return false }
+        // Writes nothing when the entry is larger than the room, and returns its size all the same.
+        let size = write(start.assumingMemoryBound(to: CChar.self), room)
+        guard size <= room else { return false }
+        count += size
+        return true
+    }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
+}
+
+extension Request {
+    /// The answer to readdir and readdirplus: what `fill` adds to the buffer. Nothing added means the end of the
+    /// listing.
+    ///
+    /// `fill` runs at once on the calling thread; it must not answer another request in this way itself.
+    /// The corresponding C function is `fuse_reply_buf`.
+    package consuming func reply(listing page: DirectoryPage, _ fill: (inout DirectoryBuffer) -> Void) {
+        let memory = ThreadMemory.current.pointee.take(size: page.size)
+        var buffer = DirectoryBuffer(memory: memory, withAttributes: page.withAttributes)
+        fill(&buffer)
+        let bytes = buffer.bytes
+        answer(.listing(RecordedReply.ListedEntry.decode(bytes, withAttributes: page.withAttributes))) {
+            fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+        }
+    }
+}

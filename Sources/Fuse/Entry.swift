@@ -1,0 +1,86 @@
+internal import CFuse
+
+/// A name's answer: its node, its attributes, and how long the kernel may believe them.
+///
+/// The corresponding C type is `struct fuse_entry_param`.
+package struct Entry: Sendable, Hashable {
+    package var node: NodeID
+    /// Distinguishes files that had the same node id one after the other. Only exporting over NFS needs it: where node
+    /// ids are never used twice it can stay 0.
+    package var generation: UInt64
+    package var attributes: Attributes
+    /// For how many seconds the kernel may answer stat(2) from its cache.
+    package var attributeTimeout: Double
+    /// For how many seconds the kernel may take the name for this node without asking.
+    package var entryTimeout: Double
+
+    package init(
+        node: NodeID, generation: UInt64 = 0, attributes: Attributes, attributeTimeout: Double, entryTimeout: Double
+    ) {
+        self.node = node
+        self.generation = generation
+        self.attributes = attributes
+        self.attributeTimeout = attributeTimeout
+        self.entryTimeout = entryTimeout
+    }
+
+    /// "There is no such name", to be remembered by the kernel for `timeout` seconds.
+    ///
+    /// An answer of ENOENT says the same but is not remembered: every further try comes back to the filesystem.
+    package static func negative(timeout: Double) -> Entry {
+        Entry(
+            node: .none, attributes: Attributes(inode: 0, kind: .regular, permissions: 0), attributeTimeout: 0,
+            entryTimeout: timeout)
+    }
+
+    var parameters: fuse_entry_param {
+        var parameters = fuse_entry_param()
+        parameters.ino = node.rawValue
+        parameters.generation = generation
+        parameters.attr = attributes.status
+        parameters.attr_timeout = attributeTimeout
+        parameters.entry_timeout = entryTimeout
+        return parameters
+    }
+}
+
+/// The answer to open and opendir. The corresponding C type is `struct fuse_file_info`.
+package struct OpenReply: Sendable, Hashable {
+    /// Comes back in every request on this open file.
+    package var handle: FileHandle
+    /// Reads bypass the page cache and may go beyond the size that the attributes tell; a short answer is a short read.
+    /// Must not be mixed with cached handles of the same node.
+    package var directIO: Bool
+    /// What the page cache holds of the node stays valid. Without it every open drops the cached pages.
+    package var keepCache: Bool
+    /// lseek(2) answers ESPIPE.
+    package var nonSeekable: Bool
+    /// close(2) sends no flush request for this handle.
+    package var noFlush: Bool
+    /// For opendir alone: the kernel may cache the listing. The cached one carries no attributes, so that `ls -l` asks
+    /// for each name; with readdirplus it is rarely worth it.
+    package var cacheReaddir: Bool
+
+    package init(
+        handle: FileHandle = FileHandle(rawValue: 0), directIO: Bool = false, keepCache: Bool = false,
+        nonSeekable: Bool = false, noFlush: Bool = false, cacheReaddir: Bool = false
+    ) {
+        self.handle = handle
+        self.directIO = directIO
+        self.keepCache = keepCache
+        self.nonSeekable = nonSeekable
+        self.noFlush = noFlush
+        self.cacheReaddir = cacheReaddir
+    }
+
+    var fileInfo: fuse_file_info {
+        var info = fuse_file_info()
+        info.fh = handle.rawValue
+        info.direct_io = directIO ? 1 : 0
+        info.keep_cache = keepCache ? 1 : 0
+        info.nonseekable = nonSeekable ? 1 : 0
+        info.noflush = noFlush ? 1 : 0
+        info.cache_readdir = cacheReaddir ? 1 : 0
+        return info
+    }
+}

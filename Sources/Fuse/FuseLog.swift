@@ -1,0 +1,100 @@
+internal import CFuse
+import Glibc
+import Synchronization
+
+/// What libfuse has to say.
+///
+/// libfuse's log function is one for the whole process and knows neither session nor context. It is installed when the
+/// first `Session` is made. The corresponding C function is `fuse_set_log_func`.
+package enum FuseLog {
+    private struct State {
+        var handler: @Sendable (String) -> Void
+        /// What a thread that is inside `capturing` has said, by that thread.
+        var captured: [pthread_t: String] = [:]
+    }
+
+    private static let state = Mutex(State(handler: { line in writeToStandardError(line + "\n") }))
+
+    private static let installed: Void = {
+        fuse_set_log_func { _, format, arguments in
+            guard let format, let arguments else { return }
+            // libfuse's longest messages carry one path: 4,096 bytes (PATH_MAX) and some words. A longer one is cut.
+            let line = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 5_000) { buffer -> String in
+                guard let base = buffer.baseAddress, vsnprintf(base, buffer.count, format, arguments) >= 0 else {
+                    return ""
+                }
+                return String(cString: base)
+            }
+            FuseLog.say(line)
+        }
+    }()
+
+    /// Sends every further message, one line without its end, to `handler`; before, they go to standard error.
+    ///
+    /// The handler is called from any thread, also from within a request.
+    package static func use(_ handler: @escaping @Sendable (String) -> Void) {
+        state.withLock { $0.handler = handler }
+    }
+
+    static func install() {
+        _ = installed
+    }
+
+    static func say(_ text: String) {
+        var line = text[...]
+        while line.last == "\n" { line.removeLast() }
+        guard !line.isEmpty else { return }
+        let handler = state.withLock { state -> (@Sendable (String) -> Void)? in
+            guard state.captured[pthread_self()] != nil else { return state.handler }
+            // As it is: libfuse puts some lines together from several messages.
+            state.captured[pthread_self()]?.append(text)
+            return nil
+        }
+        handler?(String(line))
+    }
+
+    /// Runs `body` and returns, with its result, the lines that libfuse said meanwhile on this thread instead of
+    /// logging them.
+    static func capturing<Result>(_ body: () -> Result) -> (Result, [String]) {
+        state.withLock { $0.captured[pthread_self()] = "" }
+        let result = body()
+        let text = state.withLock { $0.captured.removeValue(forKey: pthread_self()) } ?? ""
+        return (result, text.split(separator: "\n").map(String.init))
+    }
+
+    /// Runs `body` and returns, with its result, what was written to standard error meanwhile.
+    ///
+    /// fusermount3 is started by libfuse, inherits standard error and explains itself there alone ("user has no write
+    /// access to mountpoint"), and so does libfuse when fusermount3 is missing. Descriptor 2 belongs to the whole
+    /// process: what other threads write to it in this short time is in the text too, so a caller that does not report
+    /// the text has to pass it on by `writeToStandardError`. Where descriptor 2 is closed nothing is captured.
+    static func capturingStandardError<Result>(_ body: () -> Result) -> (Result, String) {
+        let original = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
+        let capture = cfuse_memory_file("fuse-messages")
+        defer {
+            if original >= 0 { close(original) }
+            if capture >= 0 { close(capture) }
+        }
+        guard original >= 0, capture >= 0, dup2(capture, STDERR_FILENO) >= 0 else { return (body(), "") }
+        let result = body()
+        dup2(original, STDERR_FILENO)
+        var text: [UInt8] = []
+        withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
+            var offset: off_t = 0
+            while true {
+                let count = pread(capture, buffer.baseAddress, buffer.count, offset)
+                guard count > 0 else { return }
+                text.append(contentsOf: buffer[..<count])
+                offset += off_t(count)
+            }
+        }
+        return (result, String(decoding: text, as: UTF8.self))
+    }
+
+    static func writeToStandardError(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+internal import CFuse
+import Glibc
+package import SystemPackage
+
+/// Stands in for the kernel in a test: makes requests and keeps their answer.
+///
+/// So a filesystem can be tested by calling its operations, with neither a mount nor libfuse:
+///
+///     let reply = RecordedReply()
+///     filesystem.lookup(reply.request(), parent: .root, name: "a")
+///     #expect(reply.answer == .error(.noSuchFileOrDirectory))
+package final class RecordedReply: Sendable {
+    /// What a request was answered.
+    package enum Answer: Sendable, Equatable {
+        case done
+        case error(Errno)
+        case entry(Entry)
+        case attributes(Attributes, timeout: Double)
+        case open(OpenReply)
+        /// Of read, and of getxattr and listxattr with a capacity.
+        case bytes([UInt8])
+        /// Of getxattr and listxattr without one.
+        case size(Int)
+        case link(String)
+        case statistics(FilesystemStatistics)
+        case listing([ListedEntry])
+        case offset(Int64)
+    }
+
+    private struct State {
+        var answer: Answer?
+        var wasDropped = false
+        var interrupted = false
+        var handler: (@Sendable () -> Void)?
+    }
+
+    private let state = Monitor(State())
+
+    private let refuses: Bool
+
+    /// With `refusing`, the answer is kept but not taken, as by the kernel when the caller has been interrupted and has
+    /// gone.
+    package init(refusing: Bool = false) {
+        refuses = refusing
+    }
+
+    /// The one request whose answer this object keeps.
+    package func request(id: UInt64 = 2, uid: UInt32 = getuid(), gid: UInt32 = getgid(), pid: Int32 = getpid())
+        -> Request
+    {
+        Request(id: id, caller: Caller(uid: uid, gid: gid, pid: pid), recording: self)
+    }
+
+    /// The answer, or nil while there is none.
+    package var answer: Answer? { state.withLock { $0.answer } }
+
+    /// Whether the request was dropped instead of answered; its answer is EIO then.
+    package var wasDropped: Bool { state.withLock { $0.wasDropped } }
+
+    /// Waits for the answer, which may be given by another thread; nil if `seconds` pass without one. Blocks the
+    /// thread.
+    package func waitForAnswer(seconds: Int = 30) -> Answer? {
+        state.wait(milliseconds: seconds * 1_000) { $0.answer }
+    }
+
+    /// Interrupts the caller, as a signal does. A handler that is registered later is called then.
+    package func interrupt() {
+        let handler = state.withLock { state -> (@Sendable () -> Void)? in
+            state.interrupted = true
+            defer { state.handler = nil }
+            return state.handler
+        }
+        handler?()
+    }
+
+    @discardableResult
+    func record(_ answer: Answer, dropped: Bool) -> Bool {
+        state.withLock { state in
+            state.answer = answer
+            state.wasDropped = dropped
+            state.handler = nil
+            return !refuses
+        }
+    }
+
+    func register(_ handler: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            if state.interrupted { return true }
+            state.handler = handler
+            return false
+        }
+    }
+}
+
+extension RecordedReply {
+    /// One entry of a listing as the kernel reads it.
+    package struct ListedEntry: Sendable, Equatable {
+        package var name: String
+        package var inode: UInt64
+        package var kind: FileKind?
+        package var nextOffset: UInt64
+        /// Of readdirplus; `.none` there for an entry without attributes, nil for readdir.
+        package var node: NodeID?
+        /// Of readdirplus with a node.
+        package var size: Int64?
+
+        package init(
+            name: String, inode: UInt64, kind: FileKind?, nextOffset: UInt64, node: NodeID? = nil, size: Int64? = nil
+        ) {
+            self.name = name
+            self.inode = inode
+            self.kind = kind
+            self.nextOffset = nextOffset
+            self.node = node
+            self.size = size
+        }
+
+        /// Reads `struct fuse_dirent` or `struct fuse_direntplus` after one another, each padded to 8 bytes.
+        package static func decode(_ bytes: UnsafeRawBufferPointer, withAttributes: Bool) -> [ListedEntry] {
+            let header = 24  // Of fuse_dirent before the name: ino, off, namelen, type.
+            let prefix = withAttributes ? MemoryLayout<fuse_entry_out>.size : 0
+            var entries: [ListedEntry] = []
+            var start = 0
+            while start + prefix + header <= bytes.count {
+                let dirent = start + prefix
+                let length = Int(bytes.loadUnaligned(fromByteOffset: dirent + 16, as: UInt32.self))
+                let end = dirent + header + length
+                guard end <= bytes.count else { break }
+                let type = bytes.loadUnaligned(fromByteOffset: dirent + 20, as: UInt32.self)
+                var entry = ListedEntry(
+                    name: String(decoding: bytes[(dirent + header)..<end], as: UTF8.self),
+                    inode: bytes.loadUnaligned(fromByteOffset: dirent, as: UInt64.self),
+                    kind: FileKind(mode: mode_t(type) << 12),
+                    nextOffset: bytes.loadUnaligned(fromByteOffset: dirent + 8, as: UInt64.self))
+                if withAttributes {
+                    let out = bytes.loadUnaligned(fromByteOffset: start, as: fuse_entry_out.self)
+                    entry.node = NodeID(rawValue: out.nodeid)
+                    if out.nodeid != 0 { entry.size = Int64(bitPattern: out.attr.size) }
+                }
+                entries.append(entry)
+                start = (end + 7) & ~7
+            }
+            return entries
+        }
+    }
+}

@@ -1,0 +1,112 @@
+internal import CFuse
+import Glibc
+import SystemPackage
+
+/// A kernel request that has to be answered, by exactly one of the `reply` methods.
+///
+/// It cannot be copied and every answer consumes it, so a second answer does not compile; a request that is dropped
+/// answers EIO by itself, so that no process waits for ever. Which answers fit is told at each operation ("Valid
+/// replies").
+///
+/// A request may be answered on any thread and at any time, also after the operation has returned: `ParkedRequest`
+/// keeps it until then. Answering when the caller was interrupted, or when the filesystem is unmounted, does no harm.
+/// The corresponding C type is `fuse_req_t`.
+package struct Request: ~Copyable, Sendable {
+    /// The kernel's number of the request, unique within a mount.
+    package let id: UInt64
+    package let caller: Caller
+    let port: Port
+    private var hasInterruptHandler = false
+    private var answered = false
+
+    /// To whom the answer goes.
+    ///
+    /// `@unchecked Sendable`: the pointer is a `fuse_req_t`, which libfuse lets any thread use; the request that holds
+    /// it is its only owner and uses it on one thread at a time. The other parts are Sendable.
+    enum Port: @unchecked Sendable {
+        /// libfuse, and through it the kernel. The request keeps the session until it is answered.
+        case kernel(OpaquePointer, SessionCore)
+        /// A test that looks at the answer.
+        case recorded(RecordedReply)
+    }
+
+    /// The request that libfuse hands to an operation on this thread.
+    init(_ request: OpaquePointer, _ core: SessionCore) {
+        id = ThreadMemory.current.pointee.requestID
+        let context = fuse_req_ctx(request).pointee
+        caller = Caller(uid: context.uid, gid: context.gid, pid: context.pid)
+        port = .kernel(request, core)
+    }
+
+    init(id: UInt64, caller: Caller, recording reply: RecordedReply) {
+        self.id = id
+        self.caller = caller
+        port = .recorded(reply)
+    }
+
+    deinit {
+        guard !answered else { return }
+        switch port {
+        case .kernel(let request, let core):
+            if hasInterruptHandler { core.interrupts.withdraw(id) }
+            withExtendedLifetime(core) { _ = fuse_reply_err(request, EIO) }
+        case .recorded(let reply):
+            reply.record(.error(.ioError), dropped: true)
+        }
+    }
+
+    /// Runs the answer, the last thing that happens to a request. True if the kernel took it.
+    ///
+    /// libfuse frees the request in `send`; the session lives on until the request's own reference to it goes.
+    @discardableResult
+    consuming func answer(
+        _ recorded: @autoclosure () -> RecordedReply.Answer, _ send: (OpaquePointer) -> CInt
+    ) -> Bool {
+        answered = true
+        switch port {
+        case .kernel(let request, let core):
+            if hasInterruptHandler { core.interrupts.withdraw(id) }
+            return withExtendedLifetime(core) { send(request) } == 0
+        case .recorded(let reply):
+            return reply.record(recorded(), dropped: false)
+        }
+    }
+
+    /// Calls `handler` when the caller is interrupted (a signal, usually one that kills it) before the answer is given.
+    ///
+    /// At most one handler, registered once. It is called at most once: on a thread of the session's loop, or, if the
+    /// interrupt has come already, on this thread before the method returns. It should be quick, since the thread
+    /// serves no request meanwhile. It is released when it has been called or the request is answered; an answer given
+    /// at the same time by another thread does not wait for it, so it may run after the answer has been sent.
+    ///
+    /// The kernel tells of an interrupt only for requests that the caller itself waits for. A read through the page
+    /// cache is none while `Connection.asyncRead` holds: its caller waits for the page, can be killed there at once,
+    /// and nobody tells the filesystem, whose request stays until it is answered.
+    ///
+    /// To answer from the handler, park the request first and use `ParkedRequest.onInterrupt`.
+    /// The corresponding C function is `fuse_req_interrupt_func`.
+    package mutating func onInterrupt(_ handler: @escaping @Sendable () -> Void) {
+        if registerInterrupt(handler) { handler() }
+    }
+
+    /// Registers `handler`; true when it has to be run now, by the caller and without a lock that it takes.
+    mutating func registerInterrupt(_ handler: @escaping @Sendable () -> Void) -> Bool {
+        switch port {
+        case .kernel(let request, let core):
+            hasInterruptHandler = true
+            return core.interrupts.register(id, handler) {
+                fuse_req_interrupt_func(request, Self.interrupted, UnsafeMutableRawPointer(bitPattern: UInt(id)))
+            }
+        case .recorded(let reply):
+            return reply.register(handler)
+        }
+    }
+
+    /// Called by libfuse with the request's own lock held, on the thread that reads the kernel's INTERRUPT, or from
+    /// within `fuse_req_interrupt_func`. The pointer is the id; see `InterruptTable`.
+    private static let interrupted: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
+        request, data in
+        guard let request else { return }
+        SessionCore.of(request).interrupts.interrupt(UInt64(UInt(bitPattern: data)))
+    }
+}

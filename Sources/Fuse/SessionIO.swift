@@ -1,0 +1,60 @@
+internal import CFuse
+import Glibc
+
+/// How a session reads requests and writes answers, on /dev/fuse as on a test's socket. Passed to
+/// `fuse_session_custom_io`.
+///
+/// Own functions because libfuse before 3.17 asks the kernel for all capabilities but FUSE_PARALLEL_DIROPS, which it
+/// only pretends to: without it the kernel sends one lookup or listing at a time for each folder. So the bit is put
+/// into the answer to INIT on its way. The functions capture nothing; the user data is the session's, see
+/// `SessionCore`.
+enum SessionIO {
+    static let device: fuse_custom_io = {
+        var io = fuse_custom_io()
+        io.writev = { descriptor, vector, count, userData in
+            SessionIO.amend(vector, count, userData)
+            return writev(descriptor, vector, count)
+        }
+        io.read = { descriptor, buffer, size, _ in read(descriptor, buffer, size) }
+        return io
+    }()
+
+    /// Tells of a closed socket as /dev/fuse does of an unmount, by ENODEV, and raises no SIGPIPE.
+    static let socket: fuse_custom_io = {
+        var io = fuse_custom_io()
+        io.writev = { descriptor, vector, count, userData in
+            SessionIO.amend(vector, count, userData)
+            var message = msghdr()
+            message.msg_iov = vector
+            message.msg_iovlen = Int(count)
+            let sent = sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+            if sent < 0 && errno == EPIPE { errno = ENODEV }
+            return sent
+        }
+        io.read = { descriptor, buffer, size, _ in
+            let count = read(descriptor, buffer, size)
+            guard count == 0 else { return count }
+            errno = ENODEV
+            return -1
+        }
+        return io
+    }()
+
+    private static func amend(
+        _ vector: UnsafeMutablePointer<iovec>?, _ count: Int32, _ userData: UnsafeMutableRawPointer?
+    ) {
+        guard count == 2, let vector, let userData else { return }
+        SessionCore.of(userData: userData).amend(UnsafeMutableBufferPointer(start: vector, count: 2))
+    }
+}
+
+extension SessionCore {
+    /// Puts FUSE_PARALLEL_DIROPS into the answer to INIT: the only message of a header and a `fuse_init_out`.
+    fileprivate func amend(_ message: UnsafeMutableBufferPointer<iovec>) {
+        guard wantsParallelDirectories, message[1].iov_len == MemoryLayout<fuse_init_out>.size,
+            let body = message[1].iov_base?.assumingMemoryBound(to: fuse_init_out.self)
+        else { return }
+        wantParallelDirectories(false)
+        body.pointee.flags |= UInt32(FUSE_PARALLEL_DIROPS)
+    }
+}

@@ -1,0 +1,62 @@
+internal import CFuse
+import Glibc
+
+/// A plain thread of the binding: it may block, which threads of Swift's cooperative pool must not.
+///
+/// The corresponding C function is `pthread_create`.
+struct Thread {
+    /// Valid until `join` has been called.
+    let identifier: pthread_t
+
+    /// Starts `body` on a new thread that gets no signal but those in `signals`.
+    ///
+    /// The closure is handed over by a retained box: the retain is made here and consumed by the new thread, or taken
+    /// back here when there is no new thread.
+    init(name: String, signals: [Int32] = [], _ body: @escaping @Sendable () -> Void) throws(SessionError) {
+        let box = Unmanaged.passRetained(Start(name: name, body: body))
+        // The new thread inherits the mask of the one that makes it.
+        var blocked = sigset_t()
+        var before = sigset_t()
+        sigfillset(&blocked)
+        for signal in signals { sigdelset(&blocked, signal) }
+        pthread_sigmask(SIG_SETMASK, &blocked, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var identifier = pthread_t()
+        let code = pthread_create(&identifier, nil, Self.main, box.toOpaque())
+        guard code == 0 else {
+            box.release()
+            throw SessionError(.thread, "cannot start a thread: \(describe(code))")
+        }
+        self.identifier = identifier
+    }
+
+    private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
+        guard let argument else { return nil }
+        let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+        cfuse_set_thread_name(start.name)
+        start.body()
+        return nil
+    }
+
+    func join() {
+        pthread_join(identifier, nil)
+    }
+
+    func detach() {
+        pthread_detach(identifier)
+    }
+
+    func kill(_ signal: Int32) {
+        pthread_kill(identifier, signal)
+    }
+
+    private final class Start {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}

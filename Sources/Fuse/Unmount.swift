@@ -1,0 +1,73 @@
+internal import CLinux
+import Glibc
+
+/// The ways to take a FUSE filesystem away.
+enum Unmount {
+    /// Unmounts what is at `path`, with `detach` also if it is in use.
+    static func perform(_ path: String, detach: Bool) throws(SessionError) {
+        let flags = Int32(UMOUNT_NOFOLLOW) | (detach ? Int32(MNT_DETACH) : 0)
+        if umount2(path, flags) == 0 { return }
+        switch errno {
+        case EPERM: try throughHelper(path, detach: detach)
+        case EBUSY: throw SessionError(.busy, "\(path) is in use")
+        // Somebody else was faster: nothing is mounted there.
+        case EINVAL, ENOENT: return
+        case let code: throw SessionError(.unmount, "cannot unmount \(path): \(describe(code))")
+        }
+    }
+
+    /// By the set-user-id program fusermount3(1), which lets users unmount what is theirs.
+    private static func throughHelper(_ path: String, detach: Bool) throws(SessionError) {
+        let before = MountTable.device(at: path)
+        var arguments: [UnsafeMutablePointer<CChar>?] = []
+        defer { for argument in arguments { free(argument) } }
+        for argument in ["fusermount3", "-u", "-q"] + (detach ? ["-z"] : []) + ["--", path] {
+            arguments.append(strdup(argument))
+        }
+        arguments.append(nil)
+        // The helper needs no environment, and of the parent's one its loader would take nothing.
+        let environment: [UnsafeMutablePointer<CChar>?] = [nil]
+        var child = pid_t()
+        let code = posix_spawnp(&child, "fusermount3", nil, nil, arguments, environment)
+        guard code == 0 else {
+            throw SessionError(
+                .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(describe(code))); it comes with fuse3")
+        }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        if status == 0 || MountTable.device(at: path) != before { return }
+        // It does not tell reasons apart, and where the mount is its user's there is only one.
+        throw detach
+            ? SessionError(.unmount, "cannot unmount \(path): fusermount3 failed")
+            : SessionError(.busy, "\(path) is in use")
+    }
+
+    /// Severs a connection to the kernel: every request ends with ECONNABORTED. Does nothing where fusectl is not
+    /// mounted.
+    static func abort(connection: UInt32) {
+        let descriptor = open("/sys/fs/fuse/connections/\(connection)/abort", O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        _ = write(descriptor, "1", 1)
+    }
+}
+
+/// The signal by which threads of the loop are fetched out of read(2).
+///
+/// SIGURG, since its default is to be ignored: should one arrive where no handler is, nothing happens. The handler does
+/// nothing, and is installed without SA_RESTART, so that read(2) returns EINTR. The program must not use SIGURG
+/// otherwise.
+enum WakeSignal {
+    static let number = SIGURG
+
+    private static let installed: Void = {
+        var action = sigaction()
+        action.__sigaction_handler.sa_handler = { _ in }
+        sigemptyset(&action.sa_mask)
+        sigaction(number, &action, nil)
+    }()
+
+    static func install() {
+        _ = installed
+    }
+}

@@ -1,0 +1,73 @@
+import Testing
+
+@testable import Fuse
+
+/// What is read from /proc.
+struct ConnectionTests {
+    @Test func theKernelLimitsOnlyTheUnprivileged() {
+        let root = "Name:\tx\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n"
+        let user = "Name:\tx\nCapEff:\t0000000000000000\n"
+        let whole = "         0          0 4294967295\n"
+        let part = "         0     100000      65536\n"
+        #expect(BackgroundAllowance.isPrivileged(status: root, userMap: whole))
+        #expect(!BackgroundAllowance.isPrivileged(status: root, userMap: part))
+        #expect(!BackgroundAllowance.isPrivileged(status: user, userMap: whole))
+        #expect(!BackgroundAllowance.isPrivileged(status: "", userMap: ""))
+    }
+
+    @Test(
+        arguments: [
+            (nil, 4_096, 4_096, true), (1_999, 4_096, 1_999, false), (2_000, 4_096, 2_000, true),
+            (12, 4_096, 12, false), (nil, 100_000, 65_535, true), (500, 100, 100, true), (50, 100, 50, false),
+        ]
+            as [(Int?, Int, Int, Bool)])
+    func tooFewBackgroundRequestsTurnAsynchronousReadsOff(limit: Int?, asked: Int, got: Int, async: Bool) {
+        let allowance = BackgroundAllowance(limit: limit)
+        #expect(allowance.granted(of: asked) == got)
+        #expect(allowance.suffices(for: asked) == async)
+    }
+
+    @Test func theUppermostMountAtAPathIsFound() {
+        let table = """
+            22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+            40 22 0:35 / /mnt/a\\040b\\134c rw,nosuid - fuse.podfs podfs rw,user_id=0
+            41 22 0:36 / /mnt/other rw - fuse.podfs podfs rw
+            42 40 0:37 / /mnt/a\\040b\\134c rw,nosuid - fuse.podfs podfs rw,user_id=0
+            """
+        #expect(MountTable.device(at: "/mnt/a b\\c", in: table) == .init(major: 0, minor: 37))
+        #expect(MountTable.device(at: "/mnt/other", in: table) == .init(major: 0, minor: 36))
+        #expect(MountTable.device(at: "/mnt", in: table) == nil)
+        #expect(MountTable.device(at: "/")?.major != nil)
+    }
+
+    @Test func optionsAreEscaped() {
+        let options = SessionOptions(
+            fsname: "a,b\\c", subtype: "s", allowOther: true, extra: ["nosuid,max_read=65536"])
+        #expect(
+            options.arguments == [
+                "-o", "fsname=a\\,b\\\\c", "-o", "subtype=s", "-o", "allow_other", "-o", "nosuid,max_read=65536",
+            ])
+        #expect(options.maxRead == 65_536)
+    }
+
+    @Test func aHandlerIsTakenOnce() {
+        let table = InterruptTable()
+        let calls = Counter()
+        let handler: @Sendable () -> Void = { calls.add() }
+        let first = table.register(1, handler, announce: {})
+        #expect(!first)
+        table.interrupt(1)
+        table.interrupt(1)
+        #expect(calls.count == 1)
+        let second = table.register(2, handler, announce: {})
+        #expect(!second)
+        table.withdraw(2)
+        table.interrupt(2)
+        #expect(calls.count == 1)
+        // While it is being registered the handler is left to who registers.
+        let third = table.register(3, handler, announce: { table.interrupt(3) })
+        #expect(third)
+        #expect(calls.count == 1)
+        #expect(table.count == 0)
+    }
+}

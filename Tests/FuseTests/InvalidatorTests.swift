@@ -1,0 +1,63 @@
+import Fuse
+import Glibc
+import Synchronization
+import Testing
+
+/// Messages to the kernel as they are seen on the wire.
+struct InvalidatorTests {
+    @Test func messagesComeInOrder() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        let invalidator = kernel.session.invalidator
+        invalidator.invalidateAttributes(NodeID(rawValue: 2))
+        invalidator.invalidateEntry(parent: .root, name: "a")
+        invalidator.deleteEntry(parent: .root, child: NodeID(rawValue: 3), name: "bé")
+        invalidator.invalidateData(NodeID(rawValue: 4))
+
+        let attributes = try kernel.notification()
+        #expect(attributes.error == 2)  // FUSE_NOTIFY_INVAL_INODE
+        #expect(attributes.number(UInt64.self, at: 0) == 2)
+        #expect(attributes.number(Int64.self, at: 8) < 0)
+        let entry = try kernel.notification()
+        #expect(entry.error == 3)  // FUSE_NOTIFY_INVAL_ENTRY
+        #expect(entry.payload == bytes(UInt64(1), UInt32(1), UInt32(0)) + text("a"))
+        let deletion = try kernel.notification()
+        #expect(deletion.error == 6)  // FUSE_NOTIFY_DELETE
+        #expect(deletion.payload == bytes(UInt64(1), UInt64(3), UInt32(3), UInt32(0)) + text("bé"))
+        let data = try kernel.notification()
+        #expect(data.error == 2)
+        #expect(data.payload == bytes(UInt64(4), Int64(0), Int64(0)))
+    }
+
+    @Test func anOpenIsAnsweredAfterTheMessageIsSent() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        let reply = RecordedReply()
+        let parked = ParkedRequest(reply.request())
+        kernel.session.invalidator.invalidateAttributes(NodeID(rawValue: 2)) {
+            parked.take()?.reply(open: OpenReply(handle: FileHandle(rawValue: 5)))
+        }
+        #expect(try kernel.notification().error == 2)
+        #expect(reply.waitForAnswer() == .open(OpenReply(handle: FileHandle(rawValue: 5))))
+    }
+
+    @Test func completionsAreCalledAlsoAfterTheEnd() throws {
+        let done = Counter()
+        let kernel = try KernelSide(TestFilesystem())
+        for node in 0..<100 {
+            kernel.session.invalidator.invalidateAttributes(NodeID(rawValue: UInt64(node))) { done.add() }
+        }
+        kernel.hangUp()
+        #expect(kernel.waitForEnd().ended)
+        #expect(done.count == 100)
+        kernel.session.invalidator.invalidateAttributes(.root) { done.add() }
+        #expect(done.wait(101))
+    }
+
+    @Test func completionsWaitForNoSession() throws {
+        let done = Counter()
+        do {
+            let session = try Session(operations: TestFilesystem(), options: .test)
+            session.invalidator.invalidateEntry(parent: .root, name: "a") { done.add() }
+        }
+        #expect(done.wait())
+    }
+}

@@ -1,0 +1,219 @@
+import CLinux
+import Glibc
+import Synchronization
+
+@testable import Fuse
+
+/// The other end of a session over a socket: sends requests and reads answers in the kernel's own bytes.
+///
+/// The structures are those of `linux/fuse.h`; all numbers are in the byte order of the machine.
+final class KernelSide: Sendable {
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// An answer, or with `unique` 0 a notification whose code stands in `error`.
+    struct Message: Sendable {
+        var unique: UInt64
+        var error: Int32
+        var payload: [UInt8]
+
+        func number<Value: FixedWidthInteger>(_ type: Value.Type, at offset: Int) -> Value {
+            payload.withUnsafeBytes { bytes in
+                offset + MemoryLayout<Value>.size <= bytes.count
+                    ? bytes.loadUnaligned(fromByteOffset: offset, as: type) : 0
+            }
+        }
+    }
+
+    enum Opcode: UInt32 {
+        case lookup = 1
+        case forget = 2
+        case getattr = 3
+        case setattr = 4
+        case readlink = 5
+        case symlink = 6
+        case mknod = 8
+        case mkdir = 9
+        case unlink = 10
+        case rmdir = 11
+        case rename = 12
+        case link = 13
+        case open = 14
+        case read = 15
+        case write = 16
+        case statfs = 17
+        case release = 18
+        case setxattr = 21
+        case getxattr = 22
+        case listxattr = 23
+        case removexattr = 24
+        case flush = 25
+        case initialize = 26
+        case opendir = 27
+        case readdir = 28
+        case releasedir = 29
+        case access = 34
+        case create = 35
+        case interrupt = 36
+        case batchForget = 42
+        case fallocate = 43
+        case readdirplus = 44
+        case rename2 = 45
+        case lseek = 46
+        case copyFileRange = 47
+    }
+
+    /// All capability bits that the kernel of protocol 7.38 offers in the first word.
+    static let allFlags: UInt32 = 0x3fff_ffff
+
+    let session: Session
+    private let socket: Int32
+    private let unique = Atomic<UInt64>(2)
+    private let inbox = Monitor(Inbox())
+    private let outcome = Monitor(Outcome())
+
+    private struct Inbox {
+        var messages: [Message] = []
+        var failure: String?
+    }
+
+    private struct Outcome {
+        var ended = false
+        var error: String?
+    }
+
+    /// Makes the session, runs it on threads of its own, and greets it as a kernel does.
+    init(
+        _ operations: any FilesystemOperations, options: SessionOptions = .test, threads: Int = 2,
+        flags: UInt32 = KernelSide.allFlags
+    ) throws {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw Failure(description: "no socket pair") }
+        socket = ends[0]
+        session = try Session(operations: operations, options: options, socket: ends[1])
+        OtherThread { [session, outcome] in
+            do {
+                try session.run(threads: threads)
+                outcome.withLock { $0.ended = true }
+            } catch {
+                outcome.withLock { $0 = Outcome(ended: true, error: "\(error)") }
+            }
+        }.detach()
+        // As the kernel takes every answer at once, whatever it is doing.
+        reader = OtherThread { [socket, inbox] in
+            while true {
+                do {
+                    let message = try Self.receive(socket)
+                    inbox.withLock { $0.messages.append(message) }
+                } catch {
+                    inbox.withLock { $0.failure = "\(error)" }
+                    return
+                }
+            }
+        }
+        greeting = Message(unique: 0, error: 0, payload: [])
+        let request = send(
+            .initialize, node: 0,
+            bytes(UInt32(7), UInt32(38), UInt32(131_072), flags) + [UInt8](repeating: 0, count: 48))
+        greeting = try answer(to: request)
+    }
+
+    private let reader: OtherThread
+
+    /// The answer to INIT.
+    nonisolated(unsafe) private(set) var greeting: Message  // Written in init alone.
+
+    deinit {
+        hangUp()
+        reader.join()
+        close(socket)
+    }
+
+    /// Closes the connection as an unmount does.
+    func hangUp() {
+        shutdown(socket, Int32(SHUT_RDWR))
+    }
+
+    /// Waits until `run(threads:)` has returned; false after a minute. The text is the error that it threw.
+    func waitForEnd() -> (ended: Bool, error: String?) {
+        let end = outcome.wait(milliseconds: 60_000) { $0.ended ? $0 : nil }
+        return (end != nil, end?.error)
+    }
+
+    /// Sends a request and returns its number.
+    @discardableResult
+    func send(_ opcode: Opcode, node: UInt64, _ payload: [UInt8] = [], unique given: UInt64? = nil) -> UInt64 {
+        let unique = given ?? self.unique.add(2, ordering: .relaxed).newValue
+        let header = bytes(
+            UInt32(40 + payload.count), opcode.rawValue, unique, node, UInt32(1000), UInt32(1001), UInt32(4321),
+            UInt32(0))
+        let message = header + payload
+        let sent = message.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        precondition(sent == message.count, "send: \(errno)")
+        return unique
+    }
+
+    /// Interrupts a request; the message's own number is odd, as the kernel's are.
+    func interrupt(_ request: UInt64) {
+        send(.interrupt, node: 0, bytes(request), unique: request | 1)
+    }
+
+    /// The answer to a request; what else comes meanwhile is kept.
+    func answer(to request: UInt64) throws -> Message {
+        try next { $0.unique == request }
+    }
+
+    func notification() throws -> Message {
+        try next { $0.unique == 0 }
+    }
+
+    func call(_ opcode: Opcode, node: UInt64, _ payload: [UInt8] = []) throws -> Message {
+        try answer(to: send(opcode, node: node, payload))
+    }
+
+    /// What has come and was not asked for.
+    func waitingAnswers(to requests: Set<UInt64>) -> [Message] {
+        inbox.withLock { $0.messages.filter { requests.contains($0.unique) } }
+    }
+
+    /// The first message that fits; a minute is more than any of them needs.
+    private func next(_ fits: (Message) -> Bool) throws -> Message {
+        let found = inbox.wait(milliseconds: 60_000) { inbox -> Result<Message, Failure>? in
+            if let index = inbox.messages.firstIndex(where: fits) { return .success(inbox.messages.remove(at: index)) }
+            return inbox.failure.map { .failure(Failure(description: $0)) }
+        }
+        guard let found else { throw Failure(description: "no answer") }
+        return try found.get()
+    }
+
+    private static func receive(_ socket: Int32) throws -> Message {
+        var buffer = [UInt8](repeating: 0, count: 300_000)
+        let count = recv(socket, &buffer, buffer.count, 0)
+        guard count >= 16 else { throw Failure(description: "no message: \(count), errno \(errno)") }
+        let whole = Message(unique: 0, error: 0, payload: Array(buffer[..<count]))
+        guard whole.number(UInt32.self, at: 0) == UInt32(count) else { throw Failure(description: "wrong length") }
+        return Message(
+            unique: whole.number(UInt64.self, at: 8), error: whole.number(Int32.self, at: 4),
+            payload: Array(buffer[16..<count]))
+    }
+}
+
+extension SessionOptions {
+    static let test = SessionOptions(fsname: "test", subtype: "test")
+}
+
+/// Numbers one after the other as they lie in memory.
+func bytes(_ numbers: any FixedWidthInteger...) -> [UInt8] {
+    func one(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number) { Array($0) } }
+    return numbers.flatMap { one($0) }
+}
+
+/// A string with the NUL that ends it on the wire.
+func text(_ string: String) -> [UInt8] { Array(string.utf8) + [0] }
+
+/// `struct fuse_read_in`, also of readdir and readdirplus.
+func readRequest(handle: UInt64, offset: UInt64, size: UInt32) -> [UInt8] {
+    bytes(handle, offset, size, UInt32(0), UInt64(0), UInt32(0), UInt32(0))
+}

@@ -1,0 +1,156 @@
+import Fuse
+import Glibc
+import Synchronization
+import SystemPackage
+import Testing
+
+/// Requests that wait, and who gets them.
+struct ParkedRequestTests {
+    @Test func aParkedReadIsAnsweredByAnotherThread() throws {
+        let parked = Counter()
+        let filesystem = TestFilesystem(whenParked: { _ in parked.add() })
+        let kernel = try KernelSide(filesystem, threads: 1)
+        let read = kernel.send(.read, node: 2, readRequest(handle: 77, offset: 0, size: 4_096))
+        #expect(parked.wait())
+        // The only thread of the loop is free meanwhile.
+        #expect(try kernel.call(.lookup, node: 1, text("a")).error == 0)
+        filesystem.answer(read, Array("bytes".utf8))
+        #expect(try kernel.answer(to: read).payload == Array("bytes".utf8))
+    }
+
+    @Test func anInterruptReachesAParkedRead() throws {
+        let parked = Counter()
+        let filesystem = TestFilesystem(whenParked: { _ in parked.add() })
+        let kernel = try KernelSide(filesystem, threads: 1)
+        let read = kernel.send(.read, node: 2, readRequest(handle: 77, offset: 0, size: 4_096))
+        #expect(parked.wait())
+        kernel.interrupt(read)
+        #expect(try kernel.answer(to: read).error == -EINTR)
+        filesystem.answer(read, [1])
+        #expect(filesystem.calls.withLock { $0 } == ["interrupt"])
+    }
+
+    @Test func anInterruptBeforeTheRequestIsParkedIsNotLost() throws {
+        let arrived = Counter()
+        let goOn = Counter()
+        let filesystem = TestFilesystem(beforeParking: { _ in
+            arrived.add()
+            _ = goOn.wait()
+        })
+        let kernel = try KernelSide(filesystem, threads: 2)
+        let read = kernel.send(.read, node: 2, readRequest(handle: 77, offset: 0, size: 4_096))
+        #expect(arrived.wait())
+        kernel.interrupt(read)
+        // Any later request that is answered tells that the interrupt has been read; handled it is by the same thread.
+        #expect(try kernel.call(.lookup, node: 1, text("a")).error == 0)
+        goOn.add()
+        #expect(try kernel.answer(to: read).error == -EINTR)
+    }
+
+    @Test func answersAndInterruptsAtTheSameTimeGiveOneAnswerEach() throws {
+        let number = 400
+        let parked = Counter()
+        let filesystem = TestFilesystem(whenParked: { _ in parked.add() })
+        let kernel = try KernelSide(filesystem, threads: 3)
+        var reads: [UInt64] = []
+        for _ in 0..<number {
+            reads.append(kernel.send(.read, node: 2, readRequest(handle: 77, offset: 0, size: 16)))
+        }
+        #expect(parked.wait(number))
+        let ids = reads
+        let answering = OtherThread { for id in ids.reversed() { filesystem.answer(id, [7]) } }
+        for id in ids { kernel.interrupt(id) }
+        var interrupted = 0
+        for id in ids {
+            let answer = try kernel.answer(to: id)
+            if answer.error == -EINTR {
+                interrupted += 1
+            } else {
+                #expect(answer.payload == [7])
+            }
+        }
+        answering.join()
+        // Nothing is left, and nothing is answered twice: a second answer would come before this one.
+        #expect(filesystem.parked.withLock { $0.isEmpty })
+        let last = try kernel.call(.lookup, node: 1, text("a"))
+        #expect(last.error == 0)
+        #expect(kernel.waitingAnswers(to: Set(ids)).isEmpty)
+        #expect((0...number).contains(interrupted))
+    }
+
+    @Test func onlyTheFirstTakesTheRequest() {
+        let reply = RecordedReply()
+        let parked = ParkedRequest(reply.request())
+        let won = Atomic(0)
+        let takers = (0..<4).map { _ in
+            OtherThread {
+                guard let request = parked.take() else { return }
+                won.add(1, ordering: .relaxed)
+                request.reply(error: .badFileDescriptor)
+            }
+        }
+        for taker in takers { taker.join() }
+        #expect(won.load(ordering: .relaxed) == 1)
+        #expect(reply.answer == .error(.badFileDescriptor))
+        let isEmpty = parked.take() == nil
+        #expect(isEmpty)
+    }
+
+    @Test func aReleasedParkedRequestAnswersAnError() {
+        let reply = RecordedReply()
+        do { _ = ParkedRequest(reply.request()) }
+        #expect(reply.answer == .error(.ioError))
+        #expect(reply.wasDropped)
+    }
+
+    @Test func handlersAreReleasedWithTheAnswer() throws {
+        final class Witness: Sendable {
+            let gone: Counter
+            init(_ gone: Counter) { self.gone = gone }
+            deinit { gone.add() }
+        }
+        let gone = Counter()
+        let reply = RecordedReply()
+        let parked = ParkedRequest(reply.request())
+        do {
+            let witness = Witness(gone)
+            parked.onInterrupt { _ = witness }
+        }
+        #expect(gone.count == 0)
+        parked.take()?.replyDone()
+        #expect(gone.count == 1)
+        reply.interrupt()
+        #expect(reply.answer == .done)
+    }
+}
+
+/// A plain thread for what must not block the tests' own.
+final class OtherThread: Sendable {
+    private let thread: pthread_t
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        final class Box {
+            let body: @Sendable () -> Void
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        }
+        let box = Unmanaged.passRetained(Box(body))
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
+                return nil
+            }, box.toOpaque())
+        precondition(code == 0, "no thread")
+        self.thread = thread
+    }
+
+    func join() {
+        pthread_join(thread, nil)
+    }
+
+    func detach() {
+        pthread_detach(thread)
+    }
+}

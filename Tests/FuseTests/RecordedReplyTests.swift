@@ -1,0 +1,115 @@
+import Fuse
+import Synchronization
+import SystemPackage
+import Testing
+
+/// Operations are called bare, with neither a mount nor libfuse.
+struct RecordedReplyTests {
+    private let filesystem = TestFilesystem()
+
+    @Test func answersAreKept() {
+        let lookup = RecordedReply()
+        filesystem.lookup(lookup.request(), parent: .root, name: "a")
+        #expect(lookup.answer == .entry(TestFilesystem.entry(2)))
+        let open = RecordedReply()
+        filesystem.open(open.request(), node: NodeID(rawValue: 3), flags: 0)
+        #expect(
+            open.answer == .open(OpenReply(handle: FileHandle(rawValue: 77), directIO: true, keepCache: true)))
+        let change = RecordedReply()
+        filesystem.setattr(change.request(), node: .root, changes: AttributeChanges(permissions: 0), handle: nil)
+        #expect(change.answer == .error(.readOnlyFileSystem))
+    }
+
+    @Test func theCallerCanBeChosen() {
+        let reply = RecordedReply()
+        filesystem.lookup(reply.request(uid: 5, gid: 6, pid: 7), parent: .root, name: "a")
+        #expect(filesystem.calls.withLock { $0 } == ["lookup 1 a by 5:6 7"])
+    }
+
+    @Test func listingsAreDecoded() {
+        let reply = RecordedReply()
+        let page = DirectoryPage(handle: FileHandle(rawValue: 0), offset: 3, size: 330, withAttributes: true)
+        filesystem.readdirplus(reply.request(), node: .root, page: page)
+        #expect(
+            reply.answer
+                == .listing([
+                    .init(
+                        name: "name 3", inode: 113, kind: .regular, nextOffset: 4, node: NodeID(rawValue: 13),
+                        size: 1_000),
+                    .init(name: "hidden", inode: 104, kind: .regular, nextOffset: 5, node: NodeID(rawValue: 0)),
+                ]))
+    }
+
+    @Test func interruptsReachTheHandler() {
+        let reply = RecordedReply()
+        filesystem.read(
+            reply.request(id: 8), node: NodeID(rawValue: 2), handle: FileHandle(rawValue: 0), offset: 0, size: 10)
+        #expect(reply.answer == nil)
+        reply.interrupt()
+        #expect(reply.answer == .error(.interrupted))
+        let early = RecordedReply()
+        early.interrupt()
+        filesystem.read(
+            early.request(id: 10), node: NodeID(rawValue: 2), handle: FileHandle(rawValue: 0), offset: 0, size: 10)
+        #expect(early.answer == .error(.interrupted))
+        #expect(filesystem.parked.withLock { $0.isEmpty })
+    }
+
+    @Test func anInterruptHandlerRunsOnceWithoutParking() {
+        let reply = RecordedReply()
+        let calls = Counter()
+        var request = reply.request()
+        request.onInterrupt { calls.add() }
+        reply.interrupt()
+        reply.interrupt()
+        #expect(calls.count == 1)
+        request.reply(error: .interrupted)
+    }
+
+    @Test func aRefusedAnswerIsTold() {
+        let accepted = RecordedReply().request().reply(open: OpenReply())
+        #expect(accepted)
+        let refused = RecordedReply(refusing: true).request().reply(open: OpenReply())
+        #expect(!refused)
+    }
+
+    @Test func attributeValuesFollowTheCapacity() {
+        func answer(_ value: String, _ capacity: Int) -> RecordedReply.Answer? {
+            let reply = RecordedReply()
+            reply.request().reply(value: value, capacity: capacity)
+            return reply.answer
+        }
+        #expect(answer("grün", 0) == .size(5))
+        #expect(answer("grün", 5) == .bytes(Array("grün".utf8)))
+        #expect(answer("grün", 4) == .error(.outOfRange))
+        #expect(answer("", 0) == .size(0))
+        #expect(answer("", 10) == .bytes([]))
+        let list = RecordedReply()
+        list.request().reply(attributeNames: ["user.a", "user.b"], capacity: 100)
+        #expect(list.answer == .bytes(Array("user.a\0user.b\0".utf8)))
+        let none = RecordedReply()
+        none.request().reply(attributeNames: [], capacity: 0)
+        #expect(none.answer == .size(0))
+    }
+
+    @Test func theWholeFileIsData() {
+        func seek(_ target: SeekTarget, _ offset: Int64, size: Int64 = 100) -> RecordedReply.Answer? {
+            let reply = RecordedReply()
+            reply.request().reply(seeking: target, from: offset, size: size)
+            return reply.answer
+        }
+        #expect(seek(.data, 0) == .offset(0))
+        #expect(seek(.data, 99) == .offset(99))
+        #expect(seek(.hole, 5) == .offset(100))
+        #expect(seek(.data, 100) == .error(.noSuchAddressOrDevice))
+        #expect(seek(.hole, 100) == .error(.noSuchAddressOrDevice))
+        #expect(seek(.data, 0, size: 0) == .error(.noSuchAddressOrDevice))
+        #expect(seek(.data, -1) == .error(.noSuchAddressOrDevice))
+    }
+
+    @Test func aReadThatFailsAnswersItsError() {
+        let reply = RecordedReply()
+        reply.request().reply(upTo: 10) { _ throws(Errno) -> Int in throw Errno.staleNFSFileHandle }
+        #expect(reply.answer == .error(.staleNFSFileHandle))
+    }
+}

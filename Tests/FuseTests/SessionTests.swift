@@ -1,0 +1,218 @@
+import Fuse
+import Glibc
+import Synchronization
+import Testing
+
+/// A session speaks with a kernel that is played by the test.
+struct SessionTests {
+    // Bits of INIT's flags in linux/fuse.h.
+    private static let asyncRead: UInt32 = 1 << 0
+    private static let splice: UInt32 = 7 << 7
+    private static let autoInvalidate: UInt32 = 1 << 12
+    private static let readdirplus: UInt32 = 3 << 13
+    private static let writeback: UInt32 = 1 << 16
+    private static let parallelDirectories: UInt32 = 1 << 18
+    private static let explicitInvalidate: UInt32 = 1 << 25
+
+    @Test func initAgreesOnWhatAReadOnlyFilesystemNeeds() throws {
+        let filesystem = TestFilesystem()
+        let options = SessionOptions(
+            fsname: "test", subtype: "test", maxBackground: 3_000, congestionThreshold: 2_500, readahead: 65_536)
+        let kernel = try KernelSide(filesystem, options: options)
+        let flags = kernel.greeting.number(UInt32.self, at: 12)
+        #expect(flags & Self.asyncRead != 0)
+        #expect(flags & Self.readdirplus == Self.readdirplus)
+        #expect(flags & Self.parallelDirectories != 0)
+        #expect(flags & Self.explicitInvalidate != 0)
+        #expect(flags & (Self.autoInvalidate | Self.writeback | Self.splice) == 0)
+        #expect(kernel.greeting.number(UInt32.self, at: 8) == 65_536)
+        #expect(kernel.greeting.number(UInt16.self, at: 16) == 3_000)
+        #expect(kernel.greeting.number(UInt16.self, at: 18) == 2_500)
+        let connection = try #require(filesystem.connection.withLock { $0 })
+        #expect(connection.protocolMajor == 7)
+        #expect(connection.asyncRead)
+        #expect(connection.readdirplus)
+        #expect(connection.readahead == 65_536)
+    }
+
+    @Test func whatTheKernelDoesNotOfferIsNotAskedFor() throws {
+        let filesystem = TestFilesystem()
+        let kernel = try KernelSide(filesystem, flags: Self.asyncRead)
+        let flags = kernel.greeting.number(UInt32.self, at: 12)
+        #expect(kernel.greeting.error == 0)
+        #expect(flags & (Self.readdirplus | Self.explicitInvalidate) == 0)
+        #expect(filesystem.connection.withLock { $0?.readdirplus } == false)
+    }
+
+    @Test func lookupAnswersAnEntry() throws {
+        let filesystem = TestFilesystem()
+        let kernel = try KernelSide(filesystem)
+        let answer = try kernel.call(.lookup, node: 1, text("a"))
+        #expect(answer.error == 0)
+        #expect(answer.number(UInt64.self, at: 0) == 2)  // nodeid
+        #expect(answer.number(UInt64.self, at: 8) == 9)  // generation
+        #expect(answer.number(UInt64.self, at: 16) == 60)  // entry_valid
+        #expect(answer.number(UInt64.self, at: 24) == 1)  // attr_valid
+        #expect(answer.number(UInt32.self, at: 36) == 500_000_000)  // attr_valid_nsec
+        #expect(answer.number(UInt64.self, at: 40) == 102)  // attr.ino
+        #expect(answer.number(UInt64.self, at: 48) == 1_000)  // size
+        #expect(answer.number(UInt64.self, at: 56) == 3)  // blocks
+        #expect(answer.number(UInt64.self, at: 64) == 5)  // atime
+        #expect(answer.number(Int64.self, at: 72) == -7)  // mtime
+        #expect(answer.number(UInt32.self, at: 88) == 6)  // atimensec
+        #expect(answer.number(UInt32.self, at: 100) == 0o100444)  // mode
+        #expect(answer.number(UInt32.self, at: 108) == 1)  // uid
+        #expect(filesystem.calls.withLock { $0 } == ["lookup 1 a by 1000:1001 4321"])
+    }
+
+    @Test func aMissingNameIsANegativeEntry() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        let answer = try kernel.call(.lookup, node: 1, text("nothing"))
+        #expect(answer.error == 0)
+        #expect(answer.number(UInt64.self, at: 0) == 0)
+        #expect(answer.number(UInt64.self, at: 16) == 2)
+        #expect(try kernel.call(.lookup, node: 1, text("error")).error == -EACCES)
+    }
+
+    @Test func aNameThatIsNoTextIsNotFound() throws {
+        let filesystem = TestFilesystem()
+        let kernel = try KernelSide(filesystem)
+        #expect(try kernel.call(.lookup, node: 1, [0xff, 0xfe, 0]).error == -ENOENT)
+        #expect(try kernel.call(.getxattr, node: 2, bytes(UInt32(10), UInt32(0)) + [0xff, 0]).error == -ENODATA)
+        #expect(filesystem.calls.withLock { $0 }.isEmpty)
+    }
+
+    @Test func aDroppedRequestAnswersAnError() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        #expect(try kernel.call(.lookup, node: 1, text("dropped")).error == -EIO)
+    }
+
+    @Test func getattrKnowsTheOpenFile() throws {
+        let filesystem = TestFilesystem()
+        let kernel = try KernelSide(filesystem)
+        let plain = try kernel.call(.getattr, node: 2, bytes(UInt32(0), UInt32(0), UInt64(0)))
+        #expect(plain.number(UInt64.self, at: 0) == 0)
+        #expect(plain.number(UInt32.self, at: 8) == 250_000_000)
+        #expect(plain.number(UInt64.self, at: 16 + 8) == 1_000)
+        _ = try kernel.call(.getattr, node: 2, bytes(UInt32(1), UInt32(0), UInt64(77)))
+        #expect(filesystem.calls.withLock { $0 } == ["getattr 2 -", "getattr 2 77"])
+    }
+
+    @Test func openTellsTheHandleAndItsMode() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        let cached = try kernel.call(.open, node: 2, bytes(UInt32(O_RDONLY), UInt32(0)))
+        #expect(cached.number(UInt64.self, at: 0) == 77)
+        #expect(cached.number(UInt32.self, at: 8) == 2)  // FOPEN_KEEP_CACHE
+        let direct = try kernel.call(.open, node: 3, bytes(UInt32(O_RDONLY), UInt32(0)))
+        #expect(direct.number(UInt32.self, at: 8) == 3)  // with FOPEN_DIRECT_IO
+    }
+
+    @Test(arguments: [O_WRONLY, O_RDWR, O_RDONLY | O_TRUNC])
+    func openForWritingIsRefusedWithoutAsking(flags: Int32) throws {
+        let filesystem = TestFilesystem()
+        let kernel = try KernelSide(filesystem)
+        #expect(try kernel.call(.open, node: 2, bytes(UInt32(flags), UInt32(0))).error == -EROFS)
+        #expect(filesystem.calls.withLock { $0 }.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            .mknod, .mkdir, .unlink, .rmdir, .symlink, .rename, .rename2, .link, .create, .write, .fallocate,
+            .copyFileRange, .setattr, .removexattr,
+        ] as [KernelSide.Opcode])
+    func whatModifiesIsRefused(opcode: KernelSide.Opcode) throws {
+        let kernel = try KernelSide(TestFilesystem())
+        // More than any of the fixed parts; then names.
+        let payload = [UInt8](repeating: 0, count: 128) + text("from") + text("to")
+        #expect(try kernel.call(opcode, node: 1, payload).error == -EROFS)
+    }
+
+    @Test func setxattrReachesTheFilesystem() throws {
+        let filesystem = TestFilesystem()
+        let kernel = try KernelSide(filesystem)
+        let answer = try kernel.call(
+            .setxattr, node: 2, bytes(UInt32(6), UInt32(1)) + text("user.task") + Array("resume".utf8))
+        #expect(answer.error == 0)
+        #expect(filesystem.calls.withLock { $0 } == ["setxattr 2 user.task resume 1"])
+    }
+
+    @Test func attributesComeInBothForms() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        func get(_ capacity: UInt32, _ name: String = "user.a") throws -> KernelSide.Message {
+            try kernel.call(.getxattr, node: 2, bytes(capacity, UInt32(0)) + text(name))
+        }
+        #expect(try get(0).number(UInt32.self, at: 0) == 5)
+        #expect(try get(5).payload == Array("value".utf8))
+        #expect(try get(4).error == -ERANGE)
+        #expect(try get(5, "user.b").error == -ENODATA)
+        // Not implemented: the kernel takes this for "not supported" and does not ask again.
+        #expect(try kernel.call(.listxattr, node: 2, bytes(UInt32(0), UInt32(0))).error == -ENOSYS)
+    }
+
+    @Test func releaseAndForgetAreTold() throws {
+        let filesystem = TestFilesystem()
+        let kernel = try KernelSide(filesystem, threads: 1)
+        kernel.send(.forget, node: 2, bytes(UInt64(4)))
+        kernel.send(.batchForget, node: 0, bytes(UInt32(2), UInt32(0), UInt64(5), UInt64(1), UInt64(6), UInt64(2)))
+        #expect(try kernel.call(.release, node: 2, bytes(UInt64(77), UInt32(0), UInt32(0), UInt64(0))).error == 0)
+        #expect(filesystem.calls.withLock { $0 } == ["forget 2 4", "forget 5 1", "forget 6 2", "release 77"])
+    }
+
+    @Test func linksStatisticsAndSeeksAreAnswered() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        #expect(try kernel.call(.readlink, node: 4).payload == Array("../target".utf8))
+        let statistics = try kernel.call(.statfs, node: 1)
+        #expect((0..<5).map { statistics.number(UInt64.self, at: $0 * 8) } == [10, 6, 5, 4, 3])
+        #expect(statistics.number(UInt32.self, at: 40) == 512)
+        #expect(statistics.number(UInt32.self, at: 44) == 255)
+        func seek(_ offset: UInt64, _ whence: UInt32) throws -> KernelSide.Message {
+            try kernel.call(.lseek, node: 2, bytes(UInt64(77), offset, whence, UInt32(0)))
+        }
+        #expect(try seek(10, 3).number(UInt64.self, at: 0) == 10)  // SEEK_DATA
+        #expect(try seek(10, 4).number(UInt64.self, at: 0) == 1_000)  // SEEK_HOLE
+        #expect(try seek(1_000, 3).error == -ENXIO)
+    }
+
+    @Test func readdirplusGoesOnWhereTheBufferWasFull() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        var listed: [RecordedReply.ListedEntry] = []
+        var pages = 0
+        while true {
+            let offset = listed.last?.nextOffset ?? 0
+            let answer = try kernel.call(.readdirplus, node: 1, readRequest(handle: 0, offset: offset, size: 600))
+            #expect(answer.error == 0)
+            #expect(answer.payload.count <= 600)
+            let page = answer.payload.withUnsafeBytes { RecordedReply.ListedEntry.decode($0, withAttributes: true) }
+            if page.isEmpty { break }
+            listed += page
+            pages += 1
+        }
+        // 128 bytes of attributes, 24 of the entry, the name padded to 8: three entries of 160 bytes each time.
+        #expect(pages == 4)
+        #expect(listed.map(\.nextOffset) == Array(1...10))
+        #expect(listed.map(\.name) == (0..<10).map { $0 == 4 ? "hidden" : "name \($0)" })
+        #expect(listed[4].node == NodeID(rawValue: 0))
+        #expect(listed[4].inode == 104)
+        #expect(listed[5].node == NodeID(rawValue: 15))
+        #expect(listed[5].size == 1_000)
+    }
+
+    @Test func readdirGetsTheSameNamesWithoutNodes() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        let answer = try kernel.call(.readdir, node: 1, readRequest(handle: 0, offset: 8, size: 4_096))
+        let page = answer.payload.withUnsafeBytes { RecordedReply.ListedEntry.decode($0, withAttributes: false) }
+        #expect(
+            page == [
+                .init(name: "name 8", inode: 118, kind: .regular, nextOffset: 9),
+                .init(name: "name 9", inode: 119, kind: .regular, nextOffset: 10),
+            ])
+    }
+
+    @Test func defaultsAnswerWhatIsNotImplemented() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        #expect(try kernel.call(.opendir, node: 1, bytes(UInt32(0), UInt32(0))).error == 0)
+        #expect(try kernel.call(.releasedir, node: 1, bytes(UInt64(0), UInt32(0), UInt32(0), UInt64(0))).error == 0)
+        #expect(try kernel.call(.flush, node: 2, bytes(UInt64(0), UInt64(0), UInt64(0))).error == -ENOSYS)
+        #expect(try kernel.call(.access, node: 2, bytes(UInt32(2), UInt32(0))).error == -ENOSYS)
+    }
+}

@@ -1,0 +1,149 @@
+import Glibc
+import Synchronization
+import SystemPackage
+
+@testable import Fuse
+
+/// A root folder with the files `a` (node 2) and `b` (node 3), whose reads wait until the test answers them.
+final class TestFilesystem: FilesystemOperations {
+    let calls = Mutex<[String]>([])
+    let parked = Mutex<[UInt64: ParkedRequest]>([:])
+    let connection = Mutex<Connection?>(nil)
+    /// Called when a read has been parked and its interrupt handler is registered.
+    let whenParked: @Sendable (UInt64) -> Void
+    /// Before a read is parked: a test may wait here.
+    let beforeParking: @Sendable (UInt64) -> Void
+
+    init(
+        beforeParking: @escaping @Sendable (UInt64) -> Void = { _ in },
+        whenParked: @escaping @Sendable (UInt64) -> Void = { _ in }
+    ) {
+        self.beforeParking = beforeParking
+        self.whenParked = whenParked
+    }
+
+    func note(_ call: String) {
+        calls.withLock { $0.append(call) }
+    }
+
+    static func entry(_ node: UInt64, size: Int64 = 1_000) -> Entry {
+        Entry(
+            node: NodeID(rawValue: node), generation: 9,
+            attributes: Attributes(
+                inode: node + 100, kind: node == 1 ? .directory : .regular, permissions: 0o444, size: size, blocks: 3,
+                uid: 1, gid: 2, accessed: Timestamp(seconds: 5, nanoseconds: 6), modified: Timestamp(seconds: -7),
+                changed: Timestamp(seconds: 8)),
+            attributeTimeout: 1.5, entryTimeout: 60)
+    }
+
+    func initialize(_ connection: Connection) {
+        self.connection.withLock { $0 = connection }
+    }
+
+    func destroy() { note("destroy") }
+
+    func lookup(_ request: consuming Request, parent: NodeID, name: String) {
+        note("lookup \(parent.rawValue) \(name) by \(request.caller.uid):\(request.caller.gid) \(request.caller.pid)")
+        switch name {
+        case "a": request.reply(entry: Self.entry(2))
+        case "b": request.reply(entry: Self.entry(3))
+        case "dropped": break
+        case "error": request.reply(error: .permissionDenied)
+        default: request.reply(entry: .negative(timeout: 2))
+        }
+    }
+
+    func forget(node: NodeID, count: UInt64) { note("forget \(node.rawValue) \(count)") }
+
+    func getattr(_ request: consuming Request, node: NodeID, handle: FileHandle?) {
+        note("getattr \(node.rawValue) \(handle.map { "\($0.rawValue)" } ?? "-")")
+        request.reply(attributes: Self.entry(node.rawValue).attributes, timeout: 0.25)
+    }
+
+    func readlink(_ request: consuming Request, node: NodeID) { request.reply(link: "../target") }
+
+    func open(_ request: consuming Request, node: NodeID, flags: Int32) {
+        note("open \(node.rawValue)")
+        request.reply(open: OpenReply(handle: FileHandle(rawValue: 77), directIO: node.rawValue == 3, keepCache: true))
+    }
+
+    func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int) {
+        let id = request.id
+        beforeParking(id)
+        let waiting = ParkedRequest(request)
+        parked.withLock { $0[id] = waiting }
+        waiting.onInterrupt { [self] in
+            note("interrupt")
+            _ = parked.withLock { $0.removeValue(forKey: id) }
+            waiting.take()?.reply(error: .interrupted)
+        }
+        whenParked(id)
+    }
+
+    func answer(_ id: UInt64, _ bytes: [UInt8]) {
+        guard let request = parked.withLock({ $0.removeValue(forKey: id) })?.take() else { return }
+        request.reply(upTo: bytes.count) { memory throws(Errno) -> Int in
+            memory.copyBytes(from: bytes)
+            return bytes.count
+        }
+    }
+
+    func release(_ request: consuming Request, node: NodeID, handle: FileHandle) {
+        note("release \(handle.rawValue)")
+        request.replyDone()
+    }
+
+    /// Ten names; `hidden` has no attributes.
+    func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
+        request.reply(listing: page) { buffer in
+            for number in page.offset..<10 {
+                let fits =
+                    number == 4
+                    ? buffer.add(name: "hidden", inode: 104, kind: .regular, nextOffset: 5)
+                    : buffer.add(name: "name \(number)", entry: Self.entry(10 + number), nextOffset: number + 1)
+                guard fits else { return }
+            }
+        }
+    }
+
+    func statfs(_ request: consuming Request, node: NodeID) {
+        request.reply(
+            statistics: FilesystemStatistics(
+                blockSize: 512, blocks: 10, freeBlocks: 6, availableBlocks: 5, files: 4, freeFiles: 3))
+    }
+
+    func getxattr(_ request: consuming Request, node: NodeID, name: String, capacity: Int) {
+        guard name == "user.a" else {
+            request.reply(error: .noData)
+            return
+        }
+        request.reply(value: "value", capacity: capacity)
+    }
+
+    func setxattr(
+        _ request: consuming Request, node: NodeID, name: String, value: UnsafeRawBufferPointer, flags: Int32
+    ) {
+        note("setxattr \(node.rawValue) \(name) \(String(decoding: value, as: UTF8.self)) \(flags)")
+        request.replyDone()
+    }
+
+    func lseek(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, target: SeekTarget) {
+        request.reply(seeking: target, from: offset, size: 1_000)
+    }
+}
+
+/// Counts what happens on other threads, and waits for it.
+final class Counter: Sendable {
+    private let value = Monitor(0)
+
+    var count: Int { value.withLock { $0 } }
+
+    func add() {
+        value.withLock { $0 += 1 }
+    }
+
+    /// Waits until there are `number`; false if that takes longer than a minute.
+    func wait(_ number: Int = 1) -> Bool {
+        value.wait(milliseconds: 60_000) { $0 >= number ? true : nil } ?? false
+    }
+}
