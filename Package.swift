@@ -56,6 +56,12 @@ let package = Package(
 
         // The mount.
         target("Fuse", ["CFuse", "CLinux", systemPackage]),
+        target(
+            "PodcastFilesystem",
+            [
+                "PodcastLibrary", "PodcastPages", "PodcastClient", "PodcastProtocol", "ContentCache", "Fuse", "CLinux",
+                systemPackage,
+            ]),
 
         .target(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
@@ -76,5 +82,12 @@ let package = Package(
             ]),
         tests("PodcastClientTests", ["PodcastClient", "PodcastProtocol", "TestSupport", "CLinux"]),
         tests("FuseTests", ["Fuse", "CLinux", systemPackage]),
+        tests(
+            "PodcastFilesystemTests",
+            [
+                "PodcastFilesystem", "PodcastClient", "PodcastProtocol", "PodcastLibrary", "PodcastFeed",
+                "ContentCache",
+                "TransferCore", "Fuse", "TestSupport", "CLinux", systemPackage,
+            ]),
     ]
 )

@@ -1,0 +1,273 @@
+internal import CLinux
+internal import Foundation
+internal import Glibc
+package import PodcastClient
+package import PodcastProtocol
+internal import Synchronization
+
+/// The mount's line to the daemon: requests outlive daemons.
+///
+/// A request that waits when its daemon dies is put again to the next one, which is started at once. Without requests a
+/// dead daemon is left dead; the next one that somebody starts is noticed by its pid file (inotify). Answers and events
+/// come on the connection's thread.
+package final class DaemonLink: Sendable {
+    package typealias Answer = @Sendable (Result<Frame, Failure>) -> Void
+
+    /// Who is told of what the daemon says.
+    package struct Observer: Sendable {
+        package var event: @Sendable (Event) -> Void
+        /// A daemon was found: this is all that goes on in it.
+        package var connected: @Sendable ([TaskInfo]) -> Void
+        package var disconnected: @Sendable () -> Void
+
+        package init(
+            event: @escaping @Sendable (Event) -> Void, connected: @escaping @Sendable ([TaskInfo]) -> Void,
+            disconnected: @escaping @Sendable () -> Void
+        ) {
+            self.event = event
+            self.connected = connected
+            self.disconnected = disconnected
+        }
+    }
+
+    private struct Request {
+        var kind: Frame.Kind
+        var payload: [UInt8]
+        var answer: Answer
+        /// The connection that it was put to; `nil` while it waits for one.
+        var connection: DaemonConnection?
+        /// Its number there, once it is sent.
+        var number: UInt32?
+        /// How many daemons have died with it.
+        var deaths = 0
+    }
+
+    private struct State {
+        var connection: DaemonConnection?
+        /// Counts the tries to connect: what ends is the connection of one of them.
+        var attempt = 0
+        var isConnecting = false
+        var isEnded = false
+        var requests: [UInt64: Request] = [:]
+        var lastToken: UInt64 = 0
+        var observer: Observer?
+    }
+
+    private let launcher: DaemonLauncher
+    private let state = Mutex(State())
+
+    /// A request with which so many daemons have died is answered with a failure: it may be what kills them.
+    private static let mostDeaths = 3
+
+    package init(launcher: DaemonLauncher) { self.launcher = launcher }
+
+    /// Begins to listen to daemons, and connects to one; `startsDaemon` starts one when none runs.
+    package func start(observer: Observer, startsDaemon: Bool) {
+        state.withLock { $0.observer = observer }
+        connectSoon(startsDaemon: startsDaemon)
+        watch()
+    }
+
+    /// Answers whatever waits with a failure and hears no more.
+    package func end() {
+        let (requests, connection) = state.withLock { state in
+            state.isEnded = true
+            state.observer = nil
+            defer {
+                state.requests = [:]
+                state.connection = nil
+            }
+            return (state.requests, state.connection)
+        }
+        connection?.end()
+        let failure = Failure(errorNumber: ENODEV, message: "the file system is being unmounted")
+        for request in requests.values { request.answer(.failure(failure)) }
+    }
+
+    /// Whether a daemon is there.
+    package var isConnected: Bool { state.withLock { $0.connection != nil } }
+
+    /// Sends a request; starts a daemon for it when none runs.
+    ///
+    /// - Returns: a token for `cancel`.
+    @discardableResult
+    package func send(_ kind: Frame.Kind, _ payload: [UInt8], answer: @escaping Answer) -> UInt64 {
+        let (token, connection) = state.withLock { state -> (UInt64, DaemonConnection?) in
+            state.lastToken += 1
+            if state.isEnded { return (0, nil) }
+            state.requests[state.lastToken] = Request(kind: kind, payload: payload, answer: answer)
+            return (state.lastToken, state.connection)
+        }
+        if token == 0 {
+            answer(.failure(Failure(errorNumber: ENODEV, message: "the file system is being unmounted")))
+        } else if let connection {
+            put(token, to: connection)
+        } else {
+            connectSoon(startsDaemon: true)
+        }
+        return token
+    }
+
+    /// Sends what needs no answer, if a daemon is there.
+    package func post(_ kind: Frame.Kind, _ payload: [UInt8]) {
+        state.withLock { $0.connection }?.post(kind, payload)
+    }
+
+    /// The answer is wanted no more.
+    package func cancel(_ token: UInt64) {
+        let request = state.withLock { $0.requests.removeValue(forKey: token) }
+        if let number = request?.number { request?.connection?.cancel(number) }
+    }
+
+    /// Sends a request, unless another thread has sent it or the connection is no longer the present one.
+    private func put(_ token: UInt64, to connection: DaemonConnection) {
+        let request = state.withLock { state -> Request? in
+            guard state.connection === connection, state.requests[token]?.connection == nil else { return nil }
+            state.requests[token]?.connection = connection
+            return state.requests[token]
+        }
+        guard let request else { return }
+        let number = connection.send(request.kind, request.payload) { [weak self] result in
+            self?.answered(token, result, on: connection)
+        }
+        let isWanted = state.withLock { state in
+            guard let known = state.requests[token] else { return false }
+            // Unless the connection has ended in between, and the request waits for the next one.
+            if known.connection === connection { state.requests[token]?.number = number }
+            return true
+        }
+        // Answered already, then this does nothing; or cancelled before its number was known.
+        if !isWanted { connection.cancel(number) }
+    }
+
+    private func answered(_ token: UInt64, _ result: Result<Frame, ClientError>, on connection: DaemonConnection) {
+        switch result {
+        case .success(let frame):
+            guard let request = state.withLock({ $0.requests.removeValue(forKey: token) }) else { return }
+            if frame.kind == .failure {
+                let failure = Failure(payload: frame.payload) ?? Failure(errorNumber: EIO, message: "unknown failure")
+                request.answer(.failure(failure))
+            } else {
+                request.answer(.success(frame))
+            }
+        case .failure:
+            // The daemon has died. The request stays for the next one.
+            let (given, next) = state.withLock { state -> (Request?, DaemonConnection?) in
+                guard var request = state.requests[token], request.connection === connection else { return (nil, nil) }
+                request.connection = nil
+                request.number = nil
+                request.deaths += 1
+                state.requests[token] = request
+                if request.deaths >= Self.mostDeaths { return (state.requests.removeValue(forKey: token), nil) }
+                return (nil, state.connection === connection ? nil : state.connection)
+            }
+            given?.answer(.failure(Failure(errorNumber: EIO, message: "the daemon died \(Self.mostDeaths) times")))
+            // The next daemon was found before this was known, and was not given the request.
+            if let next { put(token, to: next) }
+        }
+    }
+
+    // MARK: Connecting
+
+    private func connectSoon(startsDaemon: Bool) {
+        let begins = state.withLock { state in
+            if state.isConnecting || state.isEnded || state.connection != nil { return false }
+            state.isConnecting = true
+            return true
+        }
+        guard begins else { return }
+        let thread = Thread { [self] in connect(startsDaemon: startsDaemon) }
+        thread.name = "podfs-connect"
+        thread.start()
+    }
+
+    private func connect(startsDaemon: Bool) {
+        let attempt = state.withLock { state in
+            state.attempt += 1
+            return state.attempt
+        }
+        let onEvent: @Sendable (Event) -> Void = { [weak self] event in
+            self?.state.withLock { $0.observer }?.event(event)
+        }
+        let onEnd: @Sendable () -> Void = { [weak self] in self?.ended(attempt) }
+        do {
+            let found =
+                startsDaemon
+                ? try launcher.connectOrStart(role: .mount, onEvent: onEvent, onEnd: onEnd)
+                : try launcher.connect(role: .mount, onEvent: onEvent, onEnd: onEnd)
+            guard let connection = found else {
+                state.withLock { $0.isConnecting = false }
+                if state.withLock({ !$0.requests.isEmpty }) { connectSoon(startsDaemon: true) }
+                return
+            }
+            begin(connection, attempt)
+        } catch {
+            let requests = state.withLock { state in
+                state.isConnecting = false
+                defer { state.requests = [:] }
+                return state.requests
+            }
+            let failure = Failure(errorNumber: EIO, message: "\(error)")
+            for request in requests.values { request.answer(.failure(failure)) }
+        }
+    }
+
+    private func begin(_ connection: DaemonConnection, _ attempt: Int) {
+        // Events first, then what goes on: nothing falls between.
+        connection.send(.command, WireJSON.encode(Command.watch)) { _ in }
+        connection.send(.command, WireJSON.encode(Command.tasks)) { [weak self] result in
+            guard case .success(let frame) = result, frame.kind == .reply,
+                case .tasks(let tasks)? = WireJSON.decode(Reply.self, frame.payload)
+            else { return }
+            self?.state.withLock { $0.observer }?.connected(tasks)
+        }
+        let tokens: [UInt64]? = state.withLock { state in
+            state.isConnecting = false
+            if state.isEnded { return nil }
+            state.connection = connection
+            return state.requests.filter { $0.value.connection == nil }.keys.sorted()
+        }
+        guard let tokens else {
+            connection.end()
+            return
+        }
+        for token in tokens { put(token, to: connection) }
+        // It may have ended before it became the present one, and nobody has heard of that.
+        if connection.hasEnded { ended(attempt) }
+    }
+
+    /// The connection of that attempt has ended. Nothing, when it never became the present one or is it no longer.
+    private func ended(_ attempt: Int) {
+        let ended = state.withLock { state -> (observer: Observer?, hasRequests: Bool)? in
+            guard state.connection != nil, state.attempt == attempt else { return nil }
+            state.connection = nil
+            return (state.observer, !state.requests.isEmpty)
+        }
+        guard let ended else { return }
+        ended.observer?.disconnected()
+        if ended.hasRequests { connectSoon(startsDaemon: true) }
+    }
+
+    // MARK: Daemons started by others
+
+    /// Notices the pid file that a daemon writes when it listens.
+    private func watch() {
+        let thread = Thread { [weak self, launcher] in
+            let descriptor = inotify_init1(Int32(IN_CLOEXEC))
+            guard descriptor >= 0 else { return }
+            defer { close(descriptor) }
+            // The folder may be younger than the library, and is made anew after every boot.
+            try? launcher.makeFolders()
+            guard inotify_add_watch(descriptor, launcher.places.runtime, UInt32(IN_MOVED_TO)) >= 0 else { return }
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = read(descriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0, let self, !self.state.withLock({ $0.isEnded }) else { return }
+                self.connectSoon(startsDaemon: false)
+            }
+        }
+        thread.name = "podfs-watch"
+        thread.start()
+    }
+}

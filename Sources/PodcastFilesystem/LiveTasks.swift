@@ -1,0 +1,85 @@
+package import PodcastPages
+package import PodcastProtocol
+internal import Synchronization
+
+/// What the daemon says is going on, kept by its events so that nobody has to wait for an answer.
+package final class LiveTasks: Sendable {
+    package struct Task: Sendable, Equatable {
+        package var info: TaskInfo
+        package var generation: Int?
+        /// Present bytes as text.
+        package var ranges: String?
+    }
+
+    private struct State {
+        var tasks: [Int64: Task] = [:]
+        /// Failures of episodes that have no task: an open that was answered with an error.
+        var failures: [Int64: String] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// The daemon has gone, or a new one begins: `tasks` is all there is.
+    package func replace(with tasks: [TaskInfo]) {
+        state.withLock { state in
+            state.tasks = [:]
+            for info in tasks { state.tasks[Self.key(info)] = Task(info: info) }
+        }
+    }
+
+    /// Episodes by their row, everything else by its task's number, which is negative.
+    private static func key(_ info: TaskInfo) -> Int64 { info.episode ?? info.id }
+
+    package func take(_ event: Event) {
+        guard let key = event.id ?? event.task, event.kind != .library, event.kind != .idle else { return }
+        state.withLock { state in
+            if event.kind == .failed {
+                state.failures[key] = event.error
+            } else if event.state != "failed" {
+                state.failures[key] = nil
+            }
+            guard let name = event.state, name != "remote", name != "cached", let number = event.task else {
+                state.tasks[key] = nil
+                return
+            }
+            var task =
+                state.tasks[key]
+                ?? Task(
+                    info: TaskInfo(
+                        id: number, kind: event.taskKind.flatMap(TaskInfo.Kind.init(rawValue:)) ?? .download,
+                        path: event.path ?? "", episode: event.id, state: name, received: 0, expected: nil, rate: nil,
+                        error: nil, started: event.time))
+            task.info.id = number
+            task.info.state = name
+            task.info.path = event.path ?? task.info.path
+            task.info.error = event.error
+            task.info.rate = event.rate
+            if let received = event.received { task.info.received = received }
+            task.info.expected = event.expected ?? task.info.expected
+            task.generation = event.generation ?? task.generation
+            task.ranges = event.ranges ?? task.ranges
+            state.tasks[key] = task
+        }
+    }
+
+    package func task(of episode: Int64) -> Task? { state.withLock { $0.tasks[episode] } }
+
+    package func failure(of episode: Int64) -> String? { state.withLock { $0.failures[episode] } }
+
+    package var all: [TaskInfo] { state.withLock { $0.tasks.values.map(\.info) } }
+}
+
+extension StatusReport {
+    /// The report of what the daemon says.
+    package init(_ tasks: [TaskInfo]) {
+        self.init(
+            tasks: tasks.map { info in
+                StatusReport.Task(
+                    id: info.id, kind: info.kind.rawValue, path: info.path, state: info.state,
+                    received: info.received, expected: info.expected, rate: info.rate, error: info.error,
+                    started: info.started)
+            })
+    }
+}

@@ -1,0 +1,74 @@
+package import Fuse
+
+/// What a node id means: a kind, a row of the library, and for episodes a generation.
+///
+/// Computed, never stored: the same after a restart. `kind (6 bits) | generation (18) | row (40)`; the inode number that
+/// programs see is the same with generation 0, so that a new rendition is a new node to the kernel and the same file to
+/// the user.
+package struct NodeNumber: Sendable, Hashable {
+    package enum Kind: UInt8, Sendable {
+        /// The root and what is made in it; the row is a `FixedFile`, and 1 the root itself (FUSE_ROOT_ID).
+        case fixed = 0
+        case show = 1
+        case episode = 2
+    }
+
+    package var kind: Kind
+    package var generation: Int
+    package var row: Int64
+
+    private static let rowBits: UInt64 = 40
+    private static let generationBits: UInt64 = 18
+
+    package init(kind: Kind, generation: Int = 0, row: Int64) {
+        self.kind = kind
+        self.generation = generation
+        self.row = row
+    }
+
+    package static let root = NodeNumber(kind: .fixed, row: 1)
+
+    package init?(_ node: NodeID) {
+        guard let kind = Kind(rawValue: UInt8(node.rawValue >> (Self.rowBits + Self.generationBits))) else {
+            return nil
+        }
+        self.kind = kind
+        generation = Int(node.rawValue >> Self.rowBits & (1 << Self.generationBits - 1))
+        row = Int64(node.rawValue & (1 << Self.rowBits - 1))
+    }
+
+    /// Generations beyond 18 bits begin again: a kernel that has not looked at an episode for 262,143 renditions does not
+    /// remember the first.
+    package var node: NodeID {
+        let number = UInt64(generation) & (1 << Self.generationBits - 1)
+        return NodeID(
+            rawValue: UInt64(kind.rawValue) << (Self.rowBits + Self.generationBits) | number << Self.rowBits
+                | UInt64(row) & (1 << Self.rowBits - 1))
+    }
+
+    package var inode: UInt64 { NodeNumber(kind: kind, row: row).node.rawValue }
+}
+
+/// The files that are made in the root.
+enum FixedFile: Int64, CaseIterable, Sendable {
+    case status = 2
+    case statusJSON = 3
+    case noMedia = 4
+    case trackerIgnore = 5
+
+    var name: String {
+        switch self {
+        case .status: ".status"
+        case .statusJSON: ".status.json"
+        case .noMedia: ".nomedia"
+        case .trackerIgnore: ".trackerignore"
+        }
+    }
+
+    init?(name: String) {
+        guard let file = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { return nil }
+        self = file
+    }
+
+    var number: NodeNumber { NodeNumber(kind: .fixed, row: rawValue) }
+}

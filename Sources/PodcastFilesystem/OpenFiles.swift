@@ -1,0 +1,150 @@
+internal import ContentCache
+internal import Fuse
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+/// An open episode, or an open made file.
+final class OpenFile: Sendable {
+    struct Media {
+        /// The cache file, once there is one.
+        var reader: MediaReader?
+        /// What is known to be readable.
+        var present = ByteRanges()
+        /// Bytes; `nil` while no server has said.
+        var total: Int64?
+        var isComplete = false
+        /// What the last read was refused with, and when, in milliseconds.
+        var refusal: (error: Errno, at: Int64)?
+    }
+
+    let number: NodeNumber
+    /// The daemon counts this open, and is told of the close.
+    let isCounted: Bool
+    /// The content of a made file; `nil` for an episode.
+    let content: [UInt8]?
+    let media: Mutex<Media>
+
+    init(number: NodeNumber, isCounted: Bool, media: sending Media) {
+        self.number = number
+        self.isCounted = isCounted
+        content = nil
+        self.media = Mutex(media)
+    }
+
+    init(number: NodeNumber, content: [UInt8]) {
+        self.number = number
+        isCounted = false
+        self.content = content
+        media = Mutex(Media())
+    }
+}
+
+/// Open files and folders by handle, and the mode of each node that is open.
+final class OpenFiles: Sendable {
+    private struct State {
+        var files: [UInt64: OpenFile] = [:]
+        var folders: [UInt64: FolderSnapshot] = [:]
+        var last: UInt64 = 0
+        /// How often a node is open, and whether with direct I/O: the modes must not mix.
+        var modes: [NodeNumber: (count: Int, direct: Bool)] = [:]
+        /// The size that the kernel was last made to ask for, of nodes that were opened. What it learned by a lookup before
+        /// may be a guess of the feed's, and a read ends where it believes the file to end.
+        var knownSizes: [NodeNumber: Int64] = [:]
+        /// What waits until the kernel has been told.
+        var awaitedSizes: [NodeNumber: [@Sendable () -> Void]] = [:]
+        /// When an episode was last opened or closed in this mount, in seconds.
+        var accessed: [Int64: Int64] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// - Returns: the handle, and whether it is to bypass the page cache: as wished for the first handle of a node, as the
+    ///   first for all others.
+    func add(_ file: OpenFile, direct: Bool, now: Int64) -> (FileHandle, direct: Bool) {
+        state.withLock { state in
+            state.last += 1
+            state.files[state.last] = file
+            if file.number.kind == .episode { state.accessed[file.number.row] = now }
+            var mode = state.modes[file.number] ?? (0, direct)
+            mode.count += 1
+            state.modes[file.number] = mode
+            return (FileHandle(rawValue: state.last), mode.direct)
+        }
+    }
+
+    func file(_ handle: FileHandle) -> OpenFile? { state.withLock { $0.files[handle.rawValue] } }
+
+    func remove(_ handle: FileHandle, now: Int64) -> OpenFile? {
+        state.withLock { state in
+            guard let file = state.files.removeValue(forKey: handle.rawValue) else { return nil }
+            if file.number.kind == .episode { state.accessed[file.number.row] = now }
+            if var mode = state.modes[file.number] {
+                mode.count -= 1
+                state.modes[file.number] = mode.count > 0 ? mode : nil
+            }
+            return file
+        }
+    }
+
+    func isKnown(_ size: Int64, of number: NodeNumber) -> Bool { state.withLock { $0.knownSizes[number] == size } }
+
+    enum SizeNews {
+        /// The kernel has it.
+        case isKnown
+        /// The kernel is being told; `next` will be called.
+        case isAwaited
+        /// The kernel is to be told, and then `setKnown` to be called, which has `next` among its answers.
+        case isNews
+    }
+
+    func awaitSize(
+        _ size: Int64, of number: NodeNumber, then next: @escaping @Sendable () -> Void
+    ) -> SizeNews {
+        state.withLock { state in
+            if state.knownSizes[number] == size { return .isKnown }
+            let isFirst = state.awaitedSizes[number] == nil
+            state.awaitedSizes[number, default: []].append(next)
+            return isFirst ? .isNews : .isAwaited
+        }
+    }
+
+    /// - Returns: what was to be done when the kernel has been told.
+    func setKnown(_ size: Int64, of number: NodeNumber) -> [@Sendable () -> Void] {
+        state.withLock { state in
+            state.knownSizes[number] = size
+            return state.awaitedSizes.removeValue(forKey: number) ?? []
+        }
+    }
+
+    func add(_ folder: FolderSnapshot) -> FileHandle {
+        state.withLock { state in
+            state.last += 1
+            state.folders[state.last] = folder
+            return FileHandle(rawValue: state.last)
+        }
+    }
+
+    func folder(_ handle: FileHandle) -> FolderSnapshot? { state.withLock { $0.folders[handle.rawValue] } }
+
+    func replace(_ handle: FileHandle, with folder: FolderSnapshot) {
+        state.withLock { $0.folders[handle.rawValue] = folder }
+    }
+
+    func removeFolder(_ handle: FileHandle) { state.withLock { _ = $0.folders.removeValue(forKey: handle.rawValue) } }
+
+    func accessed(_ episode: Int64) -> Int64? { state.withLock { $0.accessed[episode] } }
+}
+
+/// A folder's names as they were when it was opened.
+struct FolderSnapshot: Sendable {
+    enum Item: Sendable {
+        case made(FixedFile)
+        case show(id: Int64, name: String, modified: Int64, changed: Int64)
+        case episode(EpisodeAttributes)
+    }
+
+    var number: NodeNumber
+    var items: [Item]
+}

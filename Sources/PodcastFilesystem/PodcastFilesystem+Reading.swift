@@ -1,0 +1,322 @@
+internal import ContentCache
+package import Fuse
+internal import Glibc
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+// Opening and reading: at once from the cache, else parked until the daemon has what is missing.
+extension PodcastFilesystem {
+    package func open(_ request: consuming Request, node: NodeID, flags: Int32) {
+        guard let number = NodeNumber(node) else {
+            request.reply(error: .staleNFSFileHandle)
+            return
+        }
+        let decision: Opening
+        do {
+            decision = try opening(number, by: request.caller.pid)
+        } catch {
+            request.reply(error: Self.errno(of: error))
+            return
+        }
+        switch decision {
+        case .refuse(let error): request.reply(error: error)
+        case .open(let file, let direct):
+            if number.kind == .episode, let size = file.media.withLock({ $0.total }), !files.isKnown(size, of: number) {
+                let waiting = ParkedRequest(request)
+                announce(size, of: number) { [self] in
+                    guard let request = waiting.take() else { return }
+                    reply(request, file, direct: direct)
+                }
+                return
+            }
+            reply(request, file, direct: direct)
+        case .ask: askToOpen(number, request)
+        }
+    }
+
+    private enum Opening {
+        case open(OpenFile, direct: Bool)
+        /// The kernel was told a size that no server has confirmed.
+        case ask
+        case refuse(Errno)
+    }
+
+    private func opening(_ number: NodeNumber, by pid: Int32) throws -> Opening {
+        switch number.kind {
+        case .fixed:
+            guard let made = FixedFile(rawValue: number.row) else { return .refuse(.staleNFSFileHandle) }
+            // Direct I/O: the content is of this moment, whatever size was told before.
+            return .open(OpenFile(number: number, content: try render(made)), direct: true)
+        case .show:
+            return .refuse(.isDirectory)
+        case .episode:
+            break
+        }
+        guard let entry = try library.entry(id: number.row) else { return .refuse(.noSuchFileOrDirectory) }
+        guard NodeNumber(kind: .episode, generation: entry.generation, row: entry.id).node == number.node else {
+            // Another rendition has come since the name was looked up: the caller's open looks again on ESTALE.
+            announceReplacement(number.row)
+            return .refuse(.staleNFSFileHandle)
+        }
+        if entry.complete, let rendition = try library.rendition(of: entry.id), rendition.complete,
+            rendition.generation == entry.generation,
+            let reader = try? MediaReader(name: rendition.file, in: options.cache)
+        {
+            let media = OpenFile.Media(reader: reader, total: entry.size, isComplete: true)
+            return .open(OpenFile(number: number, isCounted: false, media: media), direct: false)
+        }
+        if isIndexer(pid) { return .refuse(.permissionDenied) }
+        if entry.sizeSource == .server, !entry.complete {
+            let media = OpenFile.Media(total: entry.size)
+            return .open(OpenFile(number: number, isCounted: false, media: media), direct: false)
+        }
+        return .ask
+    }
+
+    /// The size is a guess: one request to the server tells, and the first read goes on with its answer.
+    private func askToOpen(_ number: NodeNumber, _ request: consuming Request) {
+        let waiting = ParkedRequest(request)
+        ask(.open, EpisodeReference(episode: number.row).payload, for: waiting) { [self] result in
+            switch result {
+            case .success(let frame):
+                guard let grant = Grant(payload: frame.payload) else {
+                    waiting.take()?.reply(error: .ioError)
+                    return
+                }
+                opened(number, grant, waiting)
+            case .failure(let failure):
+                waiting.take()?.reply(error: Self.errno(of: failure))
+            }
+        }
+    }
+
+    private func opened(_ number: NodeNumber, _ grant: Grant, _ waiting: ParkedRequest) {
+        let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
+        guard generation == number else {
+            link.post(.close, EpisodeReference(episode: number.row).payload)
+            announceReplacement(number.row)
+            waiting.take()?.reply(error: .staleNFSFileHandle)
+            return
+        }
+        let media = OpenFile.Media(total: grant.total)
+        let file = OpenFile(number: number, isCounted: true, media: media)
+        let answer: @Sendable () -> Void = { [self] in
+            guard let request = waiting.take() else {
+                link.post(.close, EpisodeReference(episode: number.row).payload)
+                return
+            }
+            reply(request, file, direct: grant.total == nil)
+        }
+        // fstat after this open must tell the truth: the kernel forgets the guess before it hears of the success.
+        guard let total = grant.total else {
+            announce(number.node, then: answer)
+            return
+        }
+        announce(total, of: number, then: answer)
+    }
+
+    private func reply(_ request: consuming Request, _ file: OpenFile, direct: Bool) {
+        // What the kernel believes of the size may be out of date now, and a read would end there as at the end.
+        if isStopped.load(ordering: .acquiring) {
+            if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.row).payload) }
+            request.reply(error: .operationNotSupportedByDevice)
+            return
+        }
+        let (handle, isDirect) = files.add(file, direct: direct, now: now)
+        let reply = OpenReply(handle: handle, directIO: isDirect, keepCache: !isDirect, noFlush: true)
+        // Not taken: the caller has gone, and no release will come.
+        if !request.reply(open: reply) { close(handle) }
+    }
+
+    package func release(_ request: consuming Request, node: NodeID, handle: FileHandle) {
+        close(handle)
+        request.replyDone()
+    }
+
+    private func close(_ handle: FileHandle) {
+        guard let file = files.remove(handle, now: now), file.isCounted else { return }
+        link.post(.close, EpisodeReference(episode: file.number.row).payload)
+    }
+
+    // MARK: Reading
+
+    package func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int) {
+        guard let file = files.file(handle), offset >= 0 else {
+            request.reply(error: .badFileDescriptor)
+            return
+        }
+        if let content = file.content {
+            let start = min(Int(offset), content.count)
+            let part = content[start..<min(start + size, content.count)]
+            request.reply(upTo: part.count) { buffer in
+                buffer.copyBytes(from: part)
+                return part.count
+            }
+            return
+        }
+        if let ready = Self.ready(file, offset: offset, size: size) {
+            Self.reply(request, ready, offset: offset)
+            return
+        }
+        if let error = refusal(of: file) {
+            request.reply(error: error)
+            return
+        }
+        let waiting = ParkedRequest(request)
+        let read = ReadRequest(
+            episode: file.number.row, generation: file.number.generation, range: offset..<(offset + Int64(size)))
+        ask(.read, read.payload, for: waiting) { [self] result in
+            arrived(result, for: waiting, file, offset: offset, size: size)
+        }
+    }
+
+    private func arrived(
+        _ result: Result<Frame, Failure>, for waiting: ParkedRequest, _ file: OpenFile, offset: Int64, size: Int
+    ) {
+        switch result {
+        case .success(let frame):
+            guard let grant = Grant(payload: frame.payload), let request = waiting.take() else {
+                waiting.take()?.reply(error: .ioError)
+                return
+            }
+            guard grant.generation == file.number.generation else {
+                announceReplacement(file.number.row)
+                request.reply(error: .staleNFSFileHandle)
+                return
+            }
+            do {
+                try learn(grant, file)
+            } catch {
+                request.reply(error: error)
+                return
+            }
+            guard let ready = Self.ready(file, offset: offset, size: size) else {
+                request.reply(error: .ioError)
+                return
+            }
+            Self.reply(request, ready, offset: offset)
+        case .failure(let failure):
+            let error = Self.errno(of: failure)
+            file.media.withLock { $0.refusal = (error, Self.milliseconds) }
+            waiting.take()?.reply(error: error)
+        }
+    }
+
+    /// Why a read is not worth parking: the kernel reads ahead, and asks again for a page that it could not have, on behalf
+    /// of the reader itself. The second try gets the first one's answer; it would wait out the reader's deadline once more.
+    private func refusal(of file: OpenFile) -> Errno? {
+        let now = Self.milliseconds
+        if now < refusesUntil.load(ordering: .acquiring) { return .ioError }
+        return file.media.withLock { media in
+            guard let refusal = media.refusal, now - refusal.at < Self.retryWindow else { return nil }
+            return refusal.error
+        }
+    }
+
+    private func learn(_ grant: Grant, _ file: OpenFile) throws(Errno) {
+        let needsReader = file.media.withLock { media in
+            media.present.formUnion(grant.present)
+            media.total = grant.total ?? media.total
+            return media.reader == nil
+        }
+        guard needsReader, let name = grant.file else { return }
+        let reader = try MediaReader(name: name, in: options.cache)
+        file.media.withLock { $0.reader = $0.reader ?? reader }
+    }
+
+    private struct Ready {
+        /// `nil` when there is nothing to read: the end of the file.
+        var reader: MediaReader?
+        var count: Int
+    }
+
+    /// What of a read can be answered now: all that the file has of it, or `nil`.
+    private static func ready(_ file: OpenFile, offset: Int64, size: Int) -> Ready? {
+        file.media.withLock { media in
+            guard let total = media.total else {
+                guard let reader = media.reader, media.present.covers(offset..<(offset + Int64(size))) else {
+                    return nil
+                }
+                return Ready(reader: reader, count: size)
+            }
+            let end = min(offset + Int64(size), total)
+            if offset >= end { return Ready(reader: nil, count: 0) }
+            guard let reader = media.reader, media.isComplete || media.present.covers(offset..<end) else {
+                return nil
+            }
+            return Ready(reader: reader, count: Int(end - offset))
+        }
+    }
+
+    private static func reply(_ request: consuming Request, _ ready: Ready, offset: Int64) {
+        guard let reader = ready.reader else {
+            request.reply(bytes: UnsafeRawBufferPointer(start: nil, count: 0))
+            return
+        }
+        request.reply(upTo: ready.count) { buffer throws(Errno) in
+            let count = try reader.read(into: buffer, at: offset)
+            // The file is as large as the range that was granted: fewer bytes would be a short read of a whole file.
+            guard count == buffer.count else { throw Errno.ioError }
+            return count
+        }
+    }
+
+    // MARK: Parking
+
+    /// Asks the daemon for something that `waiting` waits for; `answer` is called when it has it, if anybody waits still.
+    func ask(
+        _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
+        answer: @escaping @Sendable (Result<Frame, Failure>) -> Void
+    ) {
+        parked.add(waiting)
+        let token = link.send(kind, payload) { [self] result in
+            _ = parked.remove(waiting)
+            answer(result)
+        }
+        parked.assign(token, to: waiting)
+        waiting.onInterrupt { [self] in
+            guard let request = waiting.take() else { return }
+            if let entry = parked.remove(waiting) { link.cancel(entry.token) }
+            request.reply(error: .interrupted)
+        }
+    }
+
+    static func errno(of failure: Failure) -> Errno {
+        failure.errorNumber == 0 ? .ioError : Errno(rawValue: failure.errorNumber)
+    }
+
+    // MARK: Indexers
+
+    /// Whether a program that only looks at files asks: judged by its executable, else by its thread's name.
+    private func isIndexer(_ pid: Int32) -> Bool {
+        guard pid > 0, !options.indexers.isEmpty else { return false }
+        if let path = Self.linkTarget("/proc/\(pid)/exe"), let name = path.split(separator: "/").last {
+            return options.indexers.contains(String(name))
+        }
+        guard let name = Self.firstLine("/proc/\(pid)/comm") else { return false }
+        // The kernel keeps 15 bytes of a thread's name.
+        return options.indexers.contains { $0.utf8.prefix(15).elementsEqual(name.utf8) }
+    }
+
+    private static func linkTarget(_ path: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = buffer.withUnsafeMutableBytes { bytes -> Int in
+            guard let base = bytes.baseAddress else { return -1 }
+            return Glibc.readlink(path, base, bytes.count)
+        }
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+
+    private static func firstLine(_ path: String) -> String? {
+        guard let descriptor = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]) else {
+            return nil
+        }
+        defer { try? descriptor.close() }
+        var buffer = [UInt8](repeating: 0, count: 64)
+        guard let count = try? buffer.withUnsafeMutableBytes({ try descriptor.read(into: $0) }) else { return nil }
+        return String(decoding: buffer[..<count].prefix { $0 != 10 }, as: UTF8.self)
+    }
+}

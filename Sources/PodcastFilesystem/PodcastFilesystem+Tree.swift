@@ -1,0 +1,183 @@
+package import Fuse
+internal import PodcastLibrary
+internal import Synchronization
+internal import SystemPackage
+
+// Names, attributes and listings: from the library alone.
+extension PodcastFilesystem: FilesystemOperations {
+    package func lookup(_ request: consuming Request, parent: NodeID, name: String) {
+        do {
+            guard let folder = NodeNumber(parent), let found = try find(name, in: folder) else {
+                request.reply(error: .noSuchFileOrDirectory)
+                return
+            }
+            request.reply(entry: found)
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    private func find(_ name: String, in folder: NodeNumber) throws -> Entry? {
+        switch folder.kind {
+        case .fixed:
+            guard folder == .root else { return nil }
+            if let file = FixedFile(name: name) {
+                let size = try render(file).count
+                return Entry(
+                    node: file.number.node, attributes: attributes(of: file, size: size),
+                    attributeTimeout: timeout(of: file), entryTimeout: Self.timeout)
+            }
+            guard let show = try library.folder(named: name) else { return nil }
+            return entry(show: show.id, modified: show.newest ?? show.changed, changed: show.changed)
+        case .show:
+            return try library.entry(of: folder.row, named: name).map { entry(attributes(of: $0)) }
+        case .episode:
+            return nil
+        }
+    }
+
+    package func getattr(_ request: consuming Request, node: NodeID, handle: FileHandle?) {
+        do {
+            guard let number = NodeNumber(node) else {
+                request.reply(error: .staleNFSFileHandle)
+                return
+            }
+            switch number.kind {
+            case .fixed:
+                if number == .root {
+                    request.reply(attributes: rootAttributes(), timeout: Self.timeout)
+                    return
+                }
+                guard let file = FixedFile(rawValue: number.row) else { break }
+                let content = handle.flatMap { files.file($0)?.content }
+                request.reply(
+                    attributes: attributes(of: file, size: try content?.count ?? render(file).count),
+                    timeout: timeout(of: file))
+                return
+            case .show:
+                guard let show = try library.folder(id: number.row) else { break }
+                request.reply(
+                    attributes: folderAttributes(
+                        number, modified: show.newest ?? show.changed, changed: show.changed),
+                    timeout: Self.timeout)
+                return
+            case .episode:
+                guard let entry = try library.entry(id: number.row) else { break }
+                var attributes = attributes(of: entry).attributes(owner: options.owner)
+                // A handle of an older rendition has that one's size.
+                if entry.generation != number.generation, let handle, let file = files.file(handle) {
+                    attributes.size = file.media.withLock { $0.total } ?? attributes.size
+                }
+                request.reply(attributes: attributes, timeout: Self.timeout)
+                return
+            }
+            request.reply(error: .staleNFSFileHandle)
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    // MARK: Listings
+
+    package func opendir(_ request: consuming Request, node: NodeID) {
+        do {
+            guard let number = NodeNumber(node), let snapshot = try snapshot(of: number) else {
+                request.reply(error: .noSuchFileOrDirectory)
+                return
+            }
+            let handle = files.add(snapshot)
+            if !request.reply(open: OpenReply(handle: handle)) { files.removeFolder(handle) }
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    private func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
+        switch number.kind {
+        case .fixed:
+            guard number == .root else { return nil }
+            let shows = try library.folders().map { show in
+                FolderSnapshot.Item.show(
+                    id: show.id, name: show.name, modified: show.newest ?? show.changed, changed: show.changed)
+            }
+            return FolderSnapshot(number: number, items: FixedFile.allCases.map { .made($0) } + shows)
+        case .show:
+            guard try library.folder(id: number.row) != nil else { return nil }
+            let episodes = try library.entries(of: number.row).map {
+                FolderSnapshot.Item.episode(attributes(of: $0))
+            }
+            return FolderSnapshot(number: number, items: episodes)
+        case .episode:
+            return nil
+        }
+    }
+
+    package func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
+        do {
+            var folder = files.folder(page.handle)
+            if page.offset == 0, let number = NodeNumber(node), let fresh = try snapshot(of: number) {
+                // rewinddir(3): the names as they are now.
+                files.replace(page.handle, with: fresh)
+                folder = fresh
+            }
+            guard let folder else {
+                request.reply(error: .badFileDescriptor)
+                return
+            }
+            request.reply(listing: page) { buffer in fill(&buffer, from: folder, offset: page.offset) }
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    /// Offsets are 1 for `.`, 2 for `..`, then the items in order.
+    private func fill(_ buffer: inout DirectoryBuffer, from folder: FolderSnapshot, offset: UInt64) {
+        if offset < 1 {
+            guard buffer.add(name: ".", inode: folder.number.inode, kind: .directory, nextOffset: 1) else { return }
+        }
+        if offset < 2 {
+            let parent = NodeNumber.root.inode
+            guard buffer.add(name: "..", inode: parent, kind: .directory, nextOffset: 2) else { return }
+        }
+        let first = Int(max(offset, 2)) - 2
+        guard first < folder.items.count else { return }
+        for index in first..<folder.items.count {
+            let next = UInt64(index) + 3
+            let fits: Bool
+            switch folder.items[index] {
+            case .made(let file):
+                // Rendered when it alone is looked at.
+                fits = buffer.add(name: file.name, inode: file.number.inode, kind: .regular, nextOffset: next)
+            case .show(let id, let name, let modified, let changed):
+                fits = buffer.add(
+                    name: name, entry: entry(show: id, modified: modified, changed: changed), nextOffset: next)
+            case .episode(let episode):
+                fits = buffer.add(name: episode.name, entry: entry(episode), nextOffset: next)
+            }
+            if !fits { return }
+        }
+    }
+
+    package func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle) {
+        files.removeFolder(handle)
+        request.replyDone()
+    }
+
+    package func statfs(_ request: consuming Request, node: NodeID) {
+        let unit: Int64 = 4096
+        let used = (try? library.cachedBytes()) ?? 0
+        let free = UInt64(max(0, options.cacheLimit - used) / unit)
+        request.reply(
+            statistics: FilesystemStatistics(
+                blockSize: UInt64(unit), blocks: UInt64(options.cacheLimit / unit), freeBlocks: free,
+                availableBlocks: free))
+    }
+
+    static func errno(of error: any Error) -> Errno {
+        switch error {
+        case let error as Errno: error
+        case LibraryError.busy: .resourceTemporarilyUnavailable
+        default: .ioError
+        }
+    }
+}

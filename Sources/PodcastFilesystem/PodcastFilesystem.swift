@@ -1,0 +1,261 @@
+package import Fuse
+internal import Glibc
+package import PodcastLibrary
+internal import PodcastPages
+package import PodcastProtocol
+internal import Synchronization
+package import SystemPackage
+
+/// The folder of podcasts: answers the kernel's requests from the library, the cache and what the daemon says.
+///
+/// No thread waits here for the network. What needs it is parked with the daemon's answer as its continuation; everything
+/// else is answered on the thread that asks, from files of this machine.
+package final class PodcastFilesystem: Sendable {
+    package struct Options: Sendable {
+        package var owner: Owner
+        /// The folder of cache files.
+        package var cache: FilePath
+        /// What the cache may hold, in bytes; `df` shows it.
+        package var cacheLimit: Int64
+        /// Programs that are refused what is not cached, by the name of their executable.
+        package var indexers: Set<String>
+
+        package init(owner: Owner, cache: FilePath, cacheLimit: Int64, indexers: Set<String>) {
+            self.owner = owner
+            self.cache = cache
+            self.cacheLimit = cacheLimit
+            self.indexers = indexers
+        }
+    }
+
+    let library: Library
+    let options: Options
+    let link: DaemonLink
+    let live = LiveTasks()
+    let files = OpenFiles()
+    let parked = ParkedReads()
+    private let notifier = Mutex<(any ChangeNotifier)?>(nil)
+    /// When the library was last known to be in step with what the kernel remembers.
+    private let heard = Mutex<Int64>(0)
+    /// The mount is going: the kernel may not be told of changes any more, so that no open may be granted.
+    let isStopped = Atomic<Bool>(false)
+    /// Until when nothing is parked, in milliseconds of `milliseconds`.
+    let refusesUntil = Atomic<Int64>(0)
+    private let readyAction = Mutex<(@Sendable () -> Void)?>(nil)
+    private let started = Int64(time(nil))
+
+    /// How long the kernel believes names and attributes, in seconds: changes are told to it.
+    static let timeout: Double = 86_400
+
+    package init(library: Library, options: Options, link: DaemonLink) {
+        self.library = library
+        self.options = options
+        self.link = link
+    }
+
+    /// What to do when the kernel has agreed to the mount, before it asks for anything else. Set before the session runs.
+    package func onReady(_ action: @escaping @Sendable () -> Void) { readyAction.withLock { $0 = action } }
+
+    package func initialize(_ connection: Connection) {
+        let action = readyAction.withLock { action in
+            defer { action = nil }
+            return action
+        }
+        action?()
+    }
+
+    /// Begins to follow the daemon, and to tell `notifier` of what changes.
+    package func start(notifier: any ChangeNotifier, startsDaemon: Bool) {
+        self.notifier.withLock { $0 = notifier }
+        heard.withLock { $0 = now }
+        link.start(
+            observer: DaemonLink.Observer(
+                event: { [weak self] in self?.take($0) }, connected: { [weak self] in self?.connected($0) },
+                disconnected: { [weak self] in self?.disconnected() }),
+            startsDaemon: startsDaemon)
+    }
+
+    /// Answers everything that is parked, so that nothing holds up the unmounting.
+    package func stop() {
+        isStopped.store(true, ordering: .releasing)
+        failParked()
+        link.end()
+    }
+
+    /// Answers every parked request with EIO, and for a second all that would be parked: the kernel asks once more for
+    /// each page that it could not have.
+    package func failParked() {
+        refusesUntil.store(Self.milliseconds + Self.retryWindow, ordering: .releasing)
+        for read in parked.takeAll() {
+            link.cancel(read.token)
+            read.request.take()?.reply(error: .ioError)
+        }
+    }
+
+    var now: Int64 { Int64(time(nil)) }
+
+    /// How soon after a failure the kernel's second try comes, at the latest: it is made by the reader that has just been
+    /// woken. In milliseconds.
+    static let retryWindow: Int64 = 1_000
+
+    /// Monotonic.
+    static var milliseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    // MARK: The tree
+
+    func attributes(of entry: EpisodeEntry) -> EpisodeAttributes {
+        EpisodeAttributes(entry, live: live.task(of: entry.id), accessed: files.accessed(entry.id))
+    }
+
+    func entry(_ episode: EpisodeAttributes) -> Entry {
+        Entry(
+            node: episode.number.node, attributes: episode.attributes(owner: options.owner),
+            attributeTimeout: Self.timeout, entryTimeout: Self.timeout)
+    }
+
+    func entry(show id: Int64, modified: Int64, changed: Int64) -> Entry {
+        let number = NodeNumber(kind: .show, row: id)
+        return Entry(
+            node: number.node, attributes: folderAttributes(number, modified: modified, changed: changed),
+            attributeTimeout: Self.timeout, entryTimeout: Self.timeout)
+    }
+
+    func folderAttributes(_ number: NodeNumber, modified: Int64, changed: Int64) -> Attributes {
+        Attributes(
+            inode: number.inode, kind: .directory, permissions: 0o555, links: 2, size: 4096, blocks: 8,
+            uid: options.owner.uid, gid: options.owner.gid, accessed: Timestamp(seconds: changed),
+            modified: Timestamp(seconds: modified), changed: Timestamp(seconds: changed))
+    }
+
+    func rootAttributes() -> Attributes { folderAttributes(.root, modified: started, changed: started) }
+
+    func attributes(of file: FixedFile, size: Int) -> Attributes {
+        let moment: Int64
+        switch file {
+        case .status, .statusJSON: moment = now
+        case .noMedia, .trackerIgnore: moment = started
+        }
+        return Attributes(
+            inode: file.number.inode, kind: .regular, permissions: 0o444, size: Int64(size),
+            blocks: Int64(size + 511) / 512, uid: options.owner.uid, gid: options.owner.gid,
+            accessed: Timestamp(seconds: moment), modified: Timestamp(seconds: moment),
+            changed: Timestamp(seconds: moment))
+    }
+
+    /// The status files change by themselves: their attributes are asked for each time.
+    func timeout(of file: FixedFile) -> Double {
+        switch file {
+        case .status, .statusJSON: 0
+        case .noMedia, .trackerIgnore: Self.timeout
+        }
+    }
+
+    func render(_ file: FixedFile) throws -> [UInt8] {
+        switch file {
+        case .status: Array(try statusReport().text.utf8)
+        case .statusJSON: try statusReport().jsonBytes
+        case .noMedia, .trackerIgnore: []
+        }
+    }
+
+    private func statusReport() throws -> StatusReport {
+        StatusReport(link.isConnected ? live.all : try library.outstandingTasks())
+    }
+
+    // MARK: What the daemon says
+
+    private func take(_ event: Event) {
+        heard.withLock { $0 = now }
+        live.take(event)
+        guard let notifier = notifier.withLock({ $0 }) else { return }
+        if let episode = event.id {
+            guard let place = try? library.place(of: episode) else { return }
+            tell(notifier, place, nameToo: event.kind == .library)
+        } else if let podcast = event.podcast {
+            // New names need no word: absent ones are not remembered. Renamed and removed ones do.
+            if let name = event.path { notifier.invalidateEntry(parent: .root, name: name, then: nil) }
+            notifier.invalidateAttributes(NodeNumber(kind: .show, row: podcast).node, then: nil)
+            notifier.invalidateAttributes(.root, then: nil)
+        }
+    }
+
+    private func tell(_ notifier: any ChangeNotifier, _ place: Library.EpisodePlace, nameToo: Bool) {
+        let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
+        notifier.invalidateAttributes(number.node, then: nil)
+        // The name may lead to a node of an older generation.
+        if nameToo, place.generation > 1 {
+            notifier.invalidateEntry(
+                parent: NodeNumber(kind: .show, row: place.podcast).node, name: place.name, then: nil)
+        }
+    }
+
+    private func connected(_ tasks: [TaskInfo]) {
+        live.replace(with: tasks)
+        let since = heard.withLock { moment in
+            defer { moment = now }
+            return moment
+        }
+        guard let notifier = notifier.withLock({ $0 }), since > 0 else { return }
+        // A second of overlap: the library's moments are whole seconds.
+        for place in (try? library.places(changedSince: since - 1)) ?? [] {
+            tell(notifier, place, nameToo: true)
+        }
+        for folder in (try? library.folders()) ?? [] where folder.changed >= since - 1 {
+            notifier.invalidateEntry(parent: .root, name: folder.name, then: nil)
+        }
+        notifier.invalidateAttributes(.root, then: nil)
+    }
+
+    private func disconnected() { live.replace(with: []) }
+
+    /// Tells the kernel that an episode's attributes have changed, and then does `next`.
+    func announce(_ node: NodeID, then next: @escaping @Sendable () -> Void) {
+        guard let notifier = notifier.withLock({ $0 }) else {
+            next()
+            return
+        }
+        notifier.invalidateAttributes(node, then: next)
+    }
+
+    /// Makes the kernel ask for the size of an episode, once, and then does `next`.
+    ///
+    /// Once, although many may open it at the same time: the kernel throws away the answer to a question for attributes
+    /// when it is told meanwhile that they have changed, and would go on with the size that it had.
+    func announce(_ size: Int64, of number: NodeNumber, then next: @escaping @Sendable () -> Void) {
+        switch files.awaitSize(size, of: number, then: next) {
+        case .isKnown: next()
+        case .isAwaited: break
+        case .isNews:
+            announce(number.node) { [self] in
+                for waiting in files.setKnown(size, of: number) { waiting() }
+            }
+        }
+    }
+
+    /// The name of an episode leads to another node now.
+    func announceReplacement(_ episode: Int64) {
+        guard let notifier = notifier.withLock({ $0 }), let place = try? library.place(of: episode) else { return }
+        notifier.invalidateEntry(
+            parent: NodeNumber(kind: .show, row: place.podcast).node, name: place.name, then: nil)
+    }
+}
+
+extension Library {
+    /// The downloads that are to be carried on, as the library knows them when no daemon runs.
+    package func outstandingTasks() throws -> [TaskInfo] {
+        try downloads().compactMap { download in
+            guard let episode = try episode(id: download.episode), let podcast = try podcast(id: episode.podcast) else {
+                return nil
+            }
+            return TaskInfo(
+                id: download.id, kind: .download, path: podcast.name + "/" + episode.name, episode: episode.id,
+                state: download.error != nil ? "failed" : download.suspended ? "suspended" : "queued",
+                received: episode.cachedBytes, expected: episode.confirmedSize ?? episode.length, rate: nil,
+                error: download.error, started: download.created)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+/// The line to the daemon by itself.
+struct DaemonLinkTests {
+    /// Only for its places and its program.
+    private let mounted: Mounted
+    private let link: DaemonLink
+
+    init() throws {
+        mounted = try Mounted(
+            script: """
+                i=0
+                while [ ! -S "${0%/*}/r/podfs/daemon.sock" ] && [ $i -lt 6000 ]; do sleep 0.01; i=$((i+1)); done
+                """)
+        link = mounted.link
+    }
+
+    private func text(_ result: Result<Frame, Failure>) -> String {
+        switch result {
+        case .success(let frame): "\(frame.kind)"
+        case .failure(let failure): "\(failure.errorNumber)"
+        }
+    }
+
+    @Test func endingAnswersWhatWaitsOnceAndWhatComesLaterAtOnce() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        let answers = Journal<String>()
+        for _ in 0..<5 { link.send(.read, []) { answers.append(text($0)) } }
+        try await daemon.wait(for: .read, count: 5)
+        link.end()
+        #expect(answers.entries == [String](repeating: "\(ENODEV)", count: 5))
+        #expect(link.send(.read, []) { answers.append(text($0)) } == 0)
+        #expect(answers.entries.count == 6)
+        link.cancel(0)
+        link.end()
+        try await waitUntil { !daemon.isConnected }
+        #expect(answers.entries.count == 6)
+    }
+
+    @Test func aRequestCancelledBeforeADaemonIsThereIsNotSent() async throws {
+        let answers = Journal<String>()
+        let token = link.send(.read, [1]) { answers.append(text($0)) }
+        link.cancel(token)
+        link.send(.read, [2]) { answers.append(text($0)) }
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            daemon.send(Frame(kind: .grant, number: frame.number))
+        }
+        try await waitUntil { answers.entries == ["grant"] }
+        #expect(daemon.frames.map(\.payload) == [[2]])
+        link.end()
+    }
+
+    @Test func theObserverHearsOfDaemonsThatComeAndGo() async throws {
+        let journal = Journal<String>()
+        let task = TaskInfo(
+            id: 9, kind: .download, path: "a/b", episode: 3, state: "running", received: 1, expected: nil, rate: nil,
+            error: nil, started: 5)
+        let first = try FakeDaemon(mounted.places, tasks: [task])
+        link.start(
+            observer: DaemonLink.Observer(
+                event: { journal.append("event \($0.sequence)") },
+                connected: { journal.append("connected \($0.map(\.id))") },
+                disconnected: { journal.append("disconnected") }), startsDaemon: false)
+        try await waitUntil { journal.entries == ["connected [9]"] }
+        first.send(Event(sequence: 5, time: 1, kind: .idle))
+        try await waitUntil { journal.entries.count == 2 }
+        first.die()
+        try await waitUntil { journal.entries.count == 3 }
+        let second = try FakeDaemon(mounted.places)
+        try second.writePIDFile()
+        try await waitUntil { journal.entries == ["connected [9]", "event 5", "disconnected", "connected []"] }
+        link.end()
+        // After the end nobody is told of anything.
+        try await waitUntil { !second.isConnected }
+        #expect(journal.entries.count == 4)
+    }
+
+    @Test func postsGoToADaemonThatIsThereAndStartNone() async throws {
+        link.post(.close, [1])
+        let daemon = try FakeDaemon(mounted.places)
+        link.send(.read, []) { _ in }
+        try await daemon.wait(for: .read)
+        link.post(.close, [2])
+        #expect(try await daemon.wait(for: .close).map(\.payload) == [[2]])
+        link.end()
+    }
+
+    @Test func whateverDaemonsDoEveryRequestIsAnsweredOnce() async throws {
+        // Daemons that die again and again, also between the greeting and the first request.
+        let over = Journal<Bool>()
+        let answered = Journal<Int>()
+        let places = mounted.places
+        let link = link
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var lives = 0
+                while over.entries.isEmpty {
+                    lives += 1
+                    let most = (lives * 7) % 40
+                    let dead = Journal<Bool>()
+                    let daemon = try FakeDaemon(places) { daemon, frame in
+                        if daemon.frames.count <= most {
+                            daemon.send(Frame(kind: .grant, number: frame.number))
+                        } else {
+                            daemon.die()
+                            dead.append(true)
+                        }
+                    }
+                    if lives % 5 == 0 {
+                        try await waitUntil { daemon.isConnected || !dead.entries.isEmpty || !over.entries.isEmpty }
+                        daemon.die()
+                    } else {
+                        try await waitUntil { !dead.entries.isEmpty || !over.entries.isEmpty }
+                    }
+                }
+            }
+            group.addTask {
+                for request in 0..<600 {
+                    link.send(.read, [UInt8(request % 256)]) { _ in answered.append(request) }
+                    if request % 20 == 0 { try await waitUntil { answered.entries.count > request - 20 } }
+                }
+                try await waitUntil(description: "everything is answered") { answered.entries.count >= 600 }
+                over.append(true)
+            }
+            try await group.waitForAll()
+        }
+        link.end()
+        #expect(answered.entries.sorted() == Array(0..<600))
+    }
+}

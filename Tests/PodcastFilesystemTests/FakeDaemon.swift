@@ -1,0 +1,163 @@
+import CLinux
+import Foundation
+import Glibc
+import PodcastLibrary
+import PodcastProtocol
+import Synchronization
+import TestSupport
+
+/// A daemon that fetches nothing: it greets, and answers opens, reads and commands as a test says.
+final class FakeDaemon: Sendable {
+    /// What the daemon says to one request; without it the request waits.
+    typealias Handler = @Sendable (FakeDaemon, Frame) -> Void
+
+    private struct State {
+        var frames: [Frame] = []
+        var clients: [Int32] = []
+        var tasks: [TaskInfo] = []
+        var isDead = false
+    }
+
+    private let places: Places
+    private let listener: Int32
+    private let state = Mutex(State())
+    private let handler: Handler
+
+    init(_ places: Places, tasks: [TaskInfo] = [], handler: @escaping Handler = { _, _ in }) throws {
+        self.places = places
+        self.handler = handler
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        state.withLock { $0.tasks = tasks }
+        var address = sockaddr_un()
+        var length: socklen_t = 0
+        guard clinux_unix_address(places.socket, &address, &length) == 0 else { throw POSIXError(.ENAMETOOLONG) }
+        let listener = listener
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
+        }
+        guard bound == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRINUSE) }
+        Thread.detachNewThread { [weak self] in
+            while let client = self?.accept() {
+                Thread.detachNewThread { [weak self] in
+                    Self.receive(client) { self?.take($0, from: client) }
+                    self?.state.withLock { $0.clients.removeAll { $0 == client } }
+                    close(client)
+                }
+            }
+            close(listener)
+        }
+    }
+
+    deinit { die() }
+
+    /// As a real one does when it listens; mounts that have no daemon see it.
+    func writePIDFile() throws {
+        try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: places.pidFile), options: .atomic)
+    }
+
+    /// Ends every connection at once, as SIGKILL does.
+    func die() {
+        state.withLock { state in
+            // Once: the next daemon's socket has the same path.
+            if state.isDead { return }
+            state.isDead = true
+            unlink(places.socket)
+            shutdown(listener, Int32(SHUT_RDWR))
+            for client in state.clients { shutdown(client, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    // MARK: What came
+
+    /// All frames but the greeting and what follows it by itself.
+    var frames: [Frame] { state.withLock { $0.frames } }
+
+    /// Returns when `count` frames of that kind have come, with all of them.
+    @discardableResult
+    func wait(for kind: Frame.Kind, count: Int = 1) async throws -> [Frame] {
+        try await waitUntil(description: "\(count) frames of the kind \(kind) come") {
+            frames.count { $0.kind == kind } >= count
+        }
+        return frames.filter { $0.kind == kind }
+    }
+
+    /// The commands that came.
+    var commands: [Command] {
+        frames.filter { $0.kind == .command }.compactMap { WireJSON.decode(Command.self, $0.payload) }
+    }
+
+    var isConnected: Bool { state.withLock { !$0.clients.isEmpty } }
+
+    // MARK: What goes
+
+    func send(_ frame: Frame) {
+        state.withLock { state in
+            for client in state.clients { Self.send(frame.bytes, to: client) }
+        }
+    }
+
+    func send(_ event: Event) { send(Frame(kind: .event, number: 0, payload: WireJSON.encode(event))) }
+
+    func answer(_ frame: Frame, _ grant: Grant) {
+        send(Frame(kind: .grant, number: frame.number, payload: grant.payload))
+    }
+
+    func answer(_ frame: Frame, _ failure: Failure) {
+        send(Frame(kind: .failure, number: frame.number, payload: failure.payload))
+    }
+
+    func answer(_ frame: Frame, _ reply: Reply) {
+        send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(reply)))
+    }
+
+    // MARK: -
+
+    private func accept() -> Int32? {
+        let client = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))
+        guard client >= 0 else { return nil }
+        let isDead = state.withLock { state in
+            if !state.isDead { state.clients.append(client) }
+            return state.isDead
+        }
+        // Accepted while it died.
+        if isDead { close(client) }
+        return isDead ? nil : client
+    }
+
+    private func take(_ frame: Frame, from client: Int32) {
+        if frame.kind == .hello {
+            let welcome = Welcome(
+                protocolVersion: protocolVersion, schema: Library.schemaVersion, library: places.library,
+                cache: places.cache, version: "fake", pid: getpid())
+            Self.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)).bytes, to: client)
+            return
+        }
+        switch frame.kind == .command ? WireJSON.decode(Command.self, frame.payload) : nil {
+        case .watch: answer(frame, .done)
+        case .tasks: answer(frame, .tasks(state.withLock { $0.tasks }))
+        default:
+            state.withLock { $0.frames.append(frame) }
+            handler(self, frame)
+        }
+    }
+
+    private static func receive(_ client: Int32, _ take: (Frame) -> Void) {
+        var decoder = FrameDecoder()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(client, &buffer, buffer.count, 0)
+            guard count > 0 else { return }
+            buffer[..<count].withUnsafeBytes { decoder.append($0) }
+            while let frame = try? decoder.next() { take(frame) }
+        }
+    }
+
+    private static func send(_ bytes: [UInt8], to client: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

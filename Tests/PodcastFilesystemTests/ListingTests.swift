@@ -1,0 +1,129 @@
+import Fuse
+import PodcastFilesystem
+import PodcastLibrary
+import SystemPackage
+import TestSupport
+import Testing
+
+struct ListingTests {
+    private let mounted: Mounted
+
+    init() throws { mounted = try Mounted() }
+
+    private let made = [".", "..", ".status", ".status.json", ".nomedia", ".trackerignore"]
+
+    @Test func theRootListsMadeFilesAndShows() throws {
+        let second = try mounted.subscribe("Second")
+        let first = try mounted.subscribe("First")
+        let handle = try mounted.opendir(.root)
+        let entries = try #require(mounted.list(.root, handle))
+        #expect(entries.map(\.name) == made + ["First", "Second"])
+        #expect(entries.map(\.nextOffset) == (1...8).map { UInt64($0) })
+        // Made files are looked up when they alone are wanted: a listing renders nothing.
+        #expect(entries[2...5].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
+        #expect(entries[6].node == NodeNumber(kind: .show, row: first.id).node)
+        #expect(entries[7].node == NodeNumber(kind: .show, row: second.id).node)
+        #expect(entries[6...7].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
+        #expect(entries[0].inode == 1 && entries[1].inode == 1)
+        #expect(mounted.list(.root, handle, from: 8) == [])
+        #expect(try mounted.entry(".status").attributes.inode == entries[2].inode)
+    }
+
+    @Test func aShowListsItsEpisodesNewestFirst() throws {
+        try mounted.subscribe(episodes: 3)
+        let show = try mounted.entry("Show").node
+        let handle = try mounted.opendir(show)
+        let entries = try #require(mounted.list(show, handle))
+        #expect(entries.map(\.name) == [".", ".."] + [3, 2, 1].map { "2026-01-0\($0) Episode \($0).mp3" })
+        #expect(entries[0].inode == show.rawValue && entries[1].inode == 1)
+        for entry in entries.dropFirst(2) {
+            let looked = try mounted.entry("Show", entry.name)
+            #expect(entry.node == looked.node && entry.inode == looked.attributes.inode && entry.size == 500_000)
+        }
+        let plain = try #require(mounted.list(show, handle, plus: false))
+        #expect(plain.map(\.name) == entries.map(\.name))
+        #expect(plain.map(\.inode) == entries.map(\.inode))
+        #expect(plain.allSatisfy { $0.node == nil })
+    }
+
+    @Test(arguments: [true, false])
+    func aListingInPiecesIsTheWhole(plus: Bool) throws {
+        try mounted.subscribe(episodes: 200)
+        let show = try mounted.entry("Show").node
+        let handle = try mounted.opendir(show)
+        let whole = try #require(mounted.list(show, handle, size: 1 << 20, plus: plus))
+        #expect(whole.count == 202)
+        for size in [400, 1_000, 4_096] {
+            var pieces: [RecordedReply.ListedEntry] = []
+            var offset: UInt64 = 0
+            while let piece = mounted.list(show, handle, from: offset, size: size, plus: plus), let last = piece.last {
+                pieces += piece
+                offset = last.nextOffset
+            }
+            #expect(pieces == whole)
+        }
+        // telldir(3) and seekdir(3): any offset that was given leads to the entry after it.
+        for index in [0, 1, 2, 50, 200] {
+            let rest = mounted.list(show, handle, from: whole[index].nextOffset, size: 1 << 20, plus: plus)
+            #expect(rest == Array(whole.dropFirst(index + 1)))
+        }
+        #expect(mounted.list(show, handle, from: 10_000, plus: plus) == [])
+    }
+
+    @Test func aListingUnderWayKeepsItsOffsetsWhileTheShowChanges() throws {
+        let podcast = try mounted.subscribe(episodes: 20)
+        let show = try mounted.entry("Show").node
+        let handle = try mounted.opendir(show)
+        let whole = try #require(mounted.list(show, handle))
+        let half = Array(whole.prefix(10))
+        // New ones at the top, one renamed, one gone.
+        try mounted.refresh(
+            podcast, .show("Show", episodes: 25, length: 500_000) { "http://127.0.0.1:9/Show/\($0).mp3" })
+        try mounted.library.renameEpisode(id: try mounted.episode(3).id, to: "Renamed")
+        _ = try mounted.library.bury(episodes: [try mounted.episode(5).id], now: 1_700_000_100)
+        let rest = try #require(mounted.list(show, handle, from: half[9].nextOffset))
+        #expect(half + rest == whole)
+        // Another opendir sees what is there now, and so does rewinddir(3).
+        let now = try #require(mounted.list(show, try mounted.opendir(show)))
+        #expect(now.count == 26 && now.contains { $0.name == "Renamed.mp3" })
+        #expect(!now.contains { $0.name.contains("Episode 5.") })
+        #expect(mounted.list(show, handle, from: 0) == now)
+        #expect(mounted.list(show, handle, from: now[9].nextOffset) == Array(now.dropFirst(10)))
+    }
+
+    @Test func listingsOfTheSameFolderAreIndependent() throws {
+        try mounted.subscribe("A")
+        let first = try mounted.opendir(.root)
+        let before = try #require(mounted.list(.root, first))
+        try mounted.subscribe("B")
+        let second = try mounted.opendir(.root)
+        #expect(mounted.list(.root, second)?.count == before.count + 1)
+        #expect(mounted.list(.root, first, from: 6)?.map(\.name) == ["A"])
+        mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: first) }
+        #expect(mounted.list(.root, first, from: 6) == nil)
+        #expect(mounted.list(.root, second, from: 6)?.map(\.name) == ["A", "B"])
+    }
+
+    @Test func filesAreNoFolders() throws {
+        try mounted.subscribe()
+        for node in [try mounted.entry(".status").node, try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node] {
+            let reply = mounted.request { mounted.filesystem.opendir($0, node: node) }
+            #expect(reply.answer == .error(.noSuchFileOrDirectory))
+        }
+        #expect(mounted.open(try mounted.entry("Show").node).answer == .error(.isDirectory))
+    }
+
+    @Test func listingAsksNobody() throws {
+        // No daemon runs, and none is started for looking around.
+        let mounted = try Mounted(script: "touch \"$0.started\"")
+        try mounted.subscribe(episodes: 5)
+        let show = try mounted.entry("Show").node
+        for entry in try #require(mounted.list(show, try mounted.opendir(show))).dropFirst(2) {
+            let node = try #require(entry.node)
+            #expect(mounted.attributes(node) != nil)
+            for name in mounted.xattrNames(node) { #expect(mounted.fact(node, name) != nil) }
+        }
+        #expect(!mounted.link.isConnected)
+        #expect(!mounted.wasStarted)
+    }
+}

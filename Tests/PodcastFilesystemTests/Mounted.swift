@@ -1,0 +1,319 @@
+import ContentCache
+import Foundation
+import Fuse
+import Glibc
+import PodcastClient
+import PodcastFeed
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+/// The file system over an installation of its own, without a kernel: requests are made by hand.
+final class Mounted: Sendable {
+    let directory: TemporaryDirectory
+    let places: Places
+    /// The daemon's library: what it writes, the file system reads from the file.
+    let library: Library
+    let filesystem: PodcastFilesystem
+    let link: DaemonLink
+    let options: PodcastFilesystem.Options
+    let notifier = RecordingNotifier()
+    private let nextRequest = Atomic<UInt64>(2)
+
+    /// - Parameter script: what runs where the daemon is to be started; by itself nothing comes of it.
+    init(script: String = "exit 0", cacheLimit: Int64 = 10 << 30, indexers: Set<String> = []) throws {
+        directory = try TemporaryDirectory()
+        places = try #require(
+            Places(environment: [
+                "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
+                "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
+                "XDG_RUNTIME_DIR": directory.file("r"),
+            ]))
+        for folder in places.folders {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+        // Written by another process: a child that somebody forks meanwhile would have it open for writing, and what is open
+        // so cannot be run (ETXTBSY).
+        let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
+        try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
+        library = try Library.openForWriting(at: places.library)
+        let launcher = DaemonLauncher(
+            places: places, schema: Library.schemaVersion, executable: directory.file("podfs"))
+        link = DaemonLink(launcher: launcher)
+        options = PodcastFilesystem.Options(
+            owner: Owner(uid: 1_000, gid: 1_001), cache: FilePath(places.cache), cacheLimit: cacheLimit,
+            indexers: indexers)
+        filesystem = PodcastFilesystem(
+            library: try Library.openForReading(at: places.library), options: options, link: link)
+    }
+
+    deinit { filesystem.stop() }
+
+    /// Whether the script was run, if it is one that touches `$0.started`.
+    var wasStarted: Bool { FileManager.default.fileExists(atPath: directory.file("podfs.started")) }
+
+    /// Follows the daemon that runs, and tells the notifier.
+    func start() { filesystem.start(notifier: notifier, startsDaemon: false) }
+
+    /// The same; returns when the daemon is found and the mount has caught up with it.
+    func connect() async throws {
+        start()
+        try await waitUntil(description: "the daemon is found") {
+            notifier.messages.contains(.attributes(.root))
+        }
+        notifier.clear()
+    }
+
+    // MARK: The library
+
+    /// Subscribes to a feed that nobody serves.
+    @discardableResult
+    func subscribe(_ feed: FeedBuilder, url: String = "http://127.0.0.1:9/feed.xml", now: Int64 = 1_700_000_000) throws
+        -> Podcast
+    {
+        try library.subscribe(
+            url: url, feed: try parse(feed, url), name: nil, response: FeedResponse(finalURL: url, status: 200),
+            template: .standard, now: now
+        ).podcast
+    }
+
+    @discardableResult
+    func refresh(_ podcast: Podcast, _ feed: FeedBuilder, now: Int64 = 1_700_000_100) throws -> MergeResult {
+        try library.merge(
+            feed: try parse(feed, podcast.url), into: podcast.id,
+            response: FeedResponse(finalURL: podcast.url, status: 200), template: .standard, now: now)
+    }
+
+    private func parse(_ feed: FeedBuilder, _ url: String) throws -> Feed {
+        try FeedParser.parse(Array(feed.text.utf8), contentType: "application/rss+xml", base: url)
+    }
+
+    /// A show of `count` episodes, number n at `http://127.0.0.1:9/n.mp3`.
+    @discardableResult
+    func subscribe(_ title: String = "Show", episodes count: Int = 1, length: Int? = 500_000) throws -> Podcast {
+        try subscribe(
+            .show(title, episodes: count, length: length) { "http://127.0.0.1:9/\(title)/\($0).mp3" },
+            url: "http://127.0.0.1:9/\(title).xml")
+    }
+
+    func episode(_ number: Int = 1) throws -> Episode {
+        let episodes = try library.podcasts().flatMap { try library.episodes(of: $0.id) }
+        return try #require(episodes.first { $0.title == "Episode \(number)" })
+    }
+
+    /// Gives an episode a cache file with these bytes of `content`, as the daemon would.
+    @discardableResult
+    func store(
+        _ content: TestContent, of episode: Episode, ranges: [Range<Int>]? = nil, complete: Bool = true,
+        generation: Int? = nil
+    ) throws -> CacheFile {
+        let cache = try ContentCache(directory: FilePath(places.cache))
+        let file = try cache.create(size: Int64(content.size))
+        var present = ByteRanges()
+        for range in ranges ?? [0..<content.size] {
+            try content.bytes(in: range).withUnsafeBytes { try file.write($0, at: Int64(range.lowerBound)) }
+            present.insert(contentsOf: Int64(range.lowerBound)..<Int64(range.upperBound))
+        }
+        let generation = generation ?? episode.generation
+        var checkpoint = Checkpoint(key: episode.id, generation: generation)
+        checkpoint.total = Int64(content.size)
+        checkpoint.setReceived(present)
+        try cache.save(checkpoint, of: file)
+        try library.pin(
+            Rendition(
+                episode: episode.id, generation: generation, file: file.name, size: Int64(content.size),
+                received: present.byteCount),
+            now: 1_700_000_200)
+        if complete {
+            try library.complete(
+                episode: episode.id, generation: generation, size: Int64(content.size),
+                sha256: try file.sha256(size: Int64(content.size)), now: 1_700_000_300)
+        }
+        return file
+    }
+
+    /// What a daemon grants of a stored file.
+    func grant(_ file: CacheFile, _ content: TestContent, present: Range<Int>? = nil, generation: Int = 1) -> Grant {
+        var ranges = ByteRanges()
+        let present = present ?? 0..<content.size
+        ranges.insert(contentsOf: Int64(present.lowerBound)..<Int64(present.upperBound))
+        return Grant(generation: generation, total: Int64(content.size), file: file.name, present: ranges)
+    }
+
+    // MARK: Requests
+
+    /// Makes a request with a number of its own, and hands it to `operation`.
+    @discardableResult
+    func request(
+        uid: UInt32 = 1_000, pid: Int32 = getpid(), refusing: Bool = false,
+        _ operation: (consuming Request) -> Void
+    ) -> RecordedReply {
+        let reply = RecordedReply(refusing: refusing)
+        operation(reply.request(id: nextRequest.wrappingAdd(2, ordering: .relaxed).newValue, uid: uid, pid: pid))
+        return reply
+    }
+
+    func lookup(_ name: String, in parent: NodeID = .root) -> RecordedReply.Answer? {
+        request { filesystem.lookup($0, parent: parent, name: name) }.answer
+    }
+
+    /// The entry that a path of names from the root leads to.
+    func entry(_ path: String...) throws -> Entry {
+        var node = NodeID.root
+        var found: Entry?
+        for name in path {
+            guard case .entry(let entry)? = lookup(name, in: node) else { throw MissingEntry(name: name) }
+            node = entry.node
+            found = entry
+        }
+        return try #require(found)
+    }
+
+    struct MissingEntry: Error { var name: String }
+
+    func attributes(_ node: NodeID, handle: Fuse.FileHandle? = nil) -> Attributes? {
+        let reply = request { filesystem.getattr($0, node: node, handle: handle) }
+        guard case .attributes(let attributes, _)? = reply.answer else { return nil }
+        return attributes
+    }
+
+    func open(_ node: NodeID, pid: Int32 = getpid()) -> RecordedReply {
+        request(pid: pid) { filesystem.open($0, node: node, flags: O_RDONLY) }
+    }
+
+    func read(_ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int) -> RecordedReply {
+        request { filesystem.read($0, node: node, handle: handle, offset: offset, size: size) }
+    }
+
+    func release(_ node: NodeID, _ handle: Fuse.FileHandle) {
+        request { filesystem.release($0, node: node, handle: handle) }
+    }
+
+    func opendir(_ node: NodeID) throws -> Fuse.FileHandle {
+        let reply = request { filesystem.opendir($0, node: node) }
+        guard case .open(let open)? = reply.answer else { throw MissingEntry(name: "\(node)") }
+        return open.handle
+    }
+
+    func list(
+        _ node: NodeID, _ handle: Fuse.FileHandle, from offset: UInt64 = 0, size: Int = 65_536, plus: Bool = true
+    ) -> [RecordedReply.ListedEntry]? {
+        let page = DirectoryPage(handle: handle, offset: offset, size: size, withAttributes: plus)
+        let reply = request {
+            if plus {
+                filesystem.readdirplus($0, node: node, page: page)
+            } else {
+                filesystem.readdir($0, node: node, page: page)
+            }
+        }
+        guard case .listing(let entries)? = reply.answer else { return nil }
+        return entries
+    }
+
+    func xattr(_ node: NodeID, _ name: String, capacity: Int = 65_536) -> RecordedReply.Answer? {
+        request { filesystem.getxattr($0, node: node, name: name, capacity: capacity) }.answer
+    }
+
+    /// An attribute's text; `nil` when there is none.
+    func fact(_ node: NodeID, _ name: String) -> String? {
+        guard case .bytes(let bytes)? = xattr(node, name) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func xattrNames(_ node: NodeID) -> [String] {
+        let reply = request { filesystem.listxattr($0, node: node, capacity: 65_536) }
+        guard case .bytes(let bytes)? = reply.answer else { return [] }
+        return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func setxattr(_ node: NodeID, _ name: String, _ value: String, uid: UInt32 = 1_000) -> RecordedReply {
+        request(uid: uid) { request in
+            // The bytes are the kernel's for the time of the call.
+            let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: value.utf8.count, alignment: 1)
+            defer { bytes.deallocate() }
+            bytes.copyBytes(from: value.utf8)
+            filesystem.setxattr(request, node: node, name: name, value: UnsafeRawBufferPointer(bytes), flags: 0)
+        }
+    }
+}
+
+extension RecordedReply {
+    /// Returns the answer as soon as there is one; no thread is blocked for it.
+    @discardableResult
+    func answered(deadline: Duration = .seconds(60)) async throws -> Answer {
+        try await waitUntil(deadline: deadline, description: "a request is answered") { answer != nil }
+        return try #require(answer)
+    }
+
+    /// The handle of an open that is answered.
+    func handle() async throws -> Fuse.FileHandle {
+        let answer = try await answered()
+        guard case .open(let open) = answer else { throw NotOpened(answer: answer) }
+        return open.handle
+    }
+
+    struct NotOpened: Error { var answer: Answer }
+}
+
+/// Stands in for the kernel's cache: keeps what it is told.
+final class RecordingNotifier: ChangeNotifier {
+    enum Message: Sendable, Hashable {
+        case attributes(NodeID)
+        case entry(parent: NodeID, name: String)
+    }
+
+    private struct State {
+        var messages: [Message] = []
+        var isHeld = false
+        var completions: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    var messages: [Message] { state.withLock { $0.messages } }
+
+    func clear() { state.withLock { $0.messages = [] } }
+
+    /// From now on messages are taken, and not said to be.
+    func hold() { state.withLock { $0.isHeld = true } }
+
+    func letGo() {
+        let completions = state.withLock { state in
+            state.isHeld = false
+            defer { state.completions = [] }
+            return state.completions
+        }
+        for completion in completions { completion() }
+    }
+
+    func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
+        take(.attributes(node), completion)
+    }
+
+    func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?) {
+        take(.entry(parent: parent, name: name), completion)
+    }
+
+    private func take(_ message: Message, _ completion: (@Sendable () -> Void)?) {
+        let isHeld = state.withLock { state in
+            state.messages.append(message)
+            if state.isHeld, let completion { state.completions.append(completion) }
+            return state.isHeld
+        }
+        if !isHeld { completion?() }
+    }
+}
+
+/// Things in the order in which they happened, from any thread.
+final class Journal<Entry: Sendable>: Sendable {
+    private let content = Mutex<[Entry]>([])
+
+    func append(_ entry: Entry) { content.withLock { $0.append(entry) } }
+
+    var entries: [Entry] { content.withLock { $0 } }
+}

@@ -1,0 +1,44 @@
+import Fuse
+import PodcastFilesystem
+import Testing
+
+struct NodeNumberTests {
+    @Test func numbersComeBackAsTheyWere() {
+        let rows: [Int64] = [0, 1, 2, 77, 1 << 32, 1 << 40 - 1]
+        for kind in [NodeNumber.Kind.fixed, .show, .episode] {
+            for generation in [0, 1, 2, 1_000, 1 << 18 - 1] {
+                for row in rows {
+                    let number = NodeNumber(kind: kind, generation: generation, row: row)
+                    #expect(NodeNumber(number.node) == number)
+                }
+            }
+        }
+    }
+
+    @Test func numbersAreTheSameInEveryVersion() {
+        // They are inode numbers that programs have stored: backups, indexes.
+        #expect(NodeNumber.root.node == .root)
+        #expect(NodeNumber(kind: .show, row: 3).node.rawValue == 0x0400_0000_0000_0003)
+        #expect(NodeNumber(kind: .episode, generation: 5, row: 7).node.rawValue == 0x0800_0500_0000_0007)
+        #expect(NodeNumber(kind: .episode, generation: 5, row: 7).inode == 0x0800_0000_0000_0007)
+        #expect(NodeNumber(kind: .show, row: 3).inode == 0x0400_0000_0000_0003)
+    }
+
+    @Test func aNewGenerationIsAnotherNodeAndTheSameFile() {
+        let old = NodeNumber(kind: .episode, generation: 1, row: 9)
+        let new = NodeNumber(kind: .episode, generation: 2, row: 9)
+        #expect(old.node != new.node && old.inode == new.inode)
+        #expect(old.inode != NodeNumber(kind: .show, row: 9).inode)
+        #expect(old.inode != NodeNumber(kind: .episode, generation: 1, row: 10).inode)
+    }
+
+    @Test func generationsBeginAgainAfterTheirBits() {
+        let number = NodeNumber(kind: .episode, generation: 1 << 18 + 3, row: 9)
+        #expect(number.node == NodeNumber(kind: .episode, generation: 3, row: 9).node)
+    }
+
+    @Test func whatIsNoNumberOfOursIsNone() {
+        #expect(NodeNumber(NodeID(rawValue: .max)) == nil)
+        #expect(NodeNumber(NodeID(rawValue: 3 << 58)) == nil)
+    }
+}

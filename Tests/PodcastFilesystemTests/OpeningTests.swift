@@ -1,0 +1,287 @@
+import ContentCache
+import Fuse
+import Glibc
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+struct OpeningTests {
+    private let content = TestContent(seed: 7, size: 500_000)
+
+    private func node(_ mounted: Mounted, generation: Int = 1) throws -> NodeID {
+        NodeNumber(kind: .episode, generation: generation, row: try mounted.episode().id).node
+    }
+
+    private func grant(total: Int64?, generation: Int = 1) -> Grant {
+        Grant(generation: generation, total: total, file: nil, present: ByteRanges())
+    }
+
+    // MARK: Without the daemon
+
+    @Test func aWholeFileIsOpenedAndReadWithoutADaemon() async throws {
+        let mounted = try Mounted(script: "touch \"$0.started\"")
+        try mounted.subscribe()
+        try mounted.store(content, of: try mounted.episode())
+        let node = try node(mounted)
+        guard case .open(let open)? = mounted.open(node).answer else {
+            Issue.record("not opened at once")
+            return
+        }
+        #expect(open.keepCache && !open.directIO && open.noFlush)
+        for (offset, size) in [(0, 131_072), (131_072, 131_072), (499_999, 1), (400_000, 131_072), (1, 17)] {
+            let expected = content.bytes(in: offset..<min(offset + size, 500_000))
+            #expect(mounted.read(node, open.handle, Int64(offset), size).answer == .bytes(expected))
+        }
+        for offset in [500_000, 500_001, 1 << 40] as [Int64] {
+            #expect(mounted.read(node, open.handle, offset, 4_096).answer == .bytes([]))
+        }
+        #expect(mounted.read(node, open.handle, -1, 4_096).answer == .error(.badFileDescriptor))
+        // An open file is held: the daemon cannot evict it.
+        let cache = try ContentCache(directory: FilePath(mounted.places.cache))
+        let file = try #require(try mounted.library.rendition(of: try mounted.episode().id)?.file)
+        #expect(!cache.evict(file))
+        mounted.release(node, open.handle)
+        #expect(mounted.read(node, open.handle, 0, 4_096).answer == .error(.badFileDescriptor))
+        #expect(cache.evict(file))
+        #expect(!mounted.wasStarted)
+    }
+
+    @Test func aConfirmedSizeOpensAtOnceAndAsksNobody() throws {
+        let mounted = try Mounted(script: "touch \"$0.started\"")
+        try mounted.subscribe()
+        try mounted.library.confirm(episode: try mounted.episode().id, size: 400_000, now: 1_700_000_001)
+        guard case .open(let open)? = mounted.open(try node(mounted)).answer else {
+            Issue.record("not opened at once")
+            return
+        }
+        #expect(open.keepCache && !open.directIO)
+        // What lies beyond the end needs no byte.
+        #expect(mounted.read(try node(mounted), open.handle, 400_000, 10).answer == .bytes([]))
+        #expect(!mounted.wasStarted)
+    }
+
+    @Test func aNodeOfAnOldGenerationIsStaleAndTheNameForgotten() throws {
+        let mounted = try Mounted()
+        let podcast = try mounted.subscribe()
+        mounted.start()
+        let old = try node(mounted)
+        try mounted.library.dropRendition(episode: try mounted.episode().id, now: 1_700_000_001)
+        #expect(mounted.open(old).answer == .error(.staleNFSFileHandle))
+        #expect(
+            mounted.notifier.messages == [
+                .entry(
+                    parent: NodeNumber(kind: .show, row: podcast.id).node, name: "2026-01-01 Episode 1.mp3")
+            ])
+        #expect(mounted.open(NodeID(rawValue: .max)).answer == .error(.staleNFSFileHandle))
+        #expect(mounted.open(NodeNumber(kind: .fixed, row: 50).node).answer == .error(.staleNFSFileHandle))
+    }
+
+    @Test func indexersGetNothingThatIsNotCached() async throws {
+        let child = try ChildProcess("/bin/sleep", ["1000"])
+        let mounted = try Mounted(script: "touch \"$0.started\"", indexers: ["sleep", "updatedb"])
+        try mounted.subscribe(episodes: 2)
+        try mounted.library.confirm(episode: try mounted.episode(2).id, size: 5, now: 1)
+        try await waitUntil(description: "the child runs its program") {
+            try FilePath.linkTarget("/proc/\(child.processIdentifier)/exe").hasSuffix("/sleep")
+        }
+        for number in 1...2 {
+            let node = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode(number).id).node
+            #expect(mounted.open(node, pid: child.processIdentifier).answer == .error(.permissionDenied))
+        }
+        #expect(!mounted.wasStarted)
+        // Others may, and indexers too what is there.
+        let second = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode(2).id).node
+        _ = try await mounted.open(second).handle()
+        _ = try await mounted.open(try mounted.entry(".status").node, pid: child.processIdentifier).handle()
+        try mounted.store(content, of: try mounted.episode(1))
+        _ = try await mounted.open(try node(mounted), pid: child.processIdentifier).handle()
+        child.kill()
+    }
+
+    // MARK: With the daemon
+
+    @Test func theSizeIsToldToTheKernelBeforeTheOpenIsAnswered() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe(length: 111_111)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let node = try node(mounted)
+        let id = try mounted.episode().id
+        let open = mounted.open(node)
+        let frame = try #require(try await daemon.wait(for: .open).first)
+        #expect(EpisodeReference(payload: frame.payload) == EpisodeReference(episode: id))
+        #expect(open.answer == nil && mounted.notifier.messages.isEmpty)
+
+        mounted.notifier.hold()
+        try mounted.library.confirm(episode: id, size: 400_000, now: 1_700_000_002)
+        daemon.answer(frame, grant(total: 400_000))
+        try await waitUntil { !mounted.notifier.messages.isEmpty }
+        #expect(mounted.notifier.messages == [.attributes(node)])
+        #expect(open.answer == nil)
+        mounted.notifier.letGo()
+        guard case .open(let answer) = try await open.answered() else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(answer.keepCache && !answer.directIO)
+        #expect(mounted.attributes(node, handle: answer.handle)?.size == 400_000)
+        #expect(mounted.read(node, answer.handle, 400_000, 10).answer == .bytes([]))
+        #expect(daemon.frames.count == 1)
+
+        mounted.release(node, answer.handle)
+        let close = try #require(try await daemon.wait(for: .close).first)
+        #expect(EpisodeReference(payload: close.payload) == EpisodeReference(episode: id))
+    }
+
+    @Test func aSizeIsToldToTheKernelOnce() async throws {
+        // What the kernel knows may come from a lookup before the size was confirmed.
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let id = try mounted.episode().id
+        try mounted.library.confirm(episode: id, size: 400_000, now: 1_700_000_001)
+        mounted.start()
+        let node = try node(mounted)
+        for _ in 0..<3 { _ = try await mounted.open(node).handle() }
+        #expect(mounted.notifier.messages == [.attributes(node)])
+        // Another size is another word.
+        try mounted.library.confirm(episode: id, size: 400_001, now: 1_700_000_002)
+        for _ in 0..<3 { _ = try await mounted.open(node).handle() }
+        #expect(mounted.notifier.messages == [.attributes(node), .attributes(node)])
+    }
+
+    @Test func aFileWithoutALengthIsReadPastThePageCache() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let grants = Journal<Grant>()
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open, let grant = grants.entries.last { daemon.answer(frame, grant) }
+        }
+        try await mounted.connect()
+        let node = try node(mounted)
+        grants.append(grant(total: nil))
+        guard case .open(let first) = try await mounted.open(node).answered() else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(first.directIO && !first.keepCache)
+        // As long as it is open so, others are too: the modes of a node do not mix.
+        grants.append(grant(total: 300_000))
+        guard case .open(let second) = try await mounted.open(node).answered() else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(second.directIO && second.handle != first.handle)
+        mounted.release(node, first.handle)
+        mounted.release(node, second.handle)
+        guard case .open(let third) = try await mounted.open(node).answered() else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(!third.directIO && third.keepCache)
+        try await daemon.wait(for: .close, count: 2)
+    }
+
+    @Test(arguments: [EACCES, ENODATA, EHOSTUNREACH, ETIMEDOUT, ENOSPC, EIO])
+    func whatTheServerRefusesIsToldAtOpen(number: Int32) async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            daemon.answer(frame, Failure(errorNumber: number, message: "no"))
+        }
+        try await mounted.connect()
+        #expect(try await mounted.open(try node(mounted)).answered() == .error(Errno(rawValue: number)))
+        #expect(daemon.frames.map(\.kind) == [.open])
+    }
+
+    @Test func aNewRenditionFoundAtOpenIsStale() async throws {
+        let mounted = try Mounted()
+        let podcast = try mounted.subscribe()
+        let granted = grant(total: 5, generation: 2)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, granted) }
+        }
+        try await mounted.connect()
+        #expect(try await mounted.open(try node(mounted)).answered() == .error(.staleNFSFileHandle))
+        // The daemon has counted it.
+        try await daemon.wait(for: .close)
+        #expect(
+            mounted.notifier.messages == [
+                .entry(
+                    parent: NodeNumber(kind: .show, row: podcast.id).node, name: "2026-01-01 Episode 1.mp3")
+            ])
+    }
+
+    @Test func anOpenThatNobodyTakesIsClosed() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let granted = grant(total: 400_000)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, granted) }
+        }
+        try await mounted.connect()
+        let node = try node(mounted)
+        let reply = mounted.request(refusing: true) { mounted.filesystem.open($0, node: node, flags: O_RDONLY) }
+        try await reply.answered()
+        try await daemon.wait(for: .close)
+        #expect(daemon.frames.map(\.kind) == [.open, .close])
+    }
+
+    @Test func anInterruptedOpenIsCancelled() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let open = mounted.open(try node(mounted))
+        let frame = try #require(try await daemon.wait(for: .open).first)
+        open.interrupt()
+        #expect(try await open.answered() == .error(.interrupted))
+        #expect(try await daemon.wait(for: .cancel).first?.number == frame.number)
+        // A grant that was on its way opens nothing.
+        daemon.answer(frame, grant(total: 400_000))
+        #expect(try await mounted.open(try mounted.entry(".status").node).handle().rawValue == 1)
+    }
+
+    @Test func anInterruptWhileTheKernelIsToldClosesTheOpen() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe(length: 111_111)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let open = mounted.open(try node(mounted))
+        let frame = try #require(try await daemon.wait(for: .open).first)
+        mounted.notifier.hold()
+        daemon.answer(frame, grant(total: 400_000))
+        try await waitUntil { !mounted.notifier.messages.isEmpty }
+        open.interrupt()
+        #expect(try await open.answered() == .error(.interrupted))
+        mounted.notifier.letGo()
+        try await daemon.wait(for: .close)
+        #expect(!daemon.frames.contains { $0.kind == .cancel })
+    }
+
+    @Test func openingAndClosingMoveTheAccessTime() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        try mounted.store(content, of: try mounted.episode())
+        let node = try node(mounted)
+        let before = try #require(mounted.attributes(node))
+        let now = Int64(time(nil))
+        let handle = try await mounted.open(node).handle()
+        let opened = try #require(mounted.attributes(node))
+        #expect(before.accessed.seconds < now && opened.accessed.seconds >= now)
+        #expect(opened.modified == before.modified && opened.changed == before.changed)
+        mounted.release(node, handle)
+    }
+}
+
+extension FilePath {
+    /// Where a symbolic link leads; empty when it cannot be read.
+    static func linkTarget(_ path: String) throws -> String {
+        var buffer = [CChar](repeating: 0, count: 4_096)
+        let count = readlink(path, &buffer, buffer.count)
+        return String(decoding: buffer[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

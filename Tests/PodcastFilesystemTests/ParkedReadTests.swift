@@ -1,0 +1,315 @@
+import ContentCache
+import Foundation
+import Fuse
+import Glibc
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+/// Reads of what is not there yet: parked, and answered when the daemon has it.
+struct ParkedReadTests {
+    private let mounted: Mounted
+    private let content = TestContent(seed: 8, size: 500_000)
+    private let file: CacheFile
+    private let node: NodeID
+    private let id: Int64
+
+    /// The cache file has all bytes; what of them may be read is what the daemon says.
+    init() throws {
+        // Where a daemon is to be started, the test has to do it.
+        mounted = try Mounted(
+            script: """
+                echo >> "$0.started"
+                i=0
+                while [ ! -S "${0%/*}/r/podfs/daemon.sock" ] && [ $i -lt 6000 ]; do sleep 0.01; i=$((i+1)); done
+                """)
+        try mounted.subscribe()
+        file = try mounted.store(content, of: try mounted.episode(), complete: false)
+        id = try mounted.episode().id
+        node = NodeNumber(kind: .episode, generation: 1, row: id).node
+    }
+
+    private func open() async throws -> Fuse.FileHandle { try await mounted.open(node).handle() }
+
+    private func expected(_ range: Range<Int>) -> RecordedReply.Answer { .bytes(content.bytes(in: range)) }
+
+    // MARK: Answers
+
+    @Test func aReadWaitsForItsBytes() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let handle = try await open()
+        let read = mounted.read(node, handle, 100_000, 131_072)
+        let frame = try #require(try await daemon.wait(for: .read).first)
+        #expect(
+            ReadRequest(payload: frame.payload)
+                == ReadRequest(episode: id, generation: 1, range: 100_000..<231_072))
+        #expect(read.answer == nil)
+        daemon.answer(frame, mounted.grant(file, content, present: 90_000..<300_000))
+        #expect(try await read.answered() == expected(100_000..<231_072))
+        // What was granted needs no more asking.
+        #expect(mounted.read(node, handle, 90_000, 100).answer == expected(90_000..<90_100))
+        #expect(mounted.read(node, handle, 231_072, 68_928).answer == expected(231_072..<300_000))
+        #expect(daemon.frames.count == 1)
+        // One byte more does.
+        let next = mounted.read(node, handle, 231_072, 68_929)
+        let second = try #require(try await daemon.wait(for: .read, count: 2).last)
+        daemon.answer(second, mounted.grant(file, content))
+        #expect(try await next.answered() == expected(231_072..<300_001))
+        // The end of the file, and what lies behind it.
+        #expect(mounted.read(node, handle, 499_990, 4_096).answer == expected(499_990..<500_000))
+        #expect(mounted.read(node, handle, 500_000, 4_096).answer == .bytes([]))
+        mounted.release(node, handle)
+        #expect(daemon.frames.count == 2)
+    }
+
+    @Test func manyReadsWaitAtOnceAndEachGetsItsOwn() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let handle = try await open()
+        let reads = (0..<1_000).map { mounted.read(node, handle, Int64($0 * 400), 400) }
+        let frames = try await daemon.wait(for: .read, count: 1_000)
+        #expect(reads.allSatisfy { $0.answer == nil })
+        for frame in frames.shuffled() {
+            let range = try #require(ReadRequest(payload: frame.payload)).range
+            daemon.answer(
+                frame, mounted.grant(file, content, present: Int(range.lowerBound)..<Int(range.upperBound)))
+        }
+        for (index, read) in reads.enumerated() {
+            #expect(try await read.answered() == expected(index * 400..<index * 400 + 400))
+        }
+    }
+
+    @Test func theFirstReadTellsASizeThatWasUnknown() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe(length: nil)
+        let content = content
+        let file = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: nil)
+        try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            guard frame.kind == .open else { return }
+            daemon.answer(frame, Grant(generation: 1, total: nil, file: nil, present: ByteRanges()))
+        }
+        try await mounted.connect()
+        let node = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node
+        let handle = try await mounted.open(node).handle()
+        let first = mounted.read(node, handle, 0, 1_000)
+        var grant = mounted.grant(file, content, present: 0..<2_000)
+        grant.total = nil
+        daemon.answer(try #require(try await daemon.wait(for: .read).last), grant)
+        #expect(try await first.answered() == .bytes(content.bytes(in: 0..<1_000)))
+        // At the end the daemon knows the size.
+        let last = mounted.read(node, handle, 499_000, 4_096)
+        daemon.answer(try #require(try await daemon.wait(for: .read, count: 2).last), mounted.grant(file, content))
+        #expect(try await last.answered() == .bytes(content.bytes(in: 499_000..<500_000)))
+        #expect(mounted.read(node, handle, 500_000, 4_096).answer == .bytes([]))
+    }
+
+    @Test(arguments: [ETIMEDOUT, EIO, ENODATA, EACCES, ESTALE, ENOSPC])
+    func aFailureIsTheReadersError(number: Int32) async throws {
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            daemon.answer(frame, Failure(errorNumber: number, message: "no"))
+        }
+        try await mounted.connect()
+        let read = mounted.read(node, try await open(), 0, 4_096)
+        #expect(try await read.answered() == .error(Errno(rawValue: number)))
+        #expect(daemon.frames.count == 1)
+    }
+
+    @Test func bytesOfAnotherRenditionAreNeverServed() async throws {
+        let grant = mounted.grant(file, content, generation: 2)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.answer(frame, grant) }
+        try await mounted.connect()
+        let read = mounted.read(node, try await open(), 0, 4_096)
+        #expect(try await read.answered() == .error(.staleNFSFileHandle))
+        let podcast = try mounted.episode().podcast
+        let name = RecordingNotifier.Message.entry(
+            parent: NodeNumber(kind: .show, row: podcast).node, name: "2026-01-01 Episode 1.mp3")
+        #expect(mounted.notifier.messages.count { $0 == name } == 1)
+        #expect(daemon.frames.count == 1)
+    }
+
+    @Test func aGrantThatDoesNotHoldWhatWasAskedIsAnError() async throws {
+        let all = mounted.grant(file, content).present
+        let answers: [(Grant, Errno)] = [
+            // Too little, no file at all, a file that is not there.
+            (mounted.grant(file, content, present: 0..<4_095), .ioError),
+            (Grant(generation: 1, total: 500_000, file: nil, present: all), .ioError),
+            (Grant(generation: 1, total: 500_000, file: "ff00", present: all), .noSuchFileOrDirectory),
+        ]
+        let next = Journal<Int>()
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            daemon.answer(frame, answers[next.entries.count].0)
+            next.append(0)
+        }
+        try await mounted.connect()
+        for (grant, error) in answers {
+            let read = mounted.read(node, try await open(), 0, 4_096)
+            #expect(try await read.answered() == .error(error), "\(grant)")
+        }
+        #expect(daemon.frames.count == answers.count)
+    }
+
+    @Test func aFileShorterThanItsGrantIsAnErrorAndNotAnEnd() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let id = try mounted.episode().id
+        try mounted.library.confirm(episode: id, size: 500_000, now: 1)
+        let short = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 1_000)
+        let grant = mounted.grant(short, content)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.answer(frame, grant) }
+        try await mounted.connect()
+        let node = NodeNumber(kind: .episode, generation: 1, row: id).node
+        let read = mounted.read(node, try await mounted.open(node).handle(), 500, 4_096)
+        #expect(try await read.answered() == .error(.ioError))
+        #expect(daemon.frames.count == 1)
+    }
+
+    @Test func anAnswerThatCannotBeReadIsAnError() async throws {
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            daemon.send(Frame(kind: .grant, number: frame.number, payload: [1, 2, 3]))
+        }
+        try await mounted.connect()
+        let read = mounted.read(node, try await open(), 0, 4_096)
+        #expect(try await read.answered() == .error(.ioError))
+        #expect(daemon.frames.count == 1)
+    }
+
+    // MARK: Interrupts and the end
+
+    @Test func anInterruptedReadIsAnsweredAndCancelled() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let handle = try await open()
+        let first = mounted.read(node, handle, 0, 4_096)
+        let second = mounted.read(node, handle, 4_096, 4_096)
+        let frames = try await daemon.wait(for: .read, count: 2)
+        first.interrupt()
+        #expect(try await first.answered() == .error(.interrupted))
+        let wanted = try #require(frames.first { ReadRequest(payload: $0.payload)?.range.lowerBound == 0 })
+        #expect(try await daemon.wait(for: .cancel).map(\.number) == [wanted.number])
+        // The other waits on, and an answer that was under way is passed over.
+        #expect(second.answer == nil)
+        for frame in frames { daemon.answer(frame, mounted.grant(file, content)) }
+        #expect(try await second.answered() == expected(4_096..<8_192))
+        #expect(first.answer == .error(.interrupted))
+        second.interrupt()
+        #expect(daemon.frames.count { $0.kind == .cancel } == 1)
+    }
+
+    @Test func aReadWhoseCallerIsGoneAlreadyIsCancelled() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let handle = try await open()
+        let reply = RecordedReply()
+        reply.interrupt()
+        mounted.filesystem.read(reply.request(id: 1 << 40), node: node, handle: handle, offset: 0, size: 4_096)
+        #expect(try await reply.answered() == .error(.interrupted))
+        let frame = try #require(try await daemon.wait(for: .read).first)
+        #expect(try await daemon.wait(for: .cancel).first?.number == frame.number)
+    }
+
+    @Test func stoppingAnswersEverythingThatWaits() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let handle = try await open()
+        let reads = (0..<100).map { mounted.read(node, handle, Int64($0) * 4_096, 4_096) }
+        let control = mounted.setxattr(node, "user.podfs.task", "resume")
+        try await daemon.wait(for: .read, count: 100)
+        mounted.filesystem.stop()
+        for reply in reads + [control] { #expect(reply.answer == .error(.ioError)) }
+        // And what comes then is answered at once.
+        let late = mounted.read(node, handle, 0, 4_096)
+        guard case .error = try await late.answered() else {
+            Issue.record("a read after the end")
+            return
+        }
+        try await waitUntil(description: "the daemon is left") { !daemon.isConnected }
+    }
+
+    @Test func failingWhatIsParkedTellsTheDaemon() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let handle = try await open()
+        let reads = (0..<10).map { mounted.read(node, handle, Int64($0) * 4_096, 4_096) }
+        let frames = try await daemon.wait(for: .read, count: 10)
+        mounted.filesystem.failParked()
+        for read in reads { #expect(read.answer == .error(.ioError)) }
+        let cancels = try await daemon.wait(for: .cancel, count: 10)
+        #expect(Set(cancels.map(\.number)) == Set(frames.map(\.number)))
+        #expect(mounted.link.isConnected)
+    }
+
+    // MARK: Daemons that die
+
+    @Test func whatWaitsWhenADaemonDiesIsPutToTheNext() async throws {
+        let first = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let handle = try await open()
+        let reads = (0..<50).map { mounted.read(node, handle, Int64($0) * 4_096, 4_096) }
+        try await first.wait(for: .read, count: 50)
+        let gone = mounted.read(node, handle, 400_000, 4_096)
+        try await first.wait(for: .read, count: 51)
+        gone.interrupt()
+        first.die()
+        // The mount starts another at once; this is it.
+        try await waitUntil(description: "a daemon is started") { mounted.wasStarted }
+        #expect(reads.allSatisfy { $0.answer == nil })
+        let grant = mounted.grant(file, content)
+        let second = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .read { daemon.answer(frame, grant) }
+        }
+        for (index, read) in reads.enumerated() {
+            #expect(try await read.answered() == expected(index * 4_096..<index * 4_096 + 4_096))
+        }
+        // Each once, and not the one that nobody wants any more.
+        #expect(second.frames.count == 50)
+        #expect(gone.answer == .error(.interrupted))
+    }
+
+    @Test func aRequestThatKillsDaemonsIsGivenUp() async throws {
+        let read = mounted.read(node, try await open(), 0, 4_096)
+        for _ in 0..<3 {
+            #expect(read.answer == nil)
+            let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.die() }
+            try await daemon.wait(for: .read)
+        }
+        #expect(try await read.answered() == .error(.ioError))
+        try await waitUntil { !mounted.link.isConnected }
+    }
+
+    @Test func withoutAnyDaemonAReadFailsAndTheNextTriesAgain() async throws {
+        let mounted = try Mounted(script: "echo >> \"$0.started\"; echo no >&2; exit 1")
+        try mounted.subscribe()
+        let file = try mounted.store(content, of: try mounted.episode(), complete: false)
+        let node = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node
+        let handle = try await mounted.open(node).handle()
+        #expect(try await mounted.read(node, handle, 0, 4_096).answered() == .error(.ioError))
+        let grant = mounted.grant(file, content)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.answer(frame, grant) }
+        let second = try await mounted.open(node).handle()
+        let read = mounted.read(node, second, 0, 4_096)
+        #expect(try await read.answered() == expected(0..<4_096))
+        #expect(daemon.frames.count == 1)
+    }
+
+    @Test func aDaemonThatSomebodyElseStartsIsNoticed() async throws {
+        mounted.start()
+        // Not before it is watched for: the folder is looked at by a thread.
+        var daemon: FakeDaemon?
+        try await waitUntil(description: "the daemon is found") {
+            if daemon == nil { daemon = try FakeDaemon(mounted.places) }
+            try daemon?.writePIDFile()
+            return mounted.link.isConnected
+        }
+        #expect(!mounted.wasStarted)
+        // It dies with nothing waiting: nobody is started for that.
+        daemon?.die()
+        try await waitUntil { !mounted.link.isConnected }
+        #expect(!mounted.wasStarted)
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import Fuse
+import Glibc
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import TestSupport
+import Testing
+
+/// What the daemon says, as the mount shows it and tells it to the kernel.
+struct StatusAndChangeTests {
+    private let mounted: Mounted
+
+    init() throws { mounted = try Mounted() }
+
+    private func content(of name: String) async throws -> String {
+        let node = try mounted.entry(name).node
+        let handle = try await mounted.open(node).handle()
+        defer { mounted.release(node, handle) }
+        guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 1 << 20).answer else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func task(_ state: String = "running", received: Int64 = 250_000) throws -> TaskInfo {
+        TaskInfo(
+            id: 4, kind: .download, path: "Show/2026-01-01 Episode 1.mp3", episode: try mounted.episode().id,
+            state: state, received: received, expected: 500_000, rate: state == "running" ? 1_024 : nil, error: nil,
+            started: 1_700_000_000)
+    }
+
+    private func event(_ kind: Event.Kind, _ change: (inout Event) -> Void) -> Event {
+        var event = Event(sequence: 1, time: 1_700_000_000, kind: kind)
+        change(&event)
+        return event
+    }
+
+    // MARK: Status
+
+    @Test func statusFilesShowWhatTheDaemonSays() async throws {
+        try mounted.subscribe()
+        let daemon = try FakeDaemon(mounted.places, tasks: [try task()])
+        try await mounted.connect()
+        try await waitUntil { try await content(of: ".status").hasPrefix("1 running, 0 queued") }
+        #expect(try await content(of: ".status").contains("50.0%"))
+        let json = try JSONSerialization.jsonObject(with: Data(try await content(of: ".status.json").utf8))
+        let tasks = try #require((json as? [String: Any])?["tasks"] as? [[String: Any]])
+        #expect(tasks.count == 1 && tasks[0]["id"] as? Int == 4 && tasks[0]["progress"] as? Double == 50)
+        #expect(tasks[0]["path"] as? String == "Show/2026-01-01 Episode 1.mp3" && tasks[0]["eta"] as? Int == 245)
+
+        // A refresh is a task of its own; the download ends.
+        let id = try mounted.episode().id
+        daemon.send(
+            event(.state) {
+                $0.task = -3
+                $0.taskKind = "refresh"
+                $0.path = "Show"
+                $0.state = "running"
+            })
+        daemon.send(
+            event(.completed) {
+                $0.task = 4
+                $0.id = id
+                $0.state = "cached"
+            })
+        try await waitUntil { try await !content(of: ".status").contains("Episode 1") }
+        let rest = try await content(of: ".status.json")
+        #expect(rest.contains("\"kind\": \"refresh\"") && rest.contains("\"path\": \"Show\""))
+        daemon.send(
+            event(.state) {
+                $0.task = -3
+                $0.taskKind = "refresh"
+                $0.path = "Show"
+                $0.state = "remote"
+            })
+        try await waitUntil { try await content(of: ".status") == "no active tasks\n" }
+        // Each look has the size of that moment.
+        #expect(try mounted.entry(".status").attributes.size == 16)
+    }
+
+    @Test func withoutADaemonTheLibraryIsShown() async throws {
+        try mounted.subscribe(episodes: 3)
+        let daemon = try FakeDaemon(mounted.places, tasks: [try task()])
+        try await mounted.connect()
+        try await waitUntil { try await content(of: ".status").hasPrefix("1 running") }
+        let queued = try mounted.library.enqueue(episode: try mounted.episode(1).id, session: "x", now: 1)
+        let suspended = try mounted.library.enqueue(episode: try mounted.episode(2).id, session: "x", now: 2)
+        let failed = try mounted.library.enqueue(episode: try mounted.episode(3).id, session: "x", now: 3)
+        try mounted.library.setSuspended(download: suspended.id, true)
+        try mounted.library.fail(download: failed.id, error: "it is gone", errorNumber: 61)
+        daemon.die()
+        try await waitUntil { try await content(of: ".status").hasPrefix("0 running, 1 queued, 1 suspended, 1 failed") }
+        let text = try await content(of: ".status")
+        #expect(text.contains("2026-01-03 Episode 3.mp3: it is gone\n"))
+        #expect(queued.id < suspended.id && text.split(separator: "\n").count == 4)
+    }
+
+    // MARK: Changes
+
+    private func messages(after event: Event, _ daemon: FakeDaemon) async throws -> [RecordingNotifier.Message] {
+        mounted.notifier.clear()
+        daemon.send(event)
+        // What is said of the second show comes after what was said of the event.
+        let other = try #require(try mounted.library.podcast(named: "Other"))
+        daemon.send(
+            self.event(.library) {
+                $0.podcast = other.id
+                $0.path = "Other"
+            })
+        let last = RecordingNotifier.Message.entry(parent: .root, name: "Other")
+        try await waitUntil { mounted.notifier.messages.contains(last) }
+        return Array(mounted.notifier.messages.prefix { $0 != last })
+    }
+
+    @Test func theKernelIsToldWhatHasChanged() async throws {
+        let podcast = try mounted.subscribe()
+        try mounted.subscribe("Other", episodes: 2)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let id = try mounted.library.entries(of: podcast.id)[0].id
+        let show = NodeNumber(kind: .show, row: podcast.id).node
+        func node(_ generation: Int) -> NodeID { NodeNumber(kind: .episode, generation: generation, row: id).node }
+
+        let progress = event(.progress) {
+            $0.id = id
+            $0.task = 1
+            $0.state = "running"
+        }
+        #expect(try await messages(after: progress, daemon) == [.attributes(node(1))])
+        let changed = event(.library) { $0.id = id }
+        #expect(try await messages(after: changed, daemon) == [.attributes(node(1))])
+        // The name leads to another node since there is a second generation.
+        try mounted.library.dropRendition(episode: id, now: 1_700_000_500)
+        #expect(
+            try await messages(after: changed, daemon) == [
+                .attributes(node(2)), .entry(parent: show, name: "2026-01-01 Episode 1.mp3"),
+            ])
+        let shows = event(.library) {
+            $0.podcast = podcast.id
+            $0.path = "Show"
+        }
+        #expect(
+            try await messages(after: shows, daemon) == [
+                .entry(parent: .root, name: "Show"), .attributes(show), .attributes(.root),
+            ])
+        #expect(try await messages(after: event(.idle) { _ in }, daemon) == [])
+        #expect(try await messages(after: event(.library) { $0.id = 999 }, daemon) == [])
+    }
+
+    @Test func whatChangedWhileNoDaemonWasHeardIsCaughtUpWith() async throws {
+        let podcast = try mounted.subscribe(episodes: 3)
+        let first = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        first.die()
+        try await waitUntil { !mounted.link.isConnected }
+        mounted.notifier.clear()
+        try mounted.library.dropRendition(episode: try mounted.episode(2).id, now: Int64(time(nil)) + 1)
+        let second = try FakeDaemon(mounted.places)
+        try await waitUntil(description: "the daemon is found") {
+            try second.writePIDFile()
+            return mounted.link.isConnected
+        }
+        let id = try mounted.episode(2).id
+        let show = NodeNumber(kind: .show, row: podcast.id).node
+        try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
+        let messages = Set(mounted.notifier.messages)
+        #expect(messages.contains(.attributes(NodeNumber(kind: .episode, generation: 2, row: id).node)))
+        #expect(messages.contains(.entry(parent: show, name: "2026-01-02 Episode 2.mp3")))
+        #expect(messages.count == 3)
+    }
+}

@@ -1,0 +1,214 @@
+import Fuse
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+
+struct TreeTests {
+    private let mounted: Mounted
+
+    init() throws { mounted = try Mounted() }
+
+    // MARK: Lookup
+
+    @Test func showsAndEpisodesAreFoundByTheirNames() throws {
+        let podcast = try mounted.subscribe(episodes: 3)
+        let show = try mounted.entry("Show")
+        #expect(show.node == NodeNumber(kind: .show, row: podcast.id).node)
+        #expect(show.attributes.kind == .directory && show.attributes.permissions == 0o555)
+        // The newest episode's date.
+        #expect(show.attributes.modified == Timestamp(seconds: 1_767_254_400 + 2 * 86_400))
+
+        let row = try mounted.episode(2)
+        let episode = try mounted.entry("Show", "2026-01-02 Episode 2.mp3")
+        let number = NodeNumber(kind: .episode, generation: 1, row: row.id)
+        #expect(episode.node == number.node)
+        let attributes = episode.attributes
+        #expect(attributes.inode == number.inode && attributes.kind == .regular && attributes.permissions == 0o444)
+        #expect(attributes.uid == 1_000 && attributes.gid == 1_001 && attributes.links == 1)
+        #expect(attributes.size == 500_000)
+        #expect(attributes.modified == Timestamp(seconds: 1_767_254_400 + 86_400))
+        #expect(attributes.changed == Timestamp(seconds: 1_700_000_000))
+        // Never a file of holes.
+        #expect(attributes.blocks == 1)
+        #expect(episode.entryTimeout > 3_600 && episode.attributeTimeout > 3_600)
+        #expect(mounted.attributes(episode.node) == attributes)
+        #expect(mounted.attributes(show.node) == show.attributes)
+    }
+
+    @Test func whatIsNotThereIsNotThere() throws {
+        try mounted.subscribe()
+        let show = try mounted.entry("Show")
+        let episode = try mounted.entry("Show", "2026-01-01 Episode 1.mp3")
+        let missing = RecordedReply.Answer.error(.noSuchFileOrDirectory)
+        for name in ["show", "SHOW", "Show ", "Sho", "", ".", "..", ".status ", "Show/x", "\u{1B}"] {
+            #expect(mounted.lookup(name) == missing, "\(name)")
+        }
+        for name in ["2026-01-01 episode 1.mp3", "Episode 1.mp3", ".status", ""] {
+            #expect(mounted.lookup(name, in: show.node) == missing, "\(name)")
+        }
+        #expect(mounted.lookup("x", in: episode.node) == missing)
+        #expect(mounted.lookup("x", in: try mounted.entry(".status").node) == missing)
+        #expect(mounted.lookup("x", in: NodeID(rawValue: .max)) == missing)
+        #expect(mounted.lookup("Show", in: NodeNumber(kind: .show, row: 999).node) == missing)
+    }
+
+    @Test func namesAreComparedAsBytes() throws {
+        // Swift calls the two spellings equal, the kernel does not: a name that was listed must be found, no other.
+        try mounted.subscribe("Caf\u{E9}")
+        #expect(try mounted.entry("Caf\u{E9}").attributes.kind == .directory)
+        #expect(mounted.lookup("Cafe\u{301}") == .error(.noSuchFileOrDirectory))
+    }
+
+    @Test func anInodeNumberStaysWithTheFile() throws {
+        let podcast = try mounted.subscribe(episodes: 2)
+        let before = try mounted.entry("Show", "2026-01-01 Episode 1.mp3")
+        var feed = FeedBuilder.show("Show", episodes: 2, length: 600_000) { "https://elsewhere.example/\($0).mp3" }
+        feed.items[1].title = "Another title"
+        try mounted.refresh(podcast, feed)
+        let after = try mounted.entry("Show", "2026-01-01 Episode 1.mp3")
+        #expect(after.node == before.node && after.attributes.inode == before.attributes.inode)
+        #expect(after.attributes.modified == before.attributes.modified)
+        #expect(after.attributes.size == 600_000)
+        // A mount that is made anew finds the same.
+        let other = PodcastFilesystem(
+            library: try Library.openForReading(at: mounted.places.library),
+            options: mounted.options, link: mounted.link)
+        let reply = RecordedReply()
+        other.lookup(
+            reply.request(), parent: NodeNumber(kind: .show, row: podcast.id).node, name: "2026-01-01 Episode 1.mp3")
+        #expect(reply.answer == .entry(after))
+    }
+
+    @Test func sizesAreWhatIsKnown() throws {
+        let feed = FeedBuilder(
+            title: "Show",
+            items: [
+                .init(title: "Claimed", url: "http://127.0.0.1:9/a.mp3", length: 123_456),
+                .init(title: "Guessed", url: "http://127.0.0.1:9/b.mp3", duration: "100"),
+                .init(title: "Unknown", url: "http://127.0.0.1:9/c.mp3"),
+            ])
+        let podcast = try mounted.subscribe(feed)
+        #expect(try mounted.entry("Show", "Claimed.mp3").attributes.size == 123_456)
+        #expect(try mounted.entry("Show", "Guessed.mp3").attributes.size == 1_600_000)
+        #expect(try mounted.entry("Show", "Unknown.mp3").attributes.size == 0)
+        // Without a date, what was first seen when.
+        #expect(try mounted.entry("Show", "Unknown.mp3").attributes.modified == Timestamp(seconds: 1_700_000_000))
+        let id = try #require(try mounted.library.entry(of: podcast.id, named: "Claimed.mp3")).id
+        try mounted.library.confirm(episode: id, size: 99_999, now: 1_700_000_050)
+        let confirmed = try mounted.entry("Show", "Claimed.mp3").attributes
+        #expect(confirmed.size == 99_999 && confirmed.changed == Timestamp(seconds: 1_700_000_050))
+    }
+
+    @Test func blocksAreWhatTheCacheHolds() throws {
+        try mounted.subscribe()
+        let content = TestContent(seed: 1, size: 500_000)
+        try mounted.store(content, of: try mounted.episode(), ranges: [0..<100_000], complete: false)
+        let attributes = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").attributes
+        #expect(attributes.size == 500_000 && attributes.blocks == 196)
+    }
+
+    // MARK: Nodes that are no more
+
+    @Test func nodesOfWhatIsGoneAreStale() throws {
+        let podcast = try mounted.subscribe()
+        let show = try mounted.entry("Show").node
+        let episode = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node
+        _ = try mounted.library.unsubscribe(podcast: podcast.id)
+        for node in [show, episode, NodeID(rawValue: .max), NodeNumber(kind: .fixed, row: 99).node] {
+            let reply = mounted.request { mounted.filesystem.getattr($0, node: node, handle: nil) }
+            #expect(reply.answer == .error(.staleNFSFileHandle))
+        }
+        for node in [show, episode, NodeID(rawValue: .max)] {
+            #expect(mounted.xattr(node, "user.podfs.id") == .error(.staleNFSFileHandle))
+        }
+        #expect(mounted.open(episode).answer == .error(.noSuchFileOrDirectory))
+        let reply = mounted.request { mounted.filesystem.opendir($0, node: show) }
+        #expect(reply.answer == .error(.noSuchFileOrDirectory))
+    }
+
+    @Test func anOldGenerationsNodeStillHasAttributes() throws {
+        try mounted.subscribe()
+        let node = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node
+        try mounted.library.dropRendition(episode: try mounted.episode().id, now: 1_700_000_009)
+        let new = try mounted.entry("Show", "2026-01-01 Episode 1.mp3")
+        #expect(new.node != node)
+        #expect(mounted.attributes(node) == new.attributes)
+    }
+
+    // MARK: Made files
+
+    @Test func madeFilesAreFoundAndRead() async throws {
+        for (name, text) in [(".status", "no active tasks\n"), (".nomedia", ""), (".trackerignore", "")] {
+            let entry = try mounted.entry(name)
+            #expect(entry.attributes.size == Int64(text.utf8.count) && entry.attributes.permissions == 0o444)
+            #expect(mounted.attributes(entry.node)?.size == Int64(text.utf8.count))
+            let reply = mounted.open(entry.node)
+            guard case .open(let open)? = reply.answer else {
+                Issue.record("\(name) is not opened")
+                continue
+            }
+            #expect(open.directIO)
+            #expect(mounted.read(entry.node, open.handle, 0, 4_096).answer == .bytes(Array(text.utf8)))
+            #expect(
+                mounted.read(entry.node, open.handle, 3, 2).answer == .bytes(Array(text.utf8.dropFirst(3).prefix(2))))
+            #expect(mounted.read(entry.node, open.handle, 1 << 40, 10).answer == .bytes([]))
+            mounted.release(entry.node, open.handle)
+            #expect(mounted.read(entry.node, open.handle, 0, 10).answer == .error(.badFileDescriptor))
+        }
+        #expect(try mounted.entry(".status").attributeTimeout == 0)
+        #expect(try mounted.entry(".status.json").attributeTimeout == 0)
+        #expect(try mounted.entry(".nomedia").attributeTimeout > 0)
+    }
+
+    @Test func anOpenMadeFileKeepsTheContentItWasOpenedWith() async throws {
+        let podcast = try mounted.subscribe()
+        let node = try mounted.entry(".status").node
+        let handle = try await mounted.open(node).handle()
+        _ = try mounted.library.enqueue(episode: try mounted.episode().id, session: "x", now: 1_700_000_000)
+        let old = Array("no active tasks\n".utf8)
+        #expect(mounted.read(node, handle, 0, 4_096).answer == .bytes(old))
+        #expect(mounted.attributes(node, handle: handle)?.size == Int64(old.count))
+        let size = try #require(mounted.attributes(node)?.size)
+        #expect(size > 100)
+        let second = try await mounted.open(node).handle()
+        guard case .bytes(let bytes)? = mounted.read(node, second, 0, 4_096).answer else {
+            Issue.record("not read")
+            return
+        }
+        #expect(String(decoding: bytes, as: UTF8.self).contains("\(podcast.name)/2026-01-01 Episode 1.mp3"))
+        #expect(bytes.count == Int(size))
+    }
+
+    // MARK: The file system
+
+    @Test func statfsTellsTheCachesLimitAndWhatIsLeft() throws {
+        let mounted = try Mounted(cacheLimit: 4_096 * 1_000)
+        func statistics() -> FilesystemStatistics? {
+            let reply = mounted.request { mounted.filesystem.statfs($0, node: .root) }
+            guard case .statistics(let statistics)? = reply.answer else { return nil }
+            return statistics
+        }
+        #expect(statistics()?.blocks == 1_000 && statistics()?.freeBlocks == 1_000)
+        try mounted.subscribe()
+        try mounted.store(TestContent(seed: 1, size: 409_600), of: try mounted.episode())
+        let after = try #require(statistics())
+        #expect(after.blockSize == 4_096 && after.blocks == 1_000)
+        #expect(after.freeBlocks == 900 && after.availableBlocks == 900 && after.longestName == 255)
+        // More than the limit is no room, not a great number.
+        try mounted.store(
+            TestContent(seed: 1, size: 5_000_000), of: try mounted.episode(), generation: 2)
+        #expect(statistics()?.freeBlocks == 0)
+    }
+
+    @Test func whatChangesTheTreeIsRefused() throws {
+        try mounted.subscribe()
+        let episode = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node
+        let reply = mounted.request {
+            mounted.filesystem.setattr($0, node: episode, changes: AttributeChanges(size: 0), handle: nil)
+        }
+        #expect(reply.answer == .error(.readOnlyFileSystem))
+    }
+}
