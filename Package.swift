@@ -24,10 +24,14 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
 let package = Package(
     name: "podfs",
+    products: [.executable(name: "podfs", targets: ["podfs"])],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
         // C libraries and the calls that Glibc's module map lacks. No logic.
@@ -63,6 +67,18 @@ let package = Package(
                 systemPackage,
             ]),
 
+        .executableTarget(
+            name: "podfs",
+            dependencies: [
+                "PodcastFilesystem", "PodcastService", "PodcastClient", "PodcastPages", "PodcastLibrary",
+                "PodcastFeed", "PodcastProtocol", "TransferEngine", "TransferCore", "Fuse", "CLinux", logging,
+                systemPackage,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "TOMLKit", package: "TOMLKit"),
+                .product(name: "FlyingFox", package: "FlyingFox"),
+            ],
+            swiftSettings: strict),
+
         .target(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
@@ -89,5 +105,6 @@ let package = Package(
                 "ContentCache",
                 "TransferCore", "Fuse", "TestSupport", "CLinux", systemPackage,
             ]),
+        tests("IntegrationTests", ["podfs", "PodcastLibrary", "TestSupport"]),
     ]
 )

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Foundation
+import PodcastClient
+import PodcastProtocol
+
+/// Why a command did not do what it was asked: one line for people, an exit code for programs.
+struct CommandError: Error, CustomStringConvertible {
+    /// The exit codes are a contract; see podfs(1).
+    enum Code: Int32 {
+        case failed = 1
+        case partlyFailed = 2
+        case usage = 64
+        case unreachable = 69
+        case refused = 77
+    }
+
+    var code: Code
+    var description: String
+
+    init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+
+    /// Any error in these terms.
+    init(_ error: any Error) {
+        switch error {
+        case let error as CommandError: self = error
+        case let error as Failure: self.init(Code(rawValue: Int32(error.kind.rawValue)) ?? .failed, error.message)
+        case let error as ClientError: self.init(.unreachable, error.message)
+        case let error as ConfigurationError: self.init(.failed, "\(error)")
+        default: self.init(.failed, "\(error)")
+        }
+    }
+}
+
+/// A command of podfs: its errors go to standard error as one line, and decide the exit code.
+protocol PodfsCommand: AsyncParsableCommand {
+    func perform() async throws
+}
+
+extension PodfsCommand {
+    func run() async throws {
+        do {
+            try await perform()
+        } catch let code as ExitCode {
+            throw code
+        } catch {
+            let problem = CommandError(error)
+            Terminal.error(problem.description)
+            throw ExitCode(problem.code.rawValue)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import PodcastClient
+import PodcastFeed
+import PodcastPages
+import PodcastProtocol
+
+struct InspectCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inspect", abstract: "Show what a feed says, without subscribing to it.",
+        discussion: """
+            Examples:
+              podfs inspect feed.xml
+              podfs inspect https://example.com/feed.xml --json
+            """)
+
+    @Argument(help: "A file, or the http or https address of a feed.")
+    var source: String
+
+    @Flag(help: "Print all of it as JSON.")
+    var json = false
+
+    func perform() async throws {
+        let document: [UInt8]
+        if source.contains("://") {
+            let daemon = try Installation().daemon()
+            defer { daemon.end() }
+            guard case .text(let text) = try await daemon.perform(.inspect(url: source)) else { return }
+            document = Array(text.utf8)
+        } else {
+            document = try inspectFile()
+        }
+        if json {
+            Terminal.write(document + [UInt8(ascii: "\n")], to: 1)
+        } else {
+            try printSummary(of: document)
+        }
+    }
+
+    private func inspectFile() throws -> [UInt8] {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: source), options: .mappedIfSafe)
+        } catch {
+            throw CommandError(.failed, "\(source): \(error.localizedDescription)")
+        }
+        let parser = FeedParser()
+        data.withUnsafeBytes { parser.parse($0) }
+        do {
+            return try parser.finish().inspectJSON()
+        } catch {
+            throw CommandError(.failed, "\(source): \(error)")
+        }
+    }
+
+    private func printSummary(of document: [UInt8]) throws {
+        let summary = try JSONDecoder().decode(Summary.self, from: Data(document))
+        Terminal.print("\(PlainText.oneLine(summary.title ?? "(no title)")) — \(summary.format)")
+        if let link = summary.link { Terminal.print(PlainText.oneLine(link)) }
+        let playable = summary.items.filter { !$0.enclosures.isEmpty }.count
+        Terminal.print("\(summary.items.count) items, \(playable) with media")
+        for item in summary.items.prefix(10) {
+            let day = item.published.map { String($0.prefix(10)) } ?? "no date   "
+            Terminal.print("  \(day)  \(PlainText.oneLine(item.title ?? "(no title)"))")
+        }
+        if summary.items.count > 10 { Terminal.print("  and \(summary.items.count - 10) more: --json shows all") }
+        for problem in summary.diagnostics {
+            Terminal.print("line \(problem.line): \(PlainText.oneLine(problem.message))")
+        }
+    }
+
+    /// What the summary needs of the JSON.
+    private struct Summary: Decodable {
+        struct Item: Decodable {
+            struct Enclosure: Decodable { var url: String }
+            var title: String?
+            var published: String?
+            var enclosures: [Enclosure]
+        }
+        struct Problem: Decodable {
+            var line: Int
+            var message: String
+        }
+        var format: String
+        var title: String?
+        var link: String?
+        var items: [Item]
+        var diagnostics: [Problem]
+    }
+}

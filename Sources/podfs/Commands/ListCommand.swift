@@ -1,0 +1,117 @@
+import ArgumentParser
+import PodcastClient
+import PodcastFeed
+import PodcastLibrary
+import PodcastPages
+import PodcastProtocol
+
+struct ListCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the shows, or the episodes of one.",
+        discussion: """
+            Examples:
+              podfs list
+              podfs list 'Example Show' --json
+            """)
+
+    @Argument(help: "A show, by its folder.")
+    var show: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func perform() async throws {
+        let installation = try Installation()
+        let library = try installation.library()
+        guard let show else {
+            let podcasts = try library?.podcasts() ?? []
+            if json {
+                Terminal.print(OrderedJSON.array(podcasts.map(Self.json)))
+            } else if podcasts.isEmpty {
+                Terminal.print("no subscriptions yet: podfs subscribe URL")
+            } else {
+                for podcast in podcasts { Terminal.print(Self.line(podcast)) }
+            }
+            return
+        }
+        guard let library else { throw CommandError(.failed, "there is no show '\(show)': podfs subscribe URL") }
+        let found = try PathResolver(library: library).show(show)
+        let live = try await Self.liveStates(installation)
+        for (index, episode) in try library.episodes(of: found.id).enumerated() {
+            let state = Self.state(of: episode, live[episode.id])
+            if json {
+                Terminal.put(index == 0 ? "[" : ",\n ")
+                Terminal.put(String(decoding: Self.json(episode, state).encoded(pretty: false), as: UTF8.self))
+            } else {
+                Terminal.print(Self.line(episode, state))
+            }
+        }
+        if json { Terminal.print(try library.entries(of: found.id).isEmpty ? "[]" : "]") }
+    }
+
+    /// What runs now, if a daemon does.
+    private static func liveStates(_ installation: Installation) async throws -> [Int64: TaskInfo] {
+        guard let daemon = try installation.runningDaemon() else { return [:] }
+        defer { daemon.end() }
+        guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { return [:] }
+        return tasks.reduce(into: [:]) { result, task in if let id = task.episode { result[id] = task } }
+    }
+
+    private struct State {
+        var name: String
+        var progress: Double
+    }
+
+    private static func state(of episode: Episode, _ task: TaskInfo?) -> State {
+        if episode.complete { return State(name: "cached", progress: 100) }
+        let expected = task?.expected ?? episode.size.bytes
+        let received = max(task?.received ?? 0, episode.cachedBytes)
+        let progress = expected > 0 ? min(99.9, (Double(received) * 1_000 / Double(expected)).rounded(.down) / 10) : 0
+        if let task { return State(name: task.state, progress: progress) }
+        guard let download = episode.download else { return State(name: "remote", progress: progress) }
+        let name = download.error != nil ? "failed" : download.suspended ? "suspended" : "queued"
+        return State(name: name, progress: progress)
+    }
+
+    private static func line(_ podcast: Podcast) -> String {
+        var line = "\(PlainText.oneLine(podcast.name)): \(podcast.episodes) episode\(podcast.episodes == 1 ? "" : "s")"
+        if podcast.cached > 0 { line += ", \(podcast.cached) cached" }
+        if let error = podcast.error { line += " (\(podcast.state): \(PlainText.oneLine(error)))" }
+        return line
+    }
+
+    private static func line(_ episode: Episode, _ state: State) -> String {
+        let size = episode.size
+        let mark = size.source == .server ? "" : "~"
+        let length = size.source == .unknown ? "?" : mark + ByteText.size(size.bytes)
+        let shown = state.name == "remote" || state.name == "cached" ? state.name : "\(state.name) \(state.progress)%"
+        return "\(PlainText.oneLine(episode.name))  \(length)  \(shown)"
+    }
+
+    private static func json(_ podcast: Podcast) -> OrderedJSON {
+        .object([
+            ("name", .string(podcast.name)), ("url", .string(RedactedURL.text(podcast.url))),
+            ("title", .string(podcast.title)), ("episodes", .int(Int64(podcast.episodes))),
+            ("cached", .int(Int64(podcast.cached))), ("state", .string(podcast.state)),
+            ("last_refresh", .string(orNull: podcast.lastRefresh.map(TimeText.iso8601))),
+            ("error", .string(orNull: podcast.error)),
+        ])
+    }
+
+    private static func json(_ episode: Episode, _ state: State) -> OrderedJSON {
+        let size = episode.size
+        return .object([
+            ("name", .string(episode.name)), ("title", .string(episode.title)), ("guid", .string(orNull: episode.guid)),
+            ("published", .string(orNull: episode.published.map(TimeText.iso8601))),
+            ("duration", .double(orNull: episode.duration)), ("url", .string(RedactedURL.text(episode.url))),
+            ("type", .string(orNull: episode.type)),
+            ("size", size.source == .unknown ? .null : .int(size.bytes)),
+            ("size_source", .string(size.source.rawValue)), ("state", .string(state.name)),
+            ("progress", .double(state.progress)),
+        ])
+    }
+}
+
+extension Terminal {
+    static func print(_ json: OrderedJSON) { print(String(decoding: json.encoded(), as: UTF8.self)) }
+}

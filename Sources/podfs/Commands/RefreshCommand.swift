@@ -1,0 +1,72 @@
+import ArgumentParser
+import PodcastClient
+import PodcastProtocol
+
+struct RefreshCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refresh", abstract: "Fetch feeds again, all or the named ones.",
+        discussion: """
+            A feed that has not changed since costs its server next to nothing: it is asked conditionally.
+
+            Example:
+              podfs refresh 'Example Show'
+            """)
+
+    @Argument(help: "Shows, by their folders; all when none is named.")
+    var shows: [String] = []
+
+    func perform() async throws {
+        let installation = try Installation()
+        guard let library = try installation.library() else {
+            throw CommandError(.failed, "there are no subscriptions yet: podfs subscribe URL")
+        }
+        let resolver = PathResolver(library: library)
+        let ids = try shows.map { try resolver.show($0).id }
+        let daemon = try installation.daemon()
+        defer { daemon.end() }
+        guard case .refreshed(let results) = try await daemon.perform(.refresh(podcasts: ids)) else { return }
+        for result in results {
+            if let error = result.error {
+                Terminal.error("\(result.name): \(error)")
+            } else if result.added > 0 {
+                Terminal.print("\(result.name): \(result.added) new")
+            }
+        }
+        let failed = results.filter { $0.error != nil }.count
+        if failed > 0 {
+            let code: CommandError.Code = failed < results.count ? .partlyFailed : .failed
+            throw ExitCode(code.rawValue)
+        }
+    }
+}
+
+struct RenameCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Give a show's folder or an episode's file another name.",
+        discussion: """
+            Names never change by themselves. An episode keeps its extension.
+
+            Example:
+              podfs rename 'Example Show' Example
+            """)
+
+    @Argument(help: "A show, or an episode as SHOW/EPISODE or by its path in a mount.")
+    var path: String
+
+    @Argument(help: "The new name.")
+    var name: String
+
+    func perform() async throws {
+        let installation = try Installation()
+        guard let library = try installation.library() else {
+            throw CommandError(.failed, "there is no show '\(path)'")
+        }
+        let target = try PathResolver(library: library).resolve(path)
+        let daemon = try installation.daemon()
+        defer { daemon.end() }
+        switch target {
+        case .show(let id): _ = try await daemon.perform(.rename(podcast: id, episode: nil, name: name))
+        case .episode(let id): _ = try await daemon.perform(.rename(podcast: nil, episode: id, name: name))
+        }
+    }
+}

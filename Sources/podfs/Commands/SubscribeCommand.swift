@@ -1,0 +1,70 @@
+import ArgumentParser
+import PodcastClient
+import PodcastProtocol
+
+struct SubscribeCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subscribe",
+        abstract: "Add shows by the addresses of their feeds.",
+        discussion: """
+            Prints the folder's name and the number of episodes.
+
+            Example:
+              podfs subscribe https://example.com/feed.xml
+            """)
+
+    @Argument(help: ArgumentHelp("The http or https address of a feed.", valueName: "url"))
+    var urls: [String]
+
+    @Option(help: "The folder's name; by default the show's title.")
+    var name: String?
+
+    func validate() throws {
+        if name != nil, urls.count > 1 { throw ValidationError("--name goes with one address") }
+    }
+
+    func perform() async throws {
+        let daemon = try Installation().daemon()
+        defer { daemon.end() }
+        var failures: [CommandError] = []
+        for url in urls {
+            do {
+                guard
+                    case .subscribed(let name, let episodes, let skipped) = try await daemon.perform(
+                        .subscribe(url: url, name: name))
+                else { continue }
+                let passed = skipped > 0 ? " (\(skipped) items without media passed over)" : ""
+                Terminal.print("\(name): \(episodes) episode\(episodes == 1 ? "" : "s")\(passed)")
+            } catch {
+                failures.append(CommandError(error))
+                Terminal.error("\(CommandError(error))")
+            }
+        }
+        guard let first = failures.first else { return }
+        throw ExitCode(failures.count < urls.count ? CommandError.Code.partlyFailed.rawValue : first.code.rawValue)
+    }
+}
+
+struct UnsubscribeCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unsubscribe", abstract: "Remove a show, its episodes and what is cached of them.",
+        discussion: """
+            Example:
+              podfs unsubscribe 'Example Show'
+            """)
+
+    @Argument(help: "The show's folder.")
+    var show: String
+
+    func perform() async throws {
+        let installation = try Installation()
+        guard let library = try installation.library() else {
+            throw CommandError(.failed, "there is no show '\(show)'")
+        }
+        let found = try PathResolver(library: library).show(show)
+        let daemon = try installation.daemon()
+        defer { daemon.end() }
+        _ = try await daemon.perform(.unsubscribe(podcast: found.id))
+        Terminal.print("unsubscribed from \(found.name)")
+    }
+}

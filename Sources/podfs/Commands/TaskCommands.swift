@@ -1,0 +1,130 @@
+import ArgumentParser
+import Foundation
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+
+/// Commands that do one thing to the tasks or the cached bytes of episodes.
+protocol TaskCommand: PodfsCommand {
+    static var action: TaskAction { get }
+    var paths: [String] { get }
+}
+
+extension TaskCommand {
+    func perform() async throws { try await Self.perform(Self.action, on: paths, latest: nil) }
+
+    static func perform(_ action: TaskAction, on paths: [String], latest: Int?) async throws {
+        let installation = try Installation()
+        guard let library = try installation.library() else {
+            throw CommandError(.failed, "there are no subscriptions yet: podfs subscribe URL")
+        }
+        let resolver = PathResolver(library: library)
+        var episodes: [Int64] = []
+        if let latest {
+            for path in paths {
+                let show = try resolver.show(path)
+                episodes += try library.entries(of: show.id).prefix(latest).map(\.id)
+            }
+        } else {
+            episodes = try resolver.episodes(paths)
+        }
+        let daemon = try installation.daemon()
+        defer { daemon.end() }
+        guard case .acted(let count, let problems) = try await daemon.perform(.act(action, episodes: episodes)) else {
+            return
+        }
+        for problem in problems { Terminal.error(problem) }
+        if !problems.isEmpty {
+            throw ExitCode((count > 0 ? CommandError.Code.partlyFailed : CommandError.Code.failed).rawValue)
+        }
+    }
+}
+
+private let pathHelp = ArgumentHelp(
+    "Episodes as SHOW/EPISODE or by their paths in a mount; a show means all of its episodes.", valueName: "path")
+
+private func example(_ name: String) -> String {
+    """
+    Example:
+      podfs \(name) ~/Podcasts/Example\\ Show/*.mp3
+    """
+}
+
+struct DownloadCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "download", abstract: "Fetch episodes in the background.",
+        discussion: """
+            Examples:
+              podfs download 'Example Show/2026-11-20 Pilot.mp3'
+              podfs download 'Example Show' --latest 3
+            """)
+
+    @Argument(help: pathHelp)
+    var paths: [String]
+
+    @Option(help: "Of each show, only this many of the newest episodes.")
+    var latest: Int?
+
+    func validate() throws {
+        if let latest, latest < 1 { throw ValidationError("--latest takes a number from 1") }
+    }
+
+    func perform() async throws { try await ResumeCommand.perform(.download, on: paths, latest: latest) }
+}
+
+struct ResumeCommand: TaskCommand {
+    static let action = TaskAction.resume
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Let suspended or failed downloads go on.", discussion: example("resume"))
+
+    @Argument(help: pathHelp)
+    var paths: [String]
+}
+
+struct SuspendCommand: TaskCommand {
+    static let action = TaskAction.suspend
+    static let configuration = CommandConfiguration(
+        commandName: "suspend", abstract: "Halt downloads until they are resumed; readers still get what they ask for.",
+        discussion: example("suspend"))
+
+    @Argument(help: pathHelp)
+    var paths: [String]
+}
+
+struct CancelCommand: TaskCommand {
+    static let action = TaskAction.cancel
+    static let configuration = CommandConfiguration(
+        commandName: "cancel", abstract: "End downloads; what has arrived stays in the cache.",
+        discussion: example("cancel"))
+
+    @Argument(help: pathHelp)
+    var paths: [String]
+}
+
+struct EvictCommand: TaskCommand {
+    static let action = TaskAction.evict
+    static let configuration = CommandConfiguration(
+        commandName: "evict", abstract: "Drop the cached bytes of episodes; the files stay and can be fetched again.",
+        discussion: example("evict"))
+
+    @Argument(help: pathHelp)
+    var paths: [String]
+}
+
+struct PinCommand: TaskCommand {
+    static let action = TaskAction.pin
+    static let configuration = CommandConfiguration(
+        commandName: "pin", abstract: "Keep episodes in the cache whatever happens.", discussion: example("pin"))
+
+    @Argument(help: pathHelp)
+    var paths: [String]
+}
+
+struct UnpinCommand: TaskCommand {
+    static let action = TaskAction.unpin
+    static let configuration = CommandConfiguration(
+        commandName: "unpin", abstract: "Let pinned episodes be evicted again.", discussion: example("unpin"))
+
+    @Argument(help: pathHelp)
+    var paths: [String]
+}

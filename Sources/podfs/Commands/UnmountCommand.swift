@@ -1,0 +1,102 @@
+import ArgumentParser
+import CLinux
+import Foundation
+import Glibc
+import PodcastFilesystem
+
+struct UnmountCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unmount",
+        abstract: "Take a mounted folder away.",
+        discussion: """
+            Reads that wait for the network are ended first. When programs still use the folder the command names them and \
+            fails; with --force the folder is detached all the same. Downloads go on.
+
+            Examples:
+              podfs unmount ~/Podcasts
+              podfs unmount --force ~/Podcasts
+            """)
+
+    @Argument(help: ArgumentHelp("The mounted folder.", valueName: "dir"), completion: .directory)
+    var folder: String
+
+    @Flag(help: "Detach the folder even when it is in use.")
+    var force = false
+
+    /// How long to wait for the mount's process to end, in milliseconds: it has only to answer its last requests.
+    private static let patience: Int32 = 10_000
+
+    func perform() async throws {
+        let path = MountPoint.absolute(folder)
+        guard let mounted = MountedFolder.at(path) else {
+            throw CommandError(.failed, "\(folder) is not mounted")
+        }
+        guard mounted.isPodfs else {
+            throw CommandError(.failed, "\(folder) is a mount of another program (\(mounted.type))")
+        }
+        guard let pid = PathResolver.attribute(PodcastFilesystem.processAttribute, of: path).flatMap({ pid_t($0) })
+        else {
+            // Its process has died: nobody can be disturbed.
+            try MountPoint.detach(path)
+            return
+        }
+        let process = clinux_pidfd_open(pid)
+        defer { if process >= 0 { close(process) } }
+        do {
+            try MountPoint.unmount(path, detaching: false)
+        } catch is MountPoint.Busy {
+            // Readers that wait for the network let go when they are answered.
+            kill(pid, SIGUSR1)
+            try again(path, pid)
+        }
+        if process >= 0 {
+            var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+            poll(&entry, 1, Self.patience)
+        }
+    }
+
+    /// Tries for as long as the mount refuses to let new readers wait: those that were answered need a moment to close.
+    private func again(_ path: String, _ pid: pid_t) throws {
+        let clock = ContinuousClock()
+        let end = clock.now + .milliseconds(900)
+        repeat {
+            do {
+                try MountPoint.unmount(path, detaching: false)
+                return
+            } catch is MountPoint.Busy {
+                usleep(20_000)
+            }
+        } while clock.now < end
+        guard force else {
+            let holders = Holders.of(path, except: pid)
+            let names = holders.isEmpty ? "a program" : holders.joined(separator: ", ")
+            let remedy = "close it, or: podfs unmount --force \(folder)"
+            throw CommandError(.failed, "\(folder) is in use by \(names); \(remedy)")
+        }
+        try MountPoint.detach(path)
+        kill(pid, SIGTERM)
+    }
+}
+
+/// The programs that use a mount.
+enum Holders {
+    /// Names and pids of processes that have a file or folder of the mount open, or work in it.
+    static func of(_ path: String, except own: pid_t) -> [String] {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.compactMap { Int32($0) }.filter { $0 != own && uses($0, path) }.sorted().map { pid in
+            let name = (try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)) ?? ""
+            return "\(name.trimmingCharacters(in: .whitespacesAndNewlines)) (\(pid))"
+        }
+    }
+
+    private static func uses(_ pid: Int32, _ path: String) -> Bool {
+        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")) ?? []
+        let links = ["cwd", "root"] + descriptors.map { "fd/\($0)" }
+        return links.contains { link in
+            guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/\(link)") else {
+                return false
+            }
+            return target == path || target.hasPrefix(path + "/")
+        }
+    }
+}

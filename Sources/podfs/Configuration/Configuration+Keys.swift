@@ -1,0 +1,157 @@
+import PodcastLibrary
+
+/// A value that does not fit its key. Says what would.
+struct ConfigurationValueError: Error {
+    let message: String
+}
+
+/// A key of the file, and how its value gets into a `Configuration`.
+struct ConfigurationKey: Sendable {
+    /// With dots between the names.
+    let path: String
+    let apply: @Sendable (ConfigurationValue, inout Configuration) throws(ConfigurationValueError) -> Void
+
+    private typealias Place<Value> = any WritableKeyPath<Configuration, Value> & Sendable
+
+    private static func size(
+        _ path: String, _ place: Place<Int64>, minimum: Int64
+    ) -> Self {
+        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
+            configuration[keyPath: place] = try value.size(minimum: minimum)
+        }
+    }
+
+    private static func number(
+        _ path: String, _ place: Place<Int>, in range: ClosedRange<Int>
+    ) -> Self {
+        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
+            configuration[keyPath: place] = try value.number(in: range)
+        }
+    }
+
+    private static func duration(
+        _ path: String, _ place: Place<Duration>,
+        minimum: Duration = .milliseconds(1)
+    ) -> Self {
+        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
+            configuration[keyPath: place] = try value.duration(minimum: minimum)
+        }
+    }
+
+    private static func flag(
+        _ path: String, _ place: Place<Bool>
+    ) -> Self {
+        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
+            configuration[keyPath: place] = try value.flag()
+        }
+    }
+
+    /// A command for a shell, which may have several lines.
+    private static func command(
+        _ path: String, _ place: Place<String?>
+    ) -> Self {
+        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
+            configuration[keyPath: place] = try value.command()
+        }
+    }
+
+    /// Every key there is. The upper bounds of connections are there to catch a slip of the pen: no server would thank
+    /// a client for more.
+    static let all: [Self] = [
+        .size("cache.limit", \.cache.limit, minimum: 1),
+        .size("cache.keep_free", \.cache.keepFree, minimum: 0),
+        .number("transfers.filling", \.transfers.filling, in: 1...64),
+        .number("transfers.filling_per_host", \.transfers.fillingPerHost, in: 1...16),
+        .number("transfers.readers_per_host", \.transfers.readersPerHost, in: 1...64),
+        Self(path: "transfers.rate_limit") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.transfers.rateLimit = try value.rate()
+        },
+        .duration("transfers.reader_deadline", \.transfers.readerDeadline),
+        .duration("transfers.stall", \.transfers.stall),
+        .duration("transfers.give_up", \.transfers.giveUp),
+        .flag("discretionary.allow_metered", \.discretionary.allowMetered),
+        .flag("discretionary.allow_battery", \.discretionary.allowBattery),
+        .duration("daemon.idle_exit", \.daemon.idleExit, minimum: .zero),
+        .duration("refresh.min", \.refresh.min),
+        .duration("refresh.max", \.refresh.max),
+        .number("refresh.connections", \.refresh.connections, in: 1...256),
+        Self(path: "names.template") { (value, configuration) throws(ConfigurationValueError) in
+            let text = try value.text()
+            do {
+                configuration.names.template = try NameTemplate(text)
+            } catch {
+                throw ConfigurationValueError(message: "\(error)")
+            }
+        },
+        .number("auto_download", \.autoDownload, in: 0...100_000),
+        Self(path: "keep") { (value, configuration) throws(ConfigurationValueError) in
+            guard case .string(let text) = value, let keep = Configuration.Keep(text) else {
+                throw value.unexpected(Configuration.Keep.forms)
+            }
+            configuration.keep = keep
+        },
+        Self(path: "user_agent") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.userAgent = try value.text()
+        },
+        Self(path: "search.itunes.url") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.search.iTunesURL = try value.webAddress()
+        },
+        Self(path: "search.podcastindex.key") { (value, configuration) throws(ConfigurationValueError) in
+            let secret = configuration.search.podcastIndex?.secret ?? ""
+            configuration.search.podcastIndex = .init(key: try value.text(), secret: secret)
+        },
+        Self(path: "search.podcastindex.secret") { (value, configuration) throws(ConfigurationValueError) in
+            let key = configuration.search.podcastIndex?.key ?? ""
+            configuration.search.podcastIndex = .init(key: key, secret: try value.text())
+        },
+        Self(path: "indexers") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.indexers = try value.names()
+        },
+        .command("hooks.on_download", \.hooks.onDownload),
+        .command("hooks.on_new_episode", \.hooks.onNewEpisode),
+        .command("hooks.on_idle", \.hooks.onIdle),
+    ]
+}
+
+extension Configuration {
+    /// The settings of a document. Of several errors the first in the file is thrown.
+    init(_ document: ConfigurationDocument) throws(ConfigurationError) {
+        self.init()
+        for entry in document.entries {
+            guard let key = ConfigurationKey.all.first(where: { $0.path == entry.path }) else {
+                throw document.error(at: entry.line, Self.unknown(entry))
+            }
+            do {
+                try key.apply(entry.value, &self)
+            } catch {
+                throw document.error(at: entry.line, "\(entry.path): \(error.message)")
+            }
+        }
+        if refresh.min > refresh.max {
+            throw document.error(
+                at: document.line(of: "refresh.min") ?? document.line(of: "refresh.max"),
+                "refresh.min is longer than refresh.max")
+        }
+        if let index = search.podcastIndex, index.key.isEmpty || index.secret.isEmpty {
+            let missing = index.key.isEmpty ? "key" : "secret"
+            let given = index.key.isEmpty ? "secret" : "key"
+            throw document.error(
+                at: document.line(of: "search.podcastindex.\(given)"),
+                "search.podcastindex.\(given) needs search.podcastindex.\(missing) beside it")
+        }
+    }
+
+    private static func unknown(_ entry: ConfigurationDocument.Entry) -> String {
+        let keys = ConfigurationKey.all.map(\.path)
+        let nested = keys.filter { $0.hasPrefix(entry.path + ".") }
+        if let example = nested.first {
+            return "\"\(entry.path)\" is a table and takes no value of its own; its keys are such as \"\(example)\""
+        }
+        var candidates = keys
+        if entry.value == .other("table") {
+            candidates = keys.compactMap { key in key.lastIndex(of: ".").map { String(key[..<$0]) } }
+        }
+        let guess = entry.path.nearest(in: candidates).map { "; did you mean \"\($0)\"?" } ?? "; see podfs.conf(5)"
+        return "unknown key \"\(entry.path)\"\(guess)"
+    }
+}

@@ -1,0 +1,85 @@
+import TOMLKit
+
+/// A TOML file taken apart: the keys in it, their values, and the lines on which they stand.
+struct ConfigurationDocument: Sendable {
+    struct Entry: Sendable {
+        /// The names from the root, with dots between them.
+        let path: String
+        let value: ConfigurationValue
+        let line: Int?
+    }
+
+    /// In the order of the file.
+    let entries: [Entry]
+    private let path: String
+
+    /// - Parameter path: The file's name, for errors alone.
+    init(bytes: [UInt8], path: String) throws(ConfigurationError) {
+        self.path = path
+        let text = try Self.text(bytes, path: path)
+        let table: TOMLTable
+        do {
+            table = try TOMLTable(string: text)
+        } catch {
+            guard let error = error as? TOMLParseError else {
+                throw ConfigurationError(path: path, line: nil, message: "\(error)")
+            }
+            throw ConfigurationError(path: path, line: error.source.begin.line, message: error.description)
+        }
+        let lines = TOMLKeyLines(text)
+        var entries: [Entry] = []
+        Self.collect(table, below: [], lines, into: &entries)
+        // TOMLKit sorts by name. Lines are unknown only for what the scan could not follow: last.
+        self.entries = entries.enumerated().sorted {
+            ($0.element.line ?? .max, $0.offset) < ($1.element.line ?? .max, $1.offset)
+        }.map(\.element)
+    }
+
+    func error(at line: Int?, _ message: String) -> ConfigurationError {
+        ConfigurationError(path: path, line: line, message: message)
+    }
+
+    func line(of path: String) -> Int? { entries.first { $0.path == path }?.line }
+
+    /// TOML is UTF-8 without NUL (and a NUL would end the text early on its way through C).
+    private static func text(_ bytes: [UInt8], path: String) throws(ConfigurationError) -> String {
+        // Some editors begin a file with a byte order mark, which is no part of it.
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let bytes = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...]
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            if line.contains(0) || String(validating: line, as: UTF8.self) == nil {
+                throw ConfigurationError(path: path, line: index + 1, message: "this line is not text in UTF-8")
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func collect(
+        _ table: TOMLTable, below parents: [String], _ lines: TOMLKeyLines, into entries: inout [Entry]
+    ) {
+        let keys = ConfigurationKey.all.map(\.path)
+        for (name, value) in table {
+            let names = parents + [name]
+            let path = names.joined(separator: ".")
+            guard let inner = value.table, !keys.contains(path) else {
+                entries.append(Entry(path: path, value: reading(value), line: lines.line(of: names)))
+                continue
+            }
+            collect(inner, below: names, lines, into: &entries)
+            // An empty table is fine where keys could be: they may be commented out. Any other is a misspelt heading.
+            if inner.isEmpty, !keys.contains(where: { $0.hasPrefix(path + ".") }) {
+                entries.append(Entry(path: path, value: .other("table"), line: lines.line(of: names)))
+            }
+        }
+    }
+
+    private static func reading(_ value: some TOMLValueConvertible) -> ConfigurationValue {
+        if let text = value.string { return .string(text) }
+        if let number = value.int { return .integer(number) }
+        if let number = value.double { return .double(number) }
+        if let flag = value.bool { return .boolean(flag) }
+        if let array = value.array { return .array(array.map { reading($0) }) }
+        return .other(value.type.description)
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+
+/// A value of the file as TOML knows it, and its readings.
+enum ConfigurationValue: Sendable, Equatable {
+    case string(String)
+    case integer(Int)
+    case double(Double)
+    case boolean(Bool)
+    case array([ConfigurationValue])
+    /// A table where a value belongs, a date or a time: the name of what it is.
+    case other(String)
+
+    func unexpected(_ expected: String) -> ConfigurationValueError {
+        ConfigurationValueError(message: "expected \(expected), found \(shown)")
+    }
+
+    private var shown: String {
+        switch self {
+        case .string(let text): "\"\(text)\""
+        case .integer(let number): String(number)
+        case .double(let number): String(number)
+        case .boolean(let flag): String(flag)
+        case .array: "an array"
+        case .other(let name): "a \(name)"
+        }
+    }
+
+    // MARK: Readings
+
+    func flag() throws(ConfigurationValueError) -> Bool {
+        guard case .boolean(let flag) = self else { throw unexpected("true or false") }
+        return flag
+    }
+
+    func number(in range: ClosedRange<Int>) throws(ConfigurationValueError) -> Int {
+        guard case .integer(let number) = self, range.contains(number) else {
+            throw unexpected("a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// One line that says something.
+    func text() throws(ConfigurationValueError) -> String {
+        guard case .string(let text) = self, text.contains(where: { !$0.isWhitespace }),
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { throw unexpected("text in quotes, on one line and not empty") }
+        return text
+    }
+
+    func command() throws(ConfigurationValueError) -> String {
+        guard case .string(let text) = self, text.contains(where: { !$0.isWhitespace }) else {
+            throw unexpected("a command in quotes")
+        }
+        return text
+    }
+
+    func names() throws(ConfigurationValueError) -> [String] {
+        let expected = "names of programs, such as [\"updatedb\", \"baloo_file\"]"
+        guard case .array(let values) = self else { throw unexpected(expected) }
+        var names: [String] = []
+        for value in values {
+            let name = try value.text()
+            // A program is known by its file's name alone.
+            guard !name.contains("/") else { throw value.unexpected(expected) }
+            names.append(name)
+        }
+        return names
+    }
+
+    func webAddress() throws(ConfigurationValueError) -> String {
+        guard case .string(let text) = self, let components = URLComponents(string: text),
+            ["http", "https"].contains(components.scheme?.lowercased()), components.host?.isEmpty == false
+        else { throw unexpected("an http or https address") }
+        return text
+    }
+
+    func size(minimum: Int64) throws(ConfigurationValueError) -> Int64 {
+        let expected = "a size of at least \(minimum) bytes, such as \"10 GiB\", \"500 MB\" or 1024"
+        guard let size = bytes(suffix: ""), size >= minimum else { throw unexpected(expected) }
+        return size
+    }
+
+    func rate() throws(ConfigurationValueError) -> Int64 {
+        guard let rate = bytes(suffix: "/s"), rate > 0 else {
+            throw unexpected("a rate of at least 1 byte per second, such as \"2 MB/s\", \"500 KiB/s\" or 250000")
+        }
+        return rate
+    }
+
+    func duration(minimum: Duration) throws(ConfigurationValueError) -> Duration {
+        let expected =
+            minimum > .zero
+            ? "a time longer than none, such as \"60 s\", \"15 min\", \"24 h\" or \"7 days\""
+            : "a time, such as \"60 s\", \"15 min\", \"24 h\" or \"7 days\""
+        let duration: Duration?
+        switch self {
+        case .integer(let seconds): duration = Self.duration(Double(seconds), seconds: 1)
+        case .string(let text): duration = Self.duration(text)
+        default: duration = nil
+        }
+        guard let duration, duration >= minimum else { throw unexpected(expected) }
+        return duration
+    }
+
+    // MARK: Numbers with units
+
+    /// Powers of ten for the prefixes of the SI, of two for those of IEC 80000-13. In small letters: case
+    /// does not count, since no size is in bits.
+    private static let sizes: [String: Double] = [
+        "": 1, "b": 1, "byte": 1, "bytes": 1,
+        "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+        "kib": 0x1p10, "mib": 0x1p20, "gib": 0x1p30, "tib": 0x1p40,
+    ]
+
+    private static let seconds: [String: Double] = [
+        "ms": 0.001, "": 1, "s": 1, "sec": 1, "second": 1, "seconds": 1,
+        "min": 60, "minute": 60, "minutes": 60, "h": 3_600, "hour": 3_600, "hours": 3_600,
+        "d": 86_400, "day": 86_400, "days": 86_400,
+    ]
+
+    /// - Parameter suffix: What may stand behind the unit.
+    private func bytes(suffix: String) -> Int64? {
+        switch self {
+        case .integer(let bytes): return Int64(bytes)
+        case .string(let text):
+            guard let (number, unit) = Self.numberAndUnit(text) else { return nil }
+            let name = unit.hasSuffix(suffix) ? String(unit.dropLast(suffix.count)) : unit
+            guard let factor = Self.sizes[name] else { return nil }
+            return Int64(exactly: (number * factor).rounded())
+        default: return nil
+        }
+    }
+
+    private static func duration(_ text: String) -> Duration? {
+        guard let (number, unit) = numberAndUnit(text), let factor = seconds[unit] else { return nil }
+        return duration(number, seconds: factor)
+    }
+
+    private static func duration(_ number: Double, seconds: Double) -> Duration? {
+        // Ten years: longer is a mistake, and much longer does not fit a clock's nanoseconds.
+        let value = number * seconds
+        return (0...315_360_000).contains(value) ? .milliseconds(Int64((value * 1_000).rounded())) : nil
+    }
+
+    /// `"1.5 GiB"` → 1.5 and `gib`. Neither signs nor exponents.
+    static func numberAndUnit(_ text: String) -> (number: Double, unit: String)? {
+        let text = text.trimmingCharacters(in: .whitespaces)
+        let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
+        guard let number = Double(digits), number.isFinite else { return nil }
+        let unit = text.dropFirst(digits.count).trimmingCharacters(in: .whitespaces)
+        return (number, unit.lowercased())
+    }
+}
+
+extension Configuration.Keep {
+    static let forms = "\"all\", \"listed\", or a number of episodes or days, such as \"20 episodes\" or \"30 days\""
+
+    /// Reads one of `forms`.
+    init?(_ text: String) {
+        switch text.trimmingCharacters(in: .whitespaces).lowercased() {
+        case "all": self = .all
+        case "listed": self = .listed
+        default:
+            guard let (number, unit) = ConfigurationValue.numberAndUnit(text), let count = Int(exactly: number),
+                (1...100_000).contains(count)
+            else { return nil }
+            switch unit {
+            case "episode", "episodes": self = .episodes(count)
+            case "day", "days": self = .days(count)
+            default: return nil
+            }
+        }
+    }
+}
+
+extension Configuration.Keep: CustomStringConvertible {
+    /// As it is written in the file.
+    var description: String {
+        switch self {
+        case .all: "all"
+        case .listed: "listed"
+        case .episodes(let count): count == 1 ? "1 episode" : "\(count) episodes"
+        case .days(let count): count == 1 ? "1 day" : "\(count) days"
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import Dispatch
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastPages
+import PodcastProtocol
+
+/// The demonstration: a server, a home, a mount, a reader; and nothing left of them.
+struct Demo {
+    let folder: String?
+    let once: Bool
+
+    /// Bytes a second of each response: an episode of two megabytes takes about eight seconds, enough to look around.
+    private static let rate = 250_000
+
+    func run() async throws {
+        let work = Task { try await perform() }
+        // Ctrl-C ends the work; what was made is taken away all the same.
+        let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { work.cancel() }
+            source.resume()
+            return source
+        }
+        defer { for source in sources { source.cancel() } }
+        try await work.value
+    }
+
+    private func perform() async throws {
+        let home = try DemoHome(folder: folder)
+        let server = DemoServer(bytesPerSecond: Self.rate)
+        var problem: (any Error)?
+        do {
+            try await show(home, server)
+        } catch is CancellationError {
+        } catch {
+            problem = error
+        }
+        await server.stop()
+        let isClean = home.remove()
+        if let problem { throw problem }
+        Terminal.print(
+            isClean ? "Everything the demo made is gone." : "Some of what the demo made could not be removed.")
+        if !isClean { throw CommandError(.failed, "left behind: \(home.root)") }
+    }
+
+    private func show(_ home: DemoHome, _ server: DemoServer) async throws {
+        _ = try await server.start()
+        let installation = try Installation()
+        let (events, queue) = AsyncStream<Event>.makeStream()
+        let daemon = try installation.launcher.connectOrStart(
+            role: .command, onEvent: { queue.yield($0) }, onEnd: { queue.finish() })
+        defer { daemon.end() }
+        for url in try await server.feedURLs() {
+            guard
+                case .subscribed(let name, let episodes, _) = try await daemon.perform(
+                    .subscribe(url: url, name: nil))
+            else { continue }
+            Terminal.print("Subscribed to \(name): \(episodes) episodes.")
+        }
+        try home.mount()
+        Terminal.print("\nMounted on \(home.folder):\n")
+        let episode = try printTree(home.folder)
+        try Task.checkCancellation()
+        Terminal.print(
+            """
+
+            Try, in another terminal:
+              getfattr -d -m - '\(episode)'
+              cat \(home.quotedFolder)/.status
+              mpv '\(episode)'
+
+            Reading the first episode, as a player would:
+            """)
+        _ = try await daemon.perform(.watch)
+        try await read(episode, events)
+        if once { return }
+        Terminal.print("\nThe demo stays mounted until Ctrl-C.")
+        // Until it is cancelled.
+        for await _ in AsyncStream<Void>.makeStream().stream {}
+    }
+
+    /// - Returns: the first episode.
+    private func printTree(_ folder: String) throws -> String {
+        var first: String?
+        let manager = FileManager.default
+        for show in try manager.contentsOfDirectory(atPath: folder).sorted() where !show.hasPrefix(".") {
+            Terminal.print("  \(show)/")
+            for name in try manager.contentsOfDirectory(atPath: folder + "/" + show).sorted() {
+                let path = "\(folder)/\(show)/\(name)"
+                let size = (try manager.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value ?? 0
+                Terminal.print("    \(name)  \(ByteText.size(size))")
+                first = first ?? path
+            }
+        }
+        guard let first else { throw CommandError(.failed, "the mounted folder shows no episode") }
+        return first
+    }
+
+    /// Reads a file to its end, and shows how its bytes arrive until the daemon says that they are all here.
+    private func read(_ path: String, _ events: AsyncStream<Event>) async throws {
+        guard let id = PathResolver.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) else {
+            throw CommandError(.failed, "\(path) has no user.podfs.id")
+        }
+        // On a thread of its own: reading blocks until the bytes are there.
+        let reader = Task.detached { try Self.readAll(path) }
+        var bar = DemoBar()
+        for await event in events where event.id == id {
+            try Task.checkCancellation()
+            if event.kind == .failed { throw CommandError(.failed, event.error ?? "the download failed") }
+            guard let received = event.received, let expected = event.expected else { continue }
+            bar.show(received, of: expected, rate: event.rate)
+            if event.kind == .completed { break }
+        }
+        try Task.checkCancellation()
+        let count = try await reader.value
+        bar.end()
+        let state = PathResolver.attribute("user.podfs.state", of: path) ?? "?"
+        let sum = PathResolver.attribute("user.podfs.sha256", of: path) ?? "?"
+        Terminal.print("Read \(ByteText.size(Int64(count))); state \(state), sha256 \(sum.prefix(16))…")
+        guard state == "cached" else { throw CommandError(.failed, "the episode is \(state), not cached") }
+    }
+
+    private static func readAll(_ path: String) throws -> Int {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CommandError(.failed, "\(path): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 128 * 1024)
+        var total = 0
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw CommandError(.failed, "\(path): \(String(cString: strerror(errno)))") }
+            if count == 0 { return total }
+            total += count
+        }
+    }
+}
+
+/// The bar: redrawn on a terminal, a line every tenth elsewhere.
+private struct DemoBar {
+    private let isInteractive = Terminal.isInteractive
+    private var tenth = -1
+    private var isDrawn = false
+
+    mutating func show(_ received: Int64, of expected: Int64, rate: Double?) {
+        let percent = expected > 0 ? Double(received) * 100 / Double(expected) : 100
+        let sizes = "\(ByteText.size(received)) of \(ByteText.size(expected))"
+        let line =
+            "  \(ProgressBar.text(percent, width: 40)) \(Int(percent))%  \(sizes)  \(rate.map(ByteText.rate) ?? "")"
+        if isInteractive {
+            // To the line's beginning, and what is left of the old line away (ECMA-48 EL).
+            Terminal.put("\r\(line)\u{1B}[K")
+            isDrawn = true
+        } else if Int(percent / 10) != tenth {
+            tenth = Int(percent / 10)
+            Terminal.print(line)
+        }
+    }
+
+    func end() { if isDrawn { Terminal.print("") } }
+}

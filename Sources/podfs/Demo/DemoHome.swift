@@ -1,0 +1,94 @@
+import CLinux
+import Foundation
+import Glibc
+import PodcastProtocol
+
+/// Where the demonstration lives: a temporary folder with all XDG places, and the folder that is mounted on.
+///
+/// Making it changes this process's environment, which the daemon and the mount inherit.
+final class DemoHome: Sendable {
+    let root: String
+    let folder: String
+    private let madeFolder: Bool
+
+    init(folder: String?) throws {
+        let environment = ProcessInfo.processInfo.environment
+        guard let home = environment["HOME"] else { throw CommandError(.failed, "HOME is not set") }
+        let wanted = MountPoint.absolute(folder ?? home + "/podfs-demo")
+        var template = Array("\(environment["TMPDIR"] ?? "/tmp")/podfs-demo-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else {
+            throw CommandError(.failed, "no temporary folder: \(String(cString: strerror(errno)))")
+        }
+        root = String(cString: made)
+        var status = stat()
+        if stat(wanted, &status) != 0, errno == ENOENT {
+            do {
+                try FileManager.default.createDirectory(atPath: wanted, withIntermediateDirectories: true)
+            } catch {
+                rmdir(root)
+                throw CommandError(.failed, "cannot make \(wanted): \(error.localizedDescription)")
+            }
+            madeFolder = true
+        } else {
+            madeFolder = false
+        }
+        self.folder = wanted
+        do {
+            _ = try MountPoint.prepare(wanted)
+        } catch {
+            if madeFolder { rmdir(wanted) }
+            rmdir(root)
+            throw error
+        }
+        for name in ["DATA", "CACHE", "CONFIG", "STATE"] {
+            setenv("XDG_\(name)_HOME", "\(root)/\(name.lowercased())", 1)
+        }
+        setenv("XDG_RUNTIME_DIR", root + "/run", 1)
+    }
+
+    /// For a shell.
+    var quotedFolder: String { folder.contains(" ") ? "'\(folder)'" : folder }
+
+    func mount() throws {
+        let places = try Installation().places
+        try SpawnedSelf.start(
+            ["mount", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)", "--", folder],
+            log: places.state + "/mount.log")
+    }
+
+    /// Ends mount and daemon, and removes what was made.
+    ///
+    /// - Returns: whether all of it is gone.
+    func remove() -> Bool {
+        if MountedFolder.at(folder)?.isPodfs ?? false {
+            let mount = PathResolver.attribute("user.podfs.mount.pid", of: folder).flatMap { pid_t($0) }
+            let process = mount.map { clinux_pidfd_open($0) }
+            if let mount { kill(mount, SIGTERM) }
+            if let process { Self.wait(process) }
+            if MountedFolder.at(folder)?.isPodfs ?? false { try? MountPoint.detach(folder) }
+        }
+        if let places = try? Installation().places,
+            let text = try? String(contentsOfFile: places.pidFile, encoding: .utf8),
+            let daemon = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        {
+            let process = clinux_pidfd_open(daemon)
+            kill(daemon, SIGTERM)
+            Self.wait(process)
+        }
+        if madeFolder { rmdir(folder) }
+        do {
+            try FileManager.default.removeItem(atPath: root)
+        } catch {
+            return false
+        }
+        return true
+    }
+
+    /// Until the process has ended, ten seconds at the most.
+    private static func wait(_ process: Int32) {
+        guard process >= 0 else { return }
+        var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+        poll(&entry, 1, 10_000)
+        close(process)
+    }
+}

@@ -1,0 +1,113 @@
+import FlyingFox
+import FlyingSocks
+import Foundation
+
+/// The web that the demonstration subscribes to: feeds and media on a loopback port.
+///
+/// Media come at a limited rate, so that there is a transfer to watch. Answers to one address do not change while the
+/// server runs, nor between runs, so that an interrupted download goes on where it stopped.
+actor DemoServer {
+    private let bytesPerSecond: Int
+    private let shows: [DemoShow]
+    private let audio = DemoAudioCache()
+    private var running: (server: HTTPServer, task: Task<Void, any Error>)?
+
+    /// Seconds in which the server must be listening. Only a machine out of breath needs more than a moment.
+    private static let startDeadline = 60.0
+
+    /// - Parameter bytesPerSecond: How fast each response's media come; feeds come at once.
+    init(bytesPerSecond: Int, shows: [DemoShow] = DemoShow.all) {
+        self.bytesPerSecond = max(1, bytesPerSecond)
+        self.shows = shows
+    }
+
+    /// Listens on a free port and gives the address without a slash at the end, `http://127.0.0.1:PORT`.
+    func start() async throws -> String {
+        if let base = try await base() { return base }
+        // Port 0 lets the kernel choose.
+        let server = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled)
+        let task = Task { try await server.run() }
+        running = (server, task)
+        do {
+            try await server.waitUntilListening(timeout: Self.startDeadline)
+            guard let base = try await base() else { throw SocketError.unsupportedAddress }
+            for show in shows { await serve(show, base: base, on: server) }
+            return base
+        } catch {
+            await stop()
+            throw error
+        }
+    }
+
+    /// Stops listening and breaks off what is being sent.
+    func stop() async {
+        guard let (server, task) = running else { return }
+        running = nil
+        await server.stop(timeout: 0)
+        task.cancel()
+        // Stopping ends `run` with an error of its own.
+        _ = await task.result
+    }
+
+    /// The addresses of the feeds, once the server has started.
+    func feedURLs() async throws -> [String] {
+        guard let base = try await base() else { return [] }
+        return shows.map { base + $0.feedPath }
+    }
+
+    private func base() async throws -> String? {
+        guard let running, case .ip4(let address, let port) = await running.server.listeningAddress else { return nil }
+        return "http://\(address):\(port)"
+    }
+
+    // MARK: Routes
+
+    private func serve(_ show: DemoShow, base: String, on server: HTTPServer) async {
+        await serve(
+            show.feedPath, text: show.feed(base: base), type: "application/rss+xml; charset=utf-8", on: server)
+        for episode in show.episodes {
+            await serve(show.transcriptPath(episode), text: show.transcript(episode), type: "text/vtt", on: server)
+            await serve(
+                show.chaptersPath(episode), text: show.chapters(episode), type: "application/json+chapters",
+                on: server)
+            let (audio, rate, cache) = (episode.audio, bytesPerSecond, self.audio)
+            let answer = DemoAnswer(
+                size: audio.size, contentType: DemoAudio.contentType, tag: "\"wav-\(episode.piece.seed)\"")
+            await server.appendRoute(show.audioPath(episode), for: [.GET, .HEAD]) { request in
+                await answer.response(to: request) { range in
+                    let bytes = await cache.bytes(of: audio)
+                    return HTTPBodySequence(
+                        from: ThrottledBytes(bytes: bytes[range], bytesPerSecond: rate), count: range.count,
+                        suggestedBufferSize: ThrottledBytes.largestPiece)
+                }
+            }
+        }
+    }
+
+    private func serve(_ path: String, text: String, type: String, on server: HTTPServer) async {
+        let data = Data(text.utf8)
+        // FNV-1a, 64 bits: the same for the same text in every run, unlike Swift's hashes.
+        let hash = data.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let answer = DemoAnswer(size: data.count, contentType: type, tag: "\"\(String(hash, radix: 16))\"")
+        await server.appendRoute(path, for: [.GET, .HEAD]) { request in
+            await answer.response(to: request) { HTTPBodySequence(data: Data(data[$0])) }
+        }
+    }
+}
+
+/// The audio of the episodes that were asked for, each rendered once.
+private actor DemoAudioCache {
+    private var rendered: [UInt64: Task<[UInt8], Never>] = [:]
+
+    func bytes(of audio: DemoAudio) async -> [UInt8] {
+        if let task = rendered[audio.piece.seed] { return await task.value }
+        // On a thread of its own: it computes for a while, and the server's tasks share few threads.
+        let task = Task {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: audio.render()) }
+            }
+        }
+        rendered[audio.piece.seed] = task
+        return await task.value
+    }
+}

@@ -1,0 +1,38 @@
+import FlyingSocks
+
+/// Bytes that come no faster than a rate, for the body of a response.
+struct ThrottledBytes: AsyncBufferedSequence {
+    typealias Element = UInt8
+
+    let bytes: ArraySlice<UInt8>
+    let bytesPerSecond: Int
+
+    static let largestPiece = 64 << 10
+
+    func makeAsyncIterator() -> Iterator { Iterator(rest: bytes, bytesPerSecond: bytesPerSecond) }
+
+    struct Iterator: AsyncBufferedIteratorProtocol {
+        fileprivate var rest: ArraySlice<UInt8>
+        fileprivate let bytesPerSecond: Int
+        private let start = ContinuousClock.now
+        private var sent = 0
+
+        fileprivate init(rest: ArraySlice<UInt8>, bytesPerSecond: Int) {
+            self.rest = rest
+            self.bytesPerSecond = bytesPerSecond
+        }
+
+        mutating func next() async throws -> UInt8? { try await nextBuffer(suggested: 1)?.first }
+
+        /// Waits until the next piece is due: a twentieth of a second's worth, so that a transfer looks even.
+        mutating func nextBuffer(suggested count: Int) async throws -> ArraySlice<UInt8>? {
+            guard !rest.isEmpty else { return nil }
+            let piece = rest.prefix(Swift.min(count, Swift.max(1, bytesPerSecond / 20)))
+            sent += piece.count
+            rest = rest.dropFirst(piece.count)
+            let due = start.advanced(by: .seconds(Double(sent) / Double(bytesPerSecond)))
+            try await Task.sleep(until: due, clock: .continuous)
+            return piece
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TransferCore
+import TransferEngine
+
+/// What every command works on: the places of this environment, its configuration, its daemon.
+struct Installation: Sendable {
+    let places: Places
+
+    init() throws {
+        guard let places = Places(environment: ProcessInfo.processInfo.environment) else {
+            throw CommandError(
+                .failed, "neither HOME nor the XDG variables are set: podfs does not know where to keep things")
+        }
+        self.places = places
+    }
+
+    var launcher: DaemonLauncher { DaemonLauncher(places: places, schema: Library.schemaVersion) }
+
+    /// The configuration file; a mistake in it is told with its line.
+    func configuration() throws -> Configuration { try Configuration.load(from: places.configFile) }
+
+    /// The library for reading; `nil` when there is none yet: no show was ever subscribed to.
+    func library() throws -> Library? {
+        do {
+            return try Library.openForReading(at: places.library)
+        } catch LibraryError.missing {
+            return nil
+        }
+    }
+
+    /// The daemon, started when none runs. The configuration is read first: it is the daemon's too.
+    func daemon() throws -> DaemonConnection {
+        _ = try configuration()
+        return try launcher.connectOrStart(role: .command)
+    }
+
+    /// The daemon, if one runs.
+    func runningDaemon() throws -> DaemonConnection? { try launcher.connect(role: .command) }
+
+    /// What the daemon is to know.
+    func serviceConfiguration() throws -> ServiceConfiguration {
+        let configuration = try configuration()
+        var transfers = TransferConfiguration(userAgent: configuration.userAgent ?? "podfs/\(Podfs.version)")
+        transfers.limits.stall = configuration.transfers.stall.milliseconds
+        transfers.limits.readerDeadline = configuration.transfers.readerDeadline.milliseconds
+        transfers.limits.retry.giveUp = configuration.transfers.giveUp.milliseconds
+        transfers.pools.filling = configuration.transfers.filling
+        transfers.pools.fillingPerHost = configuration.transfers.fillingPerHost
+        transfers.pools.readersPerHost = configuration.transfers.readersPerHost
+        transfers.rateLimit = configuration.transfers.rateLimit ?? 0
+        var service = ServiceConfiguration(places: places, version: Podfs.version, transfers: transfers)
+        service.nameTemplate = configuration.names.template
+        service.idleExit = configuration.daemon.idleExit.components.seconds
+        service.onDownload = configuration.hooks.onDownload
+        service.onNewEpisode = configuration.hooks.onNewEpisode
+        service.onIdle = configuration.hooks.onIdle
+        return service
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}

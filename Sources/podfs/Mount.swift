@@ -1,0 +1,80 @@
+import CLinux
+import Dispatch
+import Foundation
+import Fuse
+import Glibc
+import PodcastClient
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import Synchronization
+import SystemPackage
+
+/// The process behind a mounted folder.
+final class Mount: Sendable {
+    private let filesystem: PodcastFilesystem
+    private let session: Session
+
+    /// Requests are short, none waits for the network: a few threads keep the processors busy, more would only contend.
+    private static let threads = 4
+
+    init(
+        _ installation: Installation, _ configuration: Configuration, at point: String, allowOther: Bool,
+        options: [String]
+    ) throws {
+        let library = try Self.library(installation)
+        filesystem = PodcastFilesystem(
+            library: library,
+            options: PodcastFilesystem.Options(
+                owner: Owner(uid: getuid(), gid: getgid()), cache: FilePath(installation.places.cache),
+                cacheLimit: configuration.cache.limit, indexers: Set(configuration.indexers)),
+            link: DaemonLink(launcher: installation.launcher))
+        var session = SessionOptions(fsname: "podfs", subtype: "podfs")
+        session.allowOther = allowOther
+        session.extra = options
+        self.session = try Session(operations: filesystem, options: session)
+        try self.session.mount(at: point)
+    }
+
+    /// The library; the daemon makes it when there is none.
+    private static func library(_ installation: Installation) throws -> Library {
+        do {
+            return try Library.openForReading(at: installation.places.library)
+        } catch LibraryError.missing, LibraryError.olderSchema {
+            try installation.launcher.connectOrStart(role: .command).end()
+            return try Library.openForReading(at: installation.places.library)
+        }
+    }
+
+    /// Serves until the folder is unmounted, by whomever; SIGTERM, SIGINT and SIGHUP unmount it. SIGUSR1 answers all reads
+    /// that wait with an error, so that the readers can let go.
+    ///
+    /// - Parameter ready: called once, when the folder answers.
+    func run(ready: @escaping @Sendable () -> Void) throws {
+        signal(SIGPIPE, SIG_IGN)
+        let sources = [SIGTERM, SIGINT, SIGHUP].map { number in
+            Self.source(number) { [self] in
+                filesystem.stop()
+                try? session.unmount()
+            }
+        }
+        let drain = Self.source(SIGUSR1) { [self] in filesystem.failParked() }
+        filesystem.onReady { [self] in
+            filesystem.start(notifier: session.invalidator, startsDaemon: true)
+            ready()
+        }
+        defer {
+            filesystem.stop()
+            for source in sources + [drain] { source.cancel() }
+        }
+        try session.run(threads: Self.threads)
+    }
+
+    private static func source(_ number: Int32, _ action: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
+        signal(number, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+        source.setEventHandler(handler: action)
+        source.resume()
+        return source
+    }
+}

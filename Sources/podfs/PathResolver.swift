@@ -1,0 +1,63 @@
+import CLinux
+import Foundation
+import Glibc
+import PodcastLibrary
+
+/// Finds what a PATH on the command line means: a path inside a mount, or `SHOW` and `SHOW/EPISODE`.
+struct PathResolver {
+    enum Target: Equatable {
+        case show(Int64)
+        case episode(Int64)
+    }
+
+    let library: Library
+
+    func resolve(_ path: String) throws -> Target {
+        if let episode = Self.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) { return .episode(episode) }
+        if Self.attribute("user.podfs.feed.state", of: path) != nil,
+            let show = try library.folder(named: Self.lastComponent(path))
+        {
+            return .show(show.id)
+        }
+        let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: true).map(String.init)
+        guard let name = parts.first else { throw CommandError(.usage, "an empty path names nothing") }
+        let show = try show(name)
+        guard parts.count == 2 else { return .show(show.id) }
+        let episodeName = parts[1].hasSuffix("/") ? String(parts[1].dropLast()) : parts[1]
+        if let entry = try library.entry(of: show.id, named: episodeName) { return .episode(entry.id) }
+        throw CommandError(.failed, "'\(show.name)' has no episode '\(episodeName)'; see: podfs list '\(show.name)'")
+    }
+
+    /// A show by its folder's name, exactly, else without regard to case.
+    func show(_ name: String) throws -> (id: Int64, name: String) {
+        let name = name.hasSuffix("/") ? String(name.dropLast()) : name
+        if let found = try library.folder(named: name) { return (found.id, found.name) }
+        let folders = try library.folders()
+        let alike = folders.filter { FileName.folded($0.name) == FileName.folded(name) }
+        if let found = alike.first, alike.count == 1 { return (found.id, found.name) }
+        let near = name.nearest(in: folders.map(\.name))
+        let hint = near.map { "; did you mean '\($0)'?" } ?? "; see: podfs list"
+        throw CommandError(.failed, "there is no show '\(name)'\(hint)")
+    }
+
+    /// All episodes that the paths name; of a show, all of it.
+    func episodes(_ paths: [String]) throws -> [Int64] {
+        try paths.flatMap { path -> [Int64] in
+            switch try resolve(path) {
+            case .episode(let id): return [id]
+            case .show(let id): return try library.entries(of: id).map(\.id)
+            }
+        }
+    }
+
+    private static func lastComponent(_ path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+
+    /// An extended attribute's value; the corresponding C function is `getxattr`.
+    static func attribute(_ name: String, of path: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = buffer.withUnsafeMutableBytes { getxattr(path, name, $0.baseAddress, $0.count) }
+        return count >= 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+}

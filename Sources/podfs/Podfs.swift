@@ -1,0 +1,28 @@
+import ArgumentParser
+
+/// The program. Without a subcommand it shows its help.
+@main
+struct Podfs: AsyncParsableCommand {
+    /// Also in the User-Agent.
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "podfs",
+        abstract: "A filesystem of podcasts: shows are folders, episodes are files, any player plays them.",
+        discussion: """
+            The first read of an episode starts its download; the read is served while the bytes arrive.
+
+            Examples:
+              podfs subscribe https://example.com/feed.xml
+              podfs mount ~/Podcasts
+              mpv ~/Podcasts/Show/*.mp3
+              podfs unmount ~/Podcasts
+            """,
+        version: version,
+        subcommands: [
+            MountCommand.self, UnmountCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, ListCommand.self,
+            RefreshCommand.self, RenameCommand.self, DownloadCommand.self, ResumeCommand.self, SuspendCommand.self,
+            CancelCommand.self, EvictCommand.self, PinCommand.self, UnpinCommand.self, StatusCommand.self,
+            InspectCommand.self, DemoCommand.self, DaemonCommand.self,
+        ])
+}

@@ -1,0 +1,189 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a person types, and what is said when it is wrong.
+@Suite(.timeLimit(.minutes(5))) struct CommandTests {
+    private struct Feeds {
+        let server = HTTPTestServer()
+        let home: PodfsHome
+
+        init() throws {
+            try server.start()
+            home = try PodfsHome()
+        }
+    }
+
+    @Test func badAddressesAreRefusedWithOneLine() async throws {
+        let feeds = try Feeds()
+        feeds.server.serve(
+            "/page", Resource(text: "<html><head><title>Hi</title></head></html>", contentType: "text/html"))
+        feeds.server.serve("/empty", Resource(text: "", contentType: "application/rss+xml"))
+        feeds.server.serve(
+            "/nothing", Resource(text: FeedBuilder.show("None", episodes: 0) { _ in "" }.text, contentType: "text/xml"))
+        var silent = FeedBuilder.show("Silent", episodes: 2) { _ in "" }
+        for index in silent.items.indices { silent.items[index].url = nil }
+        feeds.server.serve("/silent", Resource(text: silent.text, contentType: "text/xml"))
+        let cases: [(address: String, code: Int32, says: String)] = [
+            ("ftp://example.com/feed", 64, "give the http:// or https:// address"),
+            ("file:///etc/passwd", 64, "give the http:// or https:// address"),
+            ("nonsense", 64, "give the http:// or https:// address"),
+            (feeds.server.url("/page"), 1, "a web page came in place of a feed"),
+            (feeds.server.url("/empty"), 1, "the document is empty"),
+            (feeds.server.url("/nothing"), 1, "the feed has no episodes"),
+            (feeds.server.url("/silent"), 1, "none of the feed's 2 items has an audio or video file"),
+            (feeds.server.url("/absent"), 1, "404"),
+        ]
+        for (address, code, says) in cases {
+            let result = try await feeds.home.run("subscribe", address)
+            #expect(result.exitCode == code, "\(address)")
+            #expect(result.error.contains(says), "\(result.error)")
+            #expect(result.error.split(separator: "\n").count == 1)
+            #expect(result.output.isEmpty)
+        }
+        #expect(try await feeds.home.run("list").output == "no subscriptions yet: podfs subscribe URL\n")
+        #expect(try await feeds.home.run("list", "--json").output == "[]\n")
+    }
+
+    @Test func aSecondSubscriptionOfTheSameFeedSaysSo() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let again = try await show.home.run("subscribe", show.server.url("/feed.xml"))
+        #expect(again.exitCode == 1)
+        #expect(again.error.contains("already subscribed as 'Example Show'"))
+        let partly = try await show.home.run(["subscribe", show.server.url("/feed.xml"), show.server.url("/none")])
+        #expect(partly.exitCode == 1)
+        #expect(try await show.home.run("list").output == "Example Show: 3 episodes\n")
+    }
+
+    @Test func listAndInspectPrintTheDocumentedJSON() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let list = try await show.home.run("list", "--json")
+        let shows = try #require(
+            JSONSerialization.jsonObject(with: Data(list.standardOutput)) as? [[String: Any]])
+        #expect(shows.count == 1)
+        #expect(
+            Set(shows[0].keys)
+                == ["name", "url", "title", "episodes", "cached", "state", "last_refresh", "error"])
+        #expect(shows[0]["name"] as? String == "Example Show")
+        #expect(shows[0]["episodes"] as? Int == 3)
+        let episodes = try #require(
+            JSONSerialization.jsonObject(
+                with: Data(try await show.home.run("list", MountedShow.show, "--json").standardOutput))
+                as? [[String: Any]])
+        #expect(episodes.count == 3)
+        #expect(
+            Set(episodes[0].keys) == [
+                "name", "title", "guid", "published", "duration", "url", "type", "size", "size_source", "state",
+                "progress",
+            ])
+        #expect(episodes[0]["name"] as? String == "2026-01-03 Episode 3.mp3")
+        #expect(episodes[0]["published"] as? String == "2026-01-03T08:00:00Z")
+        #expect(episodes[0]["size_source"] as? String == "feed")
+        let inspected = try await show.home.run("inspect", show.server.url("/feed.xml"), "--json")
+        let feed = try #require(
+            JSONSerialization.jsonObject(with: Data(inspected.standardOutput)) as? [String: Any])
+        #expect(feed["title"] as? String == "Example Show")
+        #expect((feed["items"] as? [[String: Any]])?.count == 3)
+        #expect(feed["next"] is NSNull)
+    }
+
+    @Test func mountPointsThatCannotServeAreRefused() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let file = try show.home.directory.write("file", text: "x")
+        _ = try show.home.directory.makeDirectory("full")
+        _ = try show.home.directory.write("full/x", text: "x")
+        let cases = [
+            (show.home.directory.file("missing"), "does not exist; make it first: mkdir -p"),
+            (file, "is not a folder"),
+            (show.home.directory.file("full"), "is not empty"),
+        ]
+        for (path, says) in cases {
+            let result = try await show.home.run("mount", path)
+            #expect(result.exitCode == 1)
+            #expect(result.error.contains(says), "\(result.error)")
+            #expect(result.error.split(separator: "\n").count == 1)
+        }
+        let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
+        #expect(unmounted.exitCode == 1)
+        #expect(unmounted.error.contains("is not mounted"))
+        try await show.remount()
+        let twice = try await show.home.run("mount", show.mount.mountPoint)
+        #expect(twice.exitCode == 1)
+        #expect(twice.error.contains("is mounted already"), "\(twice.error)")
+    }
+
+    @Test func withoutTheDeviceMountSaysWhatToDo() async throws {
+        let show = try await MountedShow(isMounted: false)
+        // In a mount namespace of its own, with an empty /dev.
+        let script = "mount -t tmpfs none /dev && exec \"$0\" mount \"$1\""
+        let result = try await ChildProcess.run(
+            "unshare", ["--mount", "sh", "-c", script, PodfsHome.executable, show.mount.mountPoint],
+            environment: show.home.environment)
+        #expect(result.exitCode == 1)
+        #expect(result.error.contains("there is no /dev/fuse"), "\(result.error)")
+    }
+
+    @Test func aMistakeInTheConfigurationIsNamed() async throws {
+        let home = try PodfsHome()
+        try home.configure("[cache]\nlimt = \"1 GiB\"\n")
+        let result = try await home.run("daemon")
+        #expect(result.exitCode == 1)
+        #expect(result.error.contains("config.toml:2: unknown key \"cache.limt\"; did you mean \"cache.limit\"?"))
+    }
+
+    @Test func controlFromTheCommandLineAndFromTheFolderAgree() async throws {
+        let show = try await MountedShow()
+        let gate = Gate(heldAt: 100_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
+        let downloaded = try await show.home.run("download", "\(MountedShow.show)/2026-01-01 Episode 1.mp3")
+        #expect(downloaded.exitCode == 0, "\(downloaded.error)")
+        try await show.waitForState("running", of: show.path(1))
+        let suspended = try await ChildProcess.run(
+            "setfattr", ["-n", "user.podfs.task", "-v", "suspend", show.path(1)])
+        #expect(suspended.exitCode == 0, "\(suspended.error)")
+        try await show.waitForState("suspended", of: show.path(1))
+        #expect(try await show.home.run("status").output.contains("1 suspended"))
+        gate.open()
+        // A path in the mount works as well.
+        let resumed = try await show.home.run("resume", show.path(1))
+        #expect(resumed.exitCode == 0, "\(resumed.error)")
+        try await show.waitForState("cached", of: show.path(1))
+        #expect(MountedShow.content(1).matches(try await show.read(show.path(1)).standardOutput))
+        let evicted = try await show.home.run("evict", show.path(1))
+        #expect(evicted.exitCode == 0, "\(evicted.error)")
+        try await show.waitForState("remote", of: show.path(1))
+        #expect(MountedShow.content(1).matches(try await show.read(show.path(1)).standardOutput))
+    }
+
+    @Test func aRefreshShowsInTheMountedFolder() async throws {
+        let show = try await MountedShow()
+        let server = show.server
+        let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
+        #expect(try await ChildProcess.run("ls", [folder]).output.split(separator: "\n").count == 3)
+        let feed = FeedBuilder.show(MountedShow.show, episodes: 5, length: 300_000) { server.url("/\($0).mp3") }
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        let refreshed = try await show.home.run("refresh")
+        #expect(refreshed.output == "Example Show: 2 new\n", "\(refreshed.error)")
+        #expect(try await ChildProcess.run("ls", [folder]).output.split(separator: "\n").count == 5)
+        let renamed = try await show.home.run("rename", "\(MountedShow.show)/2026-01-05 Episode 5.mp3", "The fifth")
+        #expect(renamed.exitCode == 0, "\(renamed.error)")
+        #expect(try await ChildProcess.run("ls", [folder]).output.contains("The fifth.mp3"))
+        let gone = try await show.home.run("unsubscribe", MountedShow.show)
+        #expect(gone.exitCode == 0, "\(gone.error)")
+        #expect(try await ChildProcess.run("ls", [show.mount.mountPoint]).output.isEmpty)
+    }
+
+    @Test func theDemonstrationLeavesNothingBehind() async throws {
+        let home = try PodfsHome()
+        var environment = home.environment
+        environment["TMPDIR"] = try home.directory.makeDirectory("tmp")
+        let folder = home.directory.file("demo")
+        let result = try await ChildProcess.run(
+            PodfsHome.executable, ["demo", "--once", folder], environment: environment, deadline: .seconds(240))
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(result.output.contains("state cached"))
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.directory.file("tmp")).isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: home.library))
+    }
+}

@@ -1,0 +1,238 @@
+import PodcastLibrary
+import TestSupport
+import Testing
+
+@testable import podfs
+
+@Suite struct ConfigurationTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func load(_ text: String) throws -> Configuration {
+        try Configuration.load(from: directory.write("config.toml", text: text))
+    }
+
+    /// What loading complains of, without the folder's name.
+    private func complaint(_ text: String) throws -> String {
+        let path = try directory.write("config.toml", text: text)
+        do {
+            let configuration = try Configuration.load(from: path)
+            Issue.record("accepted: \(configuration)")
+            return ""
+        } catch {
+            return error.description.replacing(directory.path + "/", with: "")
+        }
+    }
+
+    @Test func aMissingFileMeansTheDefaults() throws {
+        let configuration = try Configuration.load(from: directory.file("none/config.toml"))
+        #expect(configuration == Configuration())
+        #expect(configuration.cache.limit == 10_737_418_240)
+        #expect(configuration.cache.keepFree == 1_073_741_824)
+        #expect(configuration.transfers.filling == 3 && configuration.transfers.fillingPerHost == 2)
+        #expect(configuration.transfers.readersPerHost == 6 && configuration.transfers.rateLimit == nil)
+        #expect(configuration.transfers.readerDeadline == .seconds(60))
+        #expect(configuration.transfers.stall == .seconds(20))
+        #expect(configuration.transfers.giveUp == .seconds(86_400))
+        #expect(configuration.daemon.idleExit == .seconds(300))
+        #expect(configuration.refresh.min == .seconds(900) && configuration.refresh.max == .seconds(86_400))
+        #expect(configuration.refresh.connections == 8)
+        #expect(configuration.names.template.text == "{date} {title}")
+        #expect(configuration.autoDownload == 0 && configuration.keep == .all)
+        #expect(configuration.userAgent == nil && configuration.search.podcastIndex == nil)
+        #expect(configuration.indexers.contains("updatedb") && configuration.indexers.contains("tracker-extract"))
+        #expect(configuration.hooks == Configuration.Hooks())
+    }
+
+    @Test func anEmptyFileAndOneOfCommentsMeanTheDefaults() throws {
+        #expect(try load("") == Configuration())
+        #expect(try load("# nothing yet\n[cache]\n# limit = \"5 GiB\"\n[search.podcastindex]\n") == Configuration())
+    }
+
+    @Test func aFileThatCannotBeReadIsAnError() throws {
+        let path = try directory.makeDirectory("config.toml")
+        #expect(throws: ConfigurationError(path: path, line: nil, message: "cannot be read: Is a directory")) {
+            try Configuration.load(from: path)
+        }
+    }
+
+    @Test func everyKeyIsRead() throws {
+        let configuration = try load(
+            """
+            auto_download = 2
+            keep = "20 episodes"
+            user_agent = "Radio/1.0"
+            indexers = [
+                "updatedb",  # locate
+                'my-indexer',
+            ]
+
+            [cache]
+            limit = "1.5 GiB"
+            keep_free = "500 MB"
+
+            [transfers]
+            filling = 5
+            filling_per_host = 1
+            readers_per_host = 4
+            rate_limit = "2 MB/s"
+            reader_deadline = "90 s"
+            stall = 30
+            give_up = "2 days"
+
+            [discretionary]
+            allow_metered = true
+            allow_battery = true
+
+            [daemon]
+            idle_exit = "0 s"
+
+            [refresh]
+            min = "30 min"
+            max = "12 h"
+            connections = 16
+
+            [names]
+            template = "{season}x{episode} {title}"
+
+            [search]
+            itunes.url = "http://localhost:8080/search"
+            podcastindex = { key = "K", secret = "S" }
+
+            [hooks]
+            on_download = "notify-send done"
+            on_new_episode = "true"
+            on_idle = \"\"\"
+            sync
+            systemctl suspend\"\"\"
+            """)
+        var expected = Configuration()
+        expected.autoDownload = 2
+        expected.keep = .episodes(20)
+        expected.userAgent = "Radio/1.0"
+        expected.indexers = ["updatedb", "my-indexer"]
+        expected.cache = .init(limit: 1_610_612_736, keepFree: 500_000_000)
+        expected.transfers = .init(
+            filling: 5, fillingPerHost: 1, readersPerHost: 4, rateLimit: 2_000_000, readerDeadline: .seconds(90),
+            stall: .seconds(30), giveUp: .seconds(172_800))
+        expected.discretionary = .init(allowMetered: true, allowBattery: true)
+        expected.daemon.idleExit = .zero
+        expected.refresh = .init(min: .seconds(1_800), max: .seconds(43_200), connections: 16)
+        expected.names.template = try NameTemplate("{season}x{episode} {title}")
+        expected.search = .init(
+            iTunesURL: "http://localhost:8080/search", podcastIndex: .init(key: "K", secret: "S"))
+        expected.hooks = .init(
+            onDownload: "notify-send done", onNewEpisode: "true", onIdle: "sync\nsystemctl suspend")
+        #expect(configuration == expected)
+    }
+
+    @Test func aByteOrderMarkAndWindowsLineEndsDoNoHarm() throws {
+        let configuration = try load("\u{FEFF}[cache]\r\nlimit = \"1 GB\"\r\n")
+        #expect(configuration.cache.limit == 1_000_000_000)
+    }
+
+    @Test(
+        arguments: [
+            ("\"1024\"", 1_024), ("1024", 1_024), ("\"10 GiB\"", 10 << 30), ("\"10GiB\"", 10 << 30),
+            ("\"500 MB\"", 500_000_000), ("\"1 kB\"", 1_000), ("\"1 KiB\"", 1_024), ("\"2 TiB\"", 2 << 40),
+            ("\"0.5 gib\"", 1 << 29), ("\"7 B\"", 7),
+        ] as [(String, Int64)])
+    func sizesAreRead(text: String, bytes: Int64) throws {
+        #expect(try load("cache.limit = \(text)").cache.limit == bytes)
+    }
+
+    @Test(
+        arguments: [
+            ("\"500 ms\"", .milliseconds(500)), ("\"60 s\"", .seconds(60)), ("\"1.5 min\"", .seconds(90)),
+            ("\"24 h\"", .seconds(86_400)), ("\"7 days\"", .seconds(604_800)), ("\"1 hour\"", .seconds(3_600)),
+            ("45", .seconds(45)), ("\"45\"", .seconds(45)),
+        ] as [(String, Duration)])
+    func durationsAreRead(text: String, duration: Duration) throws {
+        #expect(try load("transfers.stall = \(text)").transfers.stall == duration)
+    }
+
+    @Test(
+        arguments: [
+            ("all", .all), ("listed", .listed), ("1 episode", .episodes(1)), ("20 episodes", .episodes(20)),
+            ("30 days", .days(30)), ("1 day", .days(1)),
+        ] as [(String, Configuration.Keep)])
+    func keepIsReadAndWrittenAlike(text: String, keep: Configuration.Keep) throws {
+        #expect(try load("keep = \"\(text)\"").keep == keep)
+        #expect(keep.description == text)
+    }
+
+    @Test(arguments: [
+        ("cache.limit = \"ten\"", "config.toml:1: cache.limit: expected a size"),
+        ("[cache]\n\nlimit = \"-1 GiB\"", "config.toml:3: cache.limit: expected a size"),
+        ("[cache]\nlimit = \"10 GiB/s\"", "config.toml:2: cache.limit: expected a size"),
+        ("[cache]\nlimit = \"99999999999 TiB\"", "config.toml:2: cache.limit: expected a size"),
+        ("[cache]\nlimit = 0", "config.toml:2: cache.limit: expected a size"),
+        ("[cache.limit]\nx = 1", "config.toml:1: cache.limit: expected a size"),
+        ("transfers = { filling = 0 }", "config.toml:1: transfers.filling: expected a whole number from 1 to 64"),
+        ("transfers.filling = \"3\"", "config.toml:1: transfers.filling: expected a whole number from 1 to 64"),
+        ("transfers.rate_limit = \"0\"", "config.toml:1: transfers.rate_limit: expected a rate"),
+        ("transfers.stall = \"20 parsecs\"", "config.toml:1: transfers.stall: expected a time longer than none"),
+        ("discretionary.allow_metered = \"yes\"", "config.toml:1: discretionary.allow_metered: expected true or false"),
+        ("keep = 20", "config.toml:1: keep: expected \"all\""),
+        ("keep = \"0 episodes\"", "config.toml:1: keep: expected \"all\""),
+        ("names.template = \"{artist}\"", "config.toml:1: names.template: unknown field {artist}"),
+        ("user_agent = \"a\\r\\nb: c\"", "config.toml:1: user_agent: expected text"),
+        ("search.itunes.url = \"file:///etc\"", "config.toml:1: search.itunes.url: expected an http"),
+        ("indexers = \"updatedb\"", "config.toml:1: indexers: expected names"),
+        ("indexers = [\n\"a\",\n\"/usr/bin/b\"]", "config.toml:1: indexers: expected names"),
+        ("hooks.on_idle = \"\"", "config.toml:1: hooks.on_idle: expected a command"),
+        ("[refresh]\nmax = \"1 h\"\nmin = \"2 h\"", "config.toml:3: refresh.min is longer"),
+        ("[search.podcastindex]\nkey = \"K\"", "config.toml:2: search.podcastindex.key needs"),
+    ])
+    func badValuesAreNamedWithTheirLine(text: String, complaint: String) throws {
+        let found = try self.complaint(text)
+        #expect(found.hasPrefix(complaint), "\(found)")
+    }
+
+    @Test(arguments: [
+        ("\n# c\n\ncache.limt = 1", "config.toml:4: unknown key \"cache.limt\"; did you mean \"cache.limit\"?"),
+        (
+            "[transfers]\nfilling = 1\n\"filing_per_host\" = 2",
+            "config.toml:3: unknown key \"transfers.filing_per_host\"; did you mean \"transfers.filling_per_host\"?"
+        ),
+        ("limit = 1", "config.toml:1: unknown key \"limit\"; did you mean \"cache.limit\"?"),
+        (
+            "x = '''\n[cache]\nlimt = 1\n'''\n[ hooks . 'on_idel' ]\n",
+            "config.toml:1: unknown key \"x\"; see podfs.conf(5)"
+        ),
+        ("[cach]\n", "config.toml:1: unknown key \"cach\"; did you mean \"cache\"?"),
+        ("[cach]\nlimit = 1\n", "config.toml:2: unknown key \"cach.limit\"; did you mean \"cache.limit\"?"),
+        (
+            "indexers = [ # ]\n  \"a]\",\n]\n\"auto\\u005Fdwnload\" = 1",
+            "config.toml:4: unknown key \"auto_dwnload\"; did you mean \"auto_download\"?"
+        ),
+        (
+            "cache = 5",
+            "config.toml:1: \"cache\" is a table and takes no value of its own; its keys are such as \"cache.limit\""
+        ),
+        ("colour = \"red\"", "config.toml:1: unknown key \"colour\"; see podfs.conf(5)"),
+    ])
+    func unknownKeysAreNamedWithTheirLineAndTheirNeighbour(text: String, complaint: String) throws {
+        #expect(try self.complaint(text) == complaint)
+    }
+
+    @Test func theFirstErrorOfTheFileIsTold() throws {
+        #expect(try complaint("keep = 1\n[cache]\nlimit = \"x\"").hasPrefix("config.toml:1: keep:"))
+        #expect(try complaint("user_agent = \"x\"\nkeep = 1\nauto_download = -1").hasPrefix("config.toml:2: keep:"))
+    }
+
+    @Test func whatIsNotTOMLIsNamedWithItsLine() throws {
+        #expect(try complaint("[cache]\nlimit = \n").hasPrefix("config.toml:2: "))
+        #expect(try complaint("keep = \"all\"\nkeep = \"all\"\n").hasPrefix("config.toml:2: "))
+        let path = try directory.write("config.toml", Array("keep = \"all\"\n# caf".utf8) + [0xE9, 0x0A])
+        #expect(throws: ConfigurationError(path: path, line: 2, message: "this line is not text in UTF-8")) {
+            try Configuration.load(from: path)
+        }
+    }
+
+    @Test func distanceCountsEdits() {
+        #expect("kitten".distance(to: "sitting") == 3)
+        #expect("".distance(to: "abc") == 3 && "abc".distance(to: "") == 3 && "é".distance(to: "e") == 1)
+    }
+}

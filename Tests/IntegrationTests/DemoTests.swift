@@ -1,0 +1,139 @@
+import Foundation
+import FoundationXML
+import TestSupport
+import Testing
+
+@testable import podfs
+
+@Suite struct DemoTests {
+    private struct WAV {
+        let bytes: [UInt8]
+
+        func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+        func number(_ range: Range<Int>) -> Int { bytes[range].reversed().reduce(0) { $0 << 8 | Int($1) } }
+        var samples: [Int] {
+            stride(from: 44, to: bytes.count, by: 2).map {
+                Int(Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8))
+            }
+        }
+    }
+
+    private var shortest: DemoShow.Episode {
+        get throws {
+            try #require(DemoShow.all.flatMap(\.episodes).min { $0.piece.seconds < $1.piece.seconds })
+        }
+    }
+
+    private func curl(_ arguments: String...) async throws -> ChildProcess.Result {
+        try await ChildProcess.run("curl", ["-sS", "--noproxy", "*"] + arguments)
+    }
+
+    @Test func audioIsAWAVFileOfTheSizeThatWasForetold() throws {
+        let audio = try shortest.audio
+        let wav = WAV(bytes: audio.render())
+        #expect(wav.bytes.count == audio.size)
+        #expect(wav.text(0..<4) == "RIFF" && wav.text(8..<16) == "WAVEfmt " && wav.text(36..<40) == "data")
+        #expect(wav.number(4..<8) == audio.size - 8 && wav.number(40..<44) == audio.size - 44)
+        #expect(wav.number(20..<22) == 1 && wav.number(22..<24) == 1 && wav.number(24..<28) == 22_050)
+        let samples = wav.samples
+        #expect(samples.count == audio.piece.seconds * 22_050)
+        let peak = samples.map(abs).max() ?? 0
+        #expect((20_000...24_000).contains(peak))
+        // There is sound in every second but the last three, in which the last notes ring out.
+        for second in 0..<audio.piece.seconds - 3 {
+            let loudest = samples[(second * 22_050)..<(second + 1) * 22_050].map(abs).max() ?? 0
+            #expect(loudest > 500, "second \(second)")
+        }
+    }
+
+    @Test func audioIsTheSameEveryTimeAndDiffersBetweenEpisodes() throws {
+        let episode = try shortest
+        #expect(episode.audio.render() == episode.audio.render())
+        let seeds = DemoShow.all.flatMap(\.episodes).map(\.piece.seed)
+        #expect(Set(seeds).count == seeds.count)
+        for episode in DemoShow.all.flatMap(\.episodes) { #expect((20...60).contains(episode.piece.seconds)) }
+    }
+
+    @Test func feedsAreWellFormedAndTellTheTruthAboutTheMedia() async throws {
+        let server = DemoServer(bytesPerSecond: 50_000_000)
+        let base = try await server.start()
+        #expect(base.hasPrefix("http://127.0.0.1:"))
+        #expect(try await server.feedURLs().count == DemoShow.all.count)
+        for (show, url) in zip(DemoShow.all, try await server.feedURLs()) {
+            let feed = FeedProbe(try await curl(url).standardOutput)
+            #expect(feed.isWellFormed)
+            #expect(feed.items == show.episodes.count && feed.enclosures.count == feed.items)
+            for (episode, enclosure) in zip(show.episodes.reversed(), feed.enclosures) {
+                let head = try await curl("-I", try #require(enclosure["url"]))
+                #expect(head.output.hasPrefix("HTTP/1.1 200 "))
+                #expect(head.output.contains("Content-Length: \(episode.audio.size)\r\n"))
+                #expect(enclosure["length"] == String(episode.audio.size))
+                let transcript = try await curl(base + show.transcriptPath(episode)).output
+                #expect(transcript.hasPrefix("WEBVTT\n\n00:00:00.000 --> "))
+                let chapters = try await curl(base + show.chaptersPath(episode))
+                #expect(try JSONSerialization.jsonObject(with: Data(chapters.standardOutput)) is [String: Any])
+            }
+        }
+        await server.stop()
+        #expect(try await curl(base).exitCode == 7, "CURLE_COULDNT_CONNECT")
+    }
+
+    @Test func mediaAreServedInRanges() async throws {
+        let server = DemoServer(bytesPerSecond: 50_000_000)
+        let show = try #require(DemoShow.all.first)
+        let episode = try #require(show.episodes.first)
+        let url = try await server.start() + show.audioPath(episode)
+        let whole = episode.audio.render()
+        #expect(try await curl(url).standardOutput == whole)
+        #expect(try await curl("-r", "1000-1999", url).standardOutput == Array(whole[1_000..<2_000]))
+        #expect(try await curl("-r", "-7", url).standardOutput == whole.suffix(7))
+        let tag = "\"wav-\(episode.piece.seed)\""
+        func status(_ arguments: String...) async throws -> String {
+            try await ChildProcess.run(
+                "curl", ["-sS", "--noproxy", "*", "-o", "/dev/null", "-w", "%{http_code}", url] + arguments
+            ).output
+        }
+        #expect(try await status("-r", "0-9", "-H", "If-Range: \(tag)") == "206")
+        #expect(try await status("-r", "0-9", "-H", "If-Range: \"other\"") == "200")
+        #expect(try await status("-r", "\(whole.count)-") == "416")
+        #expect(try await status("-H", "If-None-Match: \(tag)") == "304")
+        #expect(try await status("-r", "0-1,5-6") == "200")
+        await server.stop()
+    }
+
+    @Test func aStoppedServerBreaksOffItsTransfers() async throws {
+        let server = DemoServer(bytesPerSecond: 1_000)
+        let show = try #require(DemoShow.all.first)
+        let url = try await server.start() + show.audioPath(try shortestOf(show))
+        let child = try ChildProcess("curl", ["-sS", "--noproxy", "*", "-N", url])
+        try await waitUntil(description: "the transfer begins") { !child.output.isEmpty }
+        await server.stop()
+        #expect(try await child.wait().exitCode == 18, "CURLE_PARTIAL_FILE")
+    }
+
+    private func shortestOf(_ show: DemoShow) throws -> DemoShow.Episode {
+        try #require(show.episodes.min { $0.piece.seconds < $1.piece.seconds })
+    }
+}
+
+/// A feed as a parser sees it that has nothing to do with podfs.
+private final class FeedProbe: NSObject, XMLParserDelegate {
+    private(set) var isWellFormed = false
+    private(set) var items = 0
+    private(set) var enclosures: [[String: String]] = []
+
+    init(_ bytes: [UInt8]) {
+        super.init()
+        let parser = XMLParser(data: Data(bytes))
+        parser.delegate = self
+        isWellFormed = parser.parse()
+    }
+
+    func parser(
+        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+        attributes: [String: String]
+    ) {
+        if name == "item" { items += 1 }
+        if name == "enclosure" { enclosures.append(attributes) }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A home with one show, mounted, over a server that the test controls.
+///
+/// Everything in the mount is done by other programs: the test itself stays out of it.
+struct MountedShow {
+    static let show = "Example Show"
+
+    let server: HTTPTestServer
+    let home: PodfsHome
+    let mount: MountGuard
+
+    /// Episode n is at `/n.mp3`; until a test says otherwise it serves generated content.
+    ///
+    /// - Parameters:
+    ///   - episodes: how many the feed has.
+    ///   - size: bytes of each.
+    ///   - length: what the feed claims of each; `nil` claims nothing.
+    ///   - configuration: the text of config.toml.
+    init(
+        episodes: Int = 3, size: Int = 300_000, length: Int? = 300_000, configuration: String = "",
+        isMounted: Bool = true
+    ) async throws {
+        server = HTTPTestServer()
+        try server.start()
+        home = try PodfsHome()
+        if !configuration.isEmpty { try home.configure(configuration) }
+        mount = try home.makeMountPoint()
+        for number in 1...episodes { server.serve("/\(number).mp3", Self.resource(number, size: size)) }
+        let server = server
+        let feed = FeedBuilder.show(Self.show, episodes: episodes, length: length) { server.url("/\($0).mp3") }
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        let subscribed = try await home.run("subscribe", server.url("/feed.xml"))
+        #expect(subscribed.output == "Example Show: \(episodes) episodes\n", "\(subscribed.error)")
+        if isMounted { try await remount() }
+    }
+
+    static func content(_ number: Int, size: Int = 300_000) -> TestContent {
+        TestContent(seed: UInt64(number), size: size)
+    }
+
+    static func resource(_ number: Int, size: Int = 300_000) -> Resource {
+        Resource(content(number, size: size), etag: "\"episode-\(number)\"")
+    }
+
+    func remount() async throws {
+        let mounted = try await home.run("mount", mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+    }
+
+    /// The path of episode n, which came out on day n of 2026.
+    func path(_ number: Int) -> String {
+        let day = number < 10 ? "0\(number)" : "\(number)"
+        return "\(mount.mountPoint)/\(Self.show)/2026-01-\(day) Episode \(number).mp3"
+    }
+
+    /// An extended attribute, read by another program; `nil` when it is absent.
+    func attribute(_ name: String, of path: String) async throws -> String? {
+        let result = try await ChildProcess.run(
+            "getfattr", ["--absolute-names", "--only-values", "-n", "user.podfs." + name, path])
+        return result.exitCode == 0 ? result.output : nil
+    }
+
+    func waitForState(_ state: String, of path: String) async throws {
+        try await waitUntil(deadline: .seconds(120), description: "\(path) is \(state)") {
+            try await attribute("state", of: path) == state
+        }
+    }
+
+    func read(_ path: String) async throws -> ChildProcess.Result { try await ChildProcess.run("cat", [path]) }
+
+    /// The process behind the mount.
+    func mountProcess() async throws -> Int32 {
+        try #require(Int32(try await attribute("mount.pid", of: mount.mountPoint) ?? ""))
+    }
+
+    func requests(_ number: Int) -> [LoggedRequest] { server.requests(for: "/\(number).mp3") }
+}

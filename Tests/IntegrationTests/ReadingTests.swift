@@ -1,0 +1,201 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct ReadingTests {
+    @Test func listingAsksNoServer() async throws {
+        let show = try await MountedShow()
+        let listing = try await ChildProcess.run("ls", ["-l", "\(show.mount.mountPoint)/\(MountedShow.show)"])
+        #expect(listing.output.contains("2026-01-02 Episode 2.mp3"))
+        _ = try await ChildProcess.run("find", [show.mount.mountPoint, "-ls"])
+        _ = try await ChildProcess.run("du", ["-a", show.mount.mountPoint])
+        let attributes = try await ChildProcess.run("getfattr", ["-d", "-m", "-", show.path(1)])
+        #expect(attributes.output.contains("user.podfs.state=\"remote\""))
+        #expect(show.server.requests.map(\.path) == ["/feed.xml"])
+    }
+
+    @Test func statTellsWhatTheFeedSays() async throws {
+        let show = try await MountedShow()
+        let result = try await ChildProcess.run("stat", ["-c", "%a %s %b %Y %F", show.path(2)])
+        // 2026-01-02 08:00 UTC; a block, so that no program takes the file for a hole.
+        #expect(result.output == "444 300000 1 1767340800 regular file\n", "\(result.error)")
+        let inode = try await ChildProcess.run("stat", ["-c", "%i", show.path(2)]).output
+        _ = try await show.home.run("unmount", show.mount.mountPoint)
+        try await show.remount()
+        #expect(try await ChildProcess.run("stat", ["-c", "%i", show.path(2)]).output == inode)
+    }
+
+    @Test func anUncachedEpisodeIsReadWholeWithOneRequest() async throws {
+        let show = try await MountedShow()
+        let result = try await show.read(show.path(1))
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(MountedShow.content(1).matches(result.standardOutput))
+        #expect(result.standardOutput.count == 300_000)
+        try await show.waitForState("cached", of: show.path(1))
+        #expect(show.requests(1).count == 1)
+        #expect(show.requests(1).first?.bodyBytesWritten == 300_000)
+        #expect(try await show.attribute("progress", of: show.path(1)) == "100.0")
+        #expect(try await show.attribute("ranges", of: show.path(1)) == "0-299999")
+        #expect(try await show.attribute("size_source", of: show.path(1)) == "server")
+        let sum = try await ChildProcess.run("sha256sum", ["--", show.path(1)]).output.prefix(64)
+        #expect(try await show.attribute("sha256", of: show.path(1)) == String(sum))
+        // 300,000 bytes are 585.9 blocks of 512.
+        #expect(try await ChildProcess.run("stat", ["-c", "%b", show.path(1)]).output == "586\n")
+        // The new state is in the kernel's cache of names as well, and in the command's list.
+        let list = try await show.home.run("list", MountedShow.show)
+        #expect(list.output.contains("2026-01-01 Episode 1.mp3  293.0 KiB  cached"))
+    }
+
+    @Test func bytesAreReadWhileTheyArrive() async throws {
+        let show = try await MountedShow(size: 2_000_000, length: 2_000_000)
+        let gate = Gate(heldAt: 1_000_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1, size: 2_000_000), [.hold(gate)])
+        let head = try await ChildProcess.run("head", ["-c", "500000", show.path(1)])
+        #expect(MountedShow.content(1, size: 2_000_000).matches(head.standardOutput))
+        #expect(head.standardOutput.count == 500_000)
+        let state = try await show.attribute("state", of: show.path(1))
+        #expect(state == "running")
+        try await waitUntil(deadline: .seconds(60), description: "progress is shown") {
+            try await show.attribute("progress", of: show.path(1)) == "50.0"
+        }
+        let status = try await ChildProcess.run("cat", ["\(show.mount.mountPoint)/.status"])
+        #expect(status.output.hasPrefix("1 running, 0 queued, 0 suspended, 0 failed"))
+        #expect(status.output.contains(" 50.0% 976.6 KiB/1.9 MiB"))
+        #expect(status.output.contains("\(MountedShow.show)/2026-01-01 Episode 1.mp3"))
+        let json = try await ChildProcess.run("cat", ["\(show.mount.mountPoint)/.status.json"])
+        let report = try Self.decoder.decode(Status.self, from: Data(json.standardOutput))
+        #expect(report.summary.running == 1)
+        #expect(report.tasks.map(\.bytesReceived) == [1_000_000])
+        let command = try await show.home.run("status", "--json")
+        #expect(try Self.decoder.decode(Status.self, from: Data(command.standardOutput)).tasks.count == 1)
+        gate.open()
+        try await show.waitForState("cached", of: show.path(1))
+        #expect(try await ChildProcess.run("cat", ["\(show.mount.mountPoint)/.status"]).output == "no active tasks\n")
+    }
+
+    private static var decoder: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return decoder
+    }
+
+    private struct Status: Decodable {
+        struct Task: Decodable {
+            var bytesReceived: Int64
+            var progress: Double
+        }
+        struct Summary: Decodable { var running: Int }
+        var tasks: [Task]
+        var summary: Summary
+    }
+
+    @Test func aSecondReaderJoinsTheFirst() async throws {
+        // Larger than what the kernel asks for at a time (256 KiB for a program that reads sequentially).
+        let size = 2_000_000
+        let show = try await MountedShow(size: size, length: size)
+        let gate = Gate(heldAt: 1_000_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1, size: size), [.hold(gate)])
+        let first = try ChildProcess("cat", [show.path(1)])
+        try await gate.waitUntilReached()
+        let second = try ChildProcess("cat", [show.path(1)])
+        try await waitUntil(deadline: .seconds(60), description: "the second reader has what is there") {
+            second.output.utf8.count > 0
+        }
+        gate.open()
+        for reader in [first, second] {
+            let result = try await reader.wait()
+            #expect(result.exitCode == 0)
+            #expect(result.standardOutput.count == size)
+            #expect(MountedShow.content(1, size: size).matches(result.standardOutput))
+        }
+        #expect(show.requests(1).count == 1)
+    }
+
+    @Test func openTellsTheTrueSizeWhereTheFeedLies() async throws {
+        let show = try await MountedShow(length: 123_456)
+        #expect(try await ChildProcess.run("stat", ["-c", "%s", show.path(1)]).output == "123456\n")
+        let opened = try await ChildProcess.run("sh", ["-c", "stat -Lc %s /dev/stdin < \"$0\"", show.path(1)])
+        #expect(opened.output == "300000\n", "\(opened.error)")
+        let result = try await show.read(show.path(2))
+        #expect(result.standardOutput.count == 300_000)
+        #expect(MountedShow.content(2).matches(result.standardOutput))
+        #expect(try await ChildProcess.run("stat", ["-c", "%s", show.path(2)]).output == "300000\n")
+    }
+
+    @Test func anEpisodeWithoutALengthIsReadToItsEnd() async throws {
+        let show = try await MountedShow(length: nil)
+        var resource = MountedShow.resource(1)
+        resource.sendsLength = false
+        resource.supportsRanges = false
+        show.server.serve("/1.mp3", resource)
+        let result = try await show.read(show.path(1))
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(result.standardOutput.count == 300_000)
+        #expect(MountedShow.content(1).matches(result.standardOutput))
+        try await show.waitForState("cached", of: show.path(1))
+        #expect(try await ChildProcess.run("stat", ["-c", "%s", show.path(1)]).output == "300000\n")
+    }
+
+    @Test func theEndOfALargeEpisodeIsReadBeforeItsMiddle() async throws {
+        let size = 20_000_000
+        let show = try await MountedShow(size: size, length: size)
+        let gate = Gate(heldAt: 1_000_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1, size: size), [.hold(gate)])
+        let head = try await ChildProcess.run("head", ["-c", "4096", show.path(1)])
+        #expect(head.standardOutput.count == 4096)
+        let tail = try await ChildProcess.run("tail", ["-c", "4096", show.path(1)])
+        #expect(MountedShow.content(1, size: size).matches(tail.standardOutput, at: size - 4096))
+        #expect(tail.standardOutput.count == 4096)
+        gate.open()
+        try await show.waitForState("cached", of: show.path(1))
+        #expect(show.requests(1).count <= 3)
+        let sum = try await ChildProcess.run("sha256sum", ["--", show.path(1)]).output.prefix(64)
+        #expect(try await show.attribute("sha256", of: show.path(1)) == String(sum))
+    }
+
+    @Test(arguments: [
+        (status: 404, says: "No data available"), (status: 403, says: "Permission denied"),
+    ])
+    func whatTheServerRefusesIsToldAtOpen(_ refusal: (status: Int, says: String)) async throws {
+        let show = try await MountedShow(length: nil)
+        show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .status(refusal.status) }
+        let result = try await show.read(show.path(1))
+        #expect(result.exitCode == 1)
+        #expect(result.error.contains(refusal.says), "\(result.error)")
+        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
+        #expect(try await show.attribute("error", of: show.path(1)) == "the server answered \(refusal.status)")
+    }
+
+    @Test func aPageInPlaceOfMediaIsNeverStored() async throws {
+        let show = try await MountedShow(length: nil)
+        show.server.serve(
+            "/1.mp3", Resource(text: "<html><body>Log in</body></html>", contentType: "text/html; charset=utf-8"))
+        let result = try await show.read(show.path(1))
+        #expect(result.exitCode == 1)
+        #expect(result.standardOutput.isEmpty)
+        let error = try await show.attribute("error", of: show.path(1))
+        #expect(error?.contains("the server sent text/html") ?? false)
+        let cached = FileManager.default.enumerator(atPath: show.home.cacheDirectory + "/media")?.allObjects ?? []
+        #expect(!cached.contains { ($0 as? String)?.hasSuffix(".json") ?? false })
+    }
+
+    @Test func everythingThatModifiesIsRefused() async throws {
+        let show = try await MountedShow()
+        let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
+        let commands = [
+            ["touch", "\(folder)/new"], ["mkdir", "\(folder)/new"], ["rm", "-f", show.path(1)],
+            ["mv", show.path(1), "\(folder)/other"], ["ln", "-s", "x", "\(folder)/link"],
+            ["sh", "-c", "echo x > \"$0\"", show.path(1)], ["truncate", "-s", "0", show.path(1)],
+            ["chmod", "600", show.path(1)], ["setfattr", "-n", "user.other", "-v", "1", show.path(1)],
+        ]
+        for command in commands {
+            let result = try await ChildProcess.run(command[0], Array(command.dropFirst()))
+            #expect(
+                result.exitCode != 0 && result.error.contains("Read-only file system"), "\(command) \(result.error)")
+        }
+        let nonsense = try await ChildProcess.run(
+            "setfattr", ["-n", "user.podfs.task", "-v", "frobnicate", show.path(1)])
+        #expect(nonsense.error.contains("Invalid argument"))
+        #expect(show.requests(1).isEmpty)
+    }
+}

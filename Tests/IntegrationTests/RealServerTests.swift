@@ -1,0 +1,132 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// nginx as the server, ffmpeg's files, mpv as the player: nothing here was written for podfs.
+@Suite(.timeLimit(.minutes(5))) struct RealServerTests {
+    /// nginx over a folder, on a port that was free a moment ago.
+    private final class Nginx: Sendable {
+        let port: Int
+        private let child: ChildProcess
+        private let folder: TemporaryDirectory
+
+        init(in folder: TemporaryDirectory) async throws {
+            self.folder = folder
+            port = try Self.freePort()
+            let port = port
+            let configuration = try folder.write(
+                "nginx.conf",
+                text: """
+                    daemon off;
+                    pid \(folder.path)/nginx.pid;
+                    error_log stderr;
+                    events { worker_connections 256; }
+                    http {
+                        include /etc/nginx/mime.types;
+                        log_format bytes '$uri $status $body_bytes_sent';
+                        access_log \(folder.path)/access.log bytes;
+                        client_body_temp_path \(folder.path)/body;
+                        server { listen 127.0.0.1:\(port); root \(folder.path)/www; }
+                    }
+                    """)
+            child = try ChildProcess("nginx", ["-c", configuration, "-g", "user root;"])
+            let child = child
+            try await waitUntil(deadline: .seconds(60), description: "nginx answers: \(child.error)") {
+                try await ChildProcess.run("curl", ["-s", "--noproxy", "*", "http://127.0.0.1:\(port)/"]).exitCode == 0
+            }
+        }
+
+        deinit { child.kill(SIGTERM) }
+
+        var log: [String] {
+            let text = (try? String(contentsOfFile: folder.file("access.log"), encoding: .utf8)) ?? ""
+            return text.split(separator: "\n").map(String.init)
+        }
+
+        private static func freePort() throws -> Int {
+            let probe = HTTPTestServer()
+            try probe.start()
+            defer { probe.stop() }
+            return Int(probe.port)
+        }
+    }
+
+    @Test func aPlayerPlaysAnUncachedEpisodeToItsEnd() async throws {
+        let folder = try TemporaryDirectory()
+        _ = try folder.makeDirectory("www")
+        let original = folder.file("www/1.mp3")
+        let made = try await ChildProcess.run(
+            "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:duration=30", "-b:a", "64k", original])
+        try #require(made.exitCode == 0, "\(made.error)")
+        let nginx = try await Nginx(in: folder)
+        let base = "http://127.0.0.1:\(nginx.port)"
+        let feed = FeedBuilder.show("Real Show", episodes: 1) { _ in "\(base)/1.mp3?token=a&amp;b=c".unescaped }
+        _ = try folder.write("www/feed.xml", text: feed.text)
+        let home = try PodfsHome()
+        let mount = try home.makeMountPoint()
+        #expect(try await home.run("subscribe", "\(base)/feed.xml").output == "Real Show: 1 episode\n")
+        #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
+        let episode = "\(mount.mountPoint)/Real Show/2026-01-01 Episode 1.mp3"
+        let played = try await ChildProcess.run(
+            "mpv", ["--no-config", "--ao=null", "--vo=null", "--untimed", "--speed=100", episode])
+        #expect(played.exitCode == 0, "\(played.output)\(played.error)")
+        #expect(played.output.contains("End of file"))
+        let facts = ["-v", "error", "-show_entries", "format=duration,size,bit_rate", "-of", "csv=p=0"]
+        let seen = try await ChildProcess.run("ffprobe", facts + [episode])
+        #expect(seen.output == (try await ChildProcess.run("ffprobe", facts + [original]).output))
+        let sums = try await ChildProcess.run("sha256sum", ["--", episode, original]).output.split(separator: "\n")
+        #expect(sums.count == 2 && sums[0].prefix(64) == sums[1].prefix(64))
+        let copied = try await ChildProcess.run("rsync", ["-t", episode, folder.file("copy.mp3")])
+        #expect(copied.exitCode == 0, "\(copied.error)")
+        #expect(try await ChildProcess.run("cmp", [folder.file("copy.mp3"), original]).exitCode == 0)
+        // One answer brought it all.
+        let size = try #require(
+            FileManager.default.attributesOfItem(atPath: original)[.size] as? NSNumber
+        ).intValue
+        try await waitUntil(deadline: .seconds(60), description: "nginx has written its log") {
+            nginx.log.contains { $0.hasPrefix("/1.mp3") }
+        }
+        let sent = nginx.log.filter { $0.hasPrefix("/1.mp3") }.compactMap {
+            $0.split(separator: " ").last.flatMap { Int($0) }
+        }
+        #expect(sent.reduce(0, +) == size, "\(nginx.log)")
+    }
+
+    @Test func realFeedsKeepTheirEpisodes() async throws {
+        let feeds = ProcessInfo.processInfo.environment["PODFS_TEST_FEEDS"] ?? Self.besideTheCheckout
+        guard FileManager.default.fileExists(atPath: feeds) else { return }
+        let home = try PodfsHome()
+        let server = HTTPTestServer()
+        try server.start()
+        let names = FileManager.default.enumerator(atPath: feeds)?.compactMap { $0 as? String } ?? []
+        var subscribed = 0
+        for name in names.filter({ $0.hasSuffix(".xml") }).sorted() {
+            let data = try Data(contentsOf: URL(fileURLWithPath: "\(feeds)/\(name)"))
+            server.serve("/\(name)", Resource(bytes: [UInt8](data), contentType: "application/rss+xml"))
+            let result = try await home.run("subscribe", server.url("/\(name)"))
+            #expect(result.exitCode == 0 || result.error.hasPrefix("podfs: "), "\(name): \(result.error)")
+            if result.exitCode == 0 { subscribed += 1 }
+        }
+        #expect(subscribed >= 20)
+        let mount = try home.makeMountPoint()
+        #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
+        let found = try await ChildProcess.run("find", [mount.mountPoint, "-type", "f", "-not", "-name", ".*"])
+        let listed = try await home.run("list", "--json")
+        let shows = try #require(JSONSerialization.jsonObject(with: Data(listed.standardOutput)) as? [[String: Any]])
+        let episodes = shows.compactMap { $0["episodes"] as? Int }.reduce(0, +)
+        #expect(found.output.split(separator: "\n").count == episodes)
+        #expect(episodes > 1_000)
+    }
+
+    /// The folder `shared/feeds` beside the checkout; it is no part of the project.
+    private static var besideTheCheckout: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().path + "/shared/feeds"
+    }
+}
+
+extension String {
+    /// The feed builder escapes by itself.
+    fileprivate var unescaped: String { replacingOccurrences(of: "&amp;", with: "&") }
+}
