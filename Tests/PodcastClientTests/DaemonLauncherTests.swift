@@ -20,8 +20,8 @@ struct DaemonLauncherTests {
     }
 
     private func launcher(schema: Int = 1, script: String = "exit 0") throws -> DaemonLauncher {
-        // Written by another process: a child that somebody forks meanwhile would have it open for writing, and what is open
-        // so cannot be run (ETXTBSY).
+        // Written by another process: a child that somebody forks meanwhile would have it open for writing, and what
+        // is open so cannot be run (ETXTBSY).
         let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
         try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
         return DaemonLauncher(places: places, schema: schema, executable: directory.file("podfs"))

@@ -37,8 +37,8 @@ final class Mounted: Sendable {
         for folder in places.folders {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
-        // Written by another process: a child that somebody forks meanwhile would have it open for writing, and what is open
-        // so cannot be run (ETXTBSY).
+        // Written by another process: a child that somebody forks meanwhile would have it open for writing, and what
+        // is open so cannot be run (ETXTBSY).
         let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
         try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
         library = try Library.openForWriting(at: places.library)
