@@ -10,6 +10,8 @@ final class OpenFile: Sendable {
     struct Media {
         /// The cache file, once there is one.
         var reader: MediaReader?
+        /// Its name.
+        var file: String?
         /// What is known to be readable.
         var present = ByteRanges()
         /// Bytes; `nil` while no server has said.

@@ -65,7 +65,8 @@ extension PodcastFilesystem {
             rendition.generation == entry.generation,
             let reader = try? MediaReader(name: rendition.file, in: options.cache)
         {
-            let media = OpenFile.Media(reader: reader, total: entry.size, isComplete: true)
+            let media = OpenFile.Media(
+                reader: reader, file: rendition.file, total: entry.size, isComplete: true)
             return .open(OpenFile(number: number, isCounted: false, media: media), direct: false)
         }
         if isIndexer(pid) { return .refuse(.permissionDenied) }
@@ -217,14 +218,24 @@ extension PodcastFilesystem {
     }
 
     private func learn(_ grant: Grant, _ file: OpenFile) throws(Errno) {
-        let needsReader = file.media.withLock { media in
+        let (known, hasReader) = file.media.withLock { ($0.file, $0.reader != nil) }
+        // What was granted is of that file: of another one, even of the same generation, nothing may be joined to it.
+        if hasReader, known != grant.file { throw .staleNFSFileHandle }
+        let reader =
+            hasReader
+            ? nil : try grant.file.map { name throws(Errno) in try MediaReader(name: name, in: options.cache) }
+        let agrees = file.media.withLock { media in
+            if media.reader == nil {
+                media.reader = reader
+                media.file = grant.file
+            } else if media.file != grant.file {
+                return false
+            }
             media.present.formUnion(grant.present)
             media.total = grant.total ?? media.total
-            return media.reader == nil
+            return true
         }
-        guard needsReader, let name = grant.file else { return }
-        let reader = try MediaReader(name: name, in: options.cache)
-        file.media.withLock { $0.reader = $0.reader ?? reader }
+        if !agrees { throw .staleNFSFileHandle }
     }
 
     private struct Ready {

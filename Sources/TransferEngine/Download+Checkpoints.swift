@@ -4,7 +4,7 @@ internal import TransferCore
 
 // What of a download outlives the process.
 extension Download {
-    private func checkpoint() -> Checkpoint {
+    func checkpoint() -> Checkpoint {
         var checkpoint = Checkpoint(key: source.key, generation: machine.generation)
         checkpoint.total = machine.pin?.total
         checkpoint.validator = machine.pin?.validator?.text

@@ -185,10 +185,12 @@ final class Download {
             let created = try engine.cache.create(size: pin.total)
             file = created
             checkpoints = CheckpointPace()
+            // Before anybody hears of the file: readers keep it open, and a daemon that comes after this one must go on
+            // with it, or begin another generation.
+            try engine.cache.save(checkpoint(), of: created, durably: false)
             engine.emit(
                 .fileCreated(
                     key: source.key, generation: generation, file: created.name, pin, finalURL: finalURL))
-            saveCheckpoint(synchronously: false)
         } catch {
             apply(machine.fileMissing(Self.storageError(error), now: engine.now))
         }
