@@ -39,6 +39,24 @@ struct ParkedReadTests {
 
     // MARK: Answers
 
+    /// What one cache file has is never looked for in another one.
+    @Test func aGrantOfAnotherFileIsNotJoinedToTheFirst() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let handle = try await open()
+        let read = mounted.read(node, handle, 0, 4_096)
+        daemon.answer(
+            try #require(try await daemon.wait(for: .read).first), mounted.grant(file, content, present: 0..<4_096))
+        #expect(try await read.answered() == expected(0..<4_096))
+        let next = mounted.read(node, handle, 4_096, 4_096)
+        let frame = try #require(try await daemon.wait(for: .read, count: 2).last)
+        let other = Grant(generation: 1, total: 500_000, file: "ff00", present: ByteRanges(0..<500_000))
+        daemon.answer(frame, other)
+        #expect(try await next.answered() == .error(.staleNFSFileHandle))
+        // What was read of the first can still be read.
+        #expect(mounted.read(node, handle, 0, 4_096).answer == expected(0..<4_096))
+    }
+
     @Test func aReadWaitsForItsBytes() async throws {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
