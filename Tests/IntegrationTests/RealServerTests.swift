@@ -19,6 +19,7 @@ import Testing
                 "nginx.conf",
                 text: """
                     daemon off;
+                    master_process off;
                     pid \(folder.path)/nginx.pid;
                     error_log stderr;
                     events { worker_connections 256; }
