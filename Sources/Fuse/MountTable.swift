@@ -1,5 +1,5 @@
 /// The kernel's list of mounts: /proc/self/mountinfo, see proc_pid_mountinfo(5).
-enum MountTable {
+package enum MountTable {
     /// The device number of a mount, by which one filesystem is told from another that came to the same place later.
     struct Device: Hashable, Sendable {
         var major: UInt32
@@ -25,7 +25,7 @@ enum MountTable {
     }
 
     /// Space, tab, newline and backslash are written as a backslash and three octal digits.
-    private static func unescaped(_ field: Substring) -> [UInt8] {
+    package static func unescaped(_ field: Substring) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(field.utf8)[...]
         while let byte = rest.popFirst() {

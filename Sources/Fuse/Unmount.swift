@@ -2,9 +2,9 @@ internal import CLinux
 import Glibc
 
 /// The ways to take a FUSE filesystem away.
-enum Unmount {
-    /// Unmounts what is at `path`, with `detach` also if it is in use.
-    static func perform(_ path: String, detach: Bool) throws(SessionError) {
+package enum Unmount {
+    /// Unmounts what is at `path`, with `detach` also if it is in use. Errors: `.busy`, `.unmount`.
+    package static func perform(_ path: String, detach: Bool) throws(SessionError) {
         let flags = Int32(UMOUNT_NOFOLLOW) | (detach ? Int32(MNT_DETACH) : 0)
         if umount2(path, flags) == 0 { return }
         switch errno {

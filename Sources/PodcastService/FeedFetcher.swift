@@ -45,9 +45,12 @@ struct FeedFetcher: Sendable {
         } catch let error as TransferError {
             let isAway = error.code == .unreachable || error.code == .timedOut
             let advice = isAway ? "; check the address and the network" : ""
-            throw FetchFailure(status: head?.status, message: "\(Self.shown(url)): \(error.message)\(advice)")
+            throw FetchFailure(
+                status: head?.status, message: "\(RedactedURL.withoutUserInfo(url)): \(error.message)\(advice)")
         }
-        guard let head else { throw FetchFailure(status: nil, message: "\(Self.shown(url)): no answer") }
+        guard let head else {
+            throw FetchFailure(status: nil, message: "\(RedactedURL.withoutUserInfo(url)): no answer")
+        }
         let response = FeedResponse(
             finalURL: head.url ?? url, status: head.status, etag: head["etag"], lastModified: head["last-modified"],
             contentType: head["content-type"])
@@ -58,12 +61,12 @@ struct FeedFetcher: Sendable {
         do {
             return .feed(try parser.finish(), response)
         } catch let error as FeedError {
-            throw FetchFailure(status: 200, message: "\(Self.shown(url)): \(error)")
+            throw FetchFailure(status: 200, message: "\(RedactedURL.withoutUserInfo(url)): \(error)")
         }
     }
 
     private static func explain(status: Int, url: String) -> String {
-        let says = "\(shown(url)): the server answered \(status)"
+        let says = "\(RedactedURL.withoutUserInfo(url)): the server answered \(status)"
         switch status {
         case 401, 403: return says + ": it wants a name and password, or refuses podfs"
         case 404, 410: return says + ": there is no feed at this address; check it in a browser"
@@ -71,9 +74,6 @@ struct FeedFetcher: Sendable {
         default: return says
         }
     }
-
-    /// A URL for people: without user info.
-    static func shown(_ url: String) -> String { URLText.withoutUserInfo(url) }
 }
 
 /// Why a feed could not be had.

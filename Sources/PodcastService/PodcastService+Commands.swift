@@ -34,7 +34,7 @@ extension PodcastService {
         case .inspect(let url):
             try Self.checkAddress(url)
             guard case .feed(let feed, _) = try await fetcher.fetch(url) else {
-                throw Failure(message: "\(URLText.withoutUserInfo(url)): no answer")
+                throw Failure(message: "\(RedactedURL.withoutUserInfo(url)): no answer")
             }
             return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))
         case .tasks: return .tasks(taskList())
@@ -55,7 +55,7 @@ extension PodcastService {
         guard URLText.isWeb(url) else {
             throw Failure(
                 kind: .usage,
-                message: "\(URLText.withoutUserInfo(url)) is not an address that podfs can fetch: "
+                message: "\(RedactedURL.withoutUserInfo(url)) is not an address that podfs can fetch: "
                     + "give the http:// or https:// address of a feed")
         }
     }
@@ -65,13 +65,13 @@ extension PodcastService {
     private func subscribe(_ url: String, name: String?) async throws -> Reply {
         try Self.checkAddress(url)
         if let known = try library.podcast(url: url), !known.ephemeral { throw Self.alreadySubscribed(known.name) }
-        let task = beginFeedTask(path: URLText.withoutUserInfo(url))
+        let task = beginFeedTask(path: RedactedURL.withoutUserInfo(url))
         defer { endFeedTask(task) }
         let answer = try await fetcher.fetch(url)
         guard case .feed(let feed, let response) = answer else {
-            throw Failure(message: "\(URLText.withoutUserInfo(url)): no answer")
+            throw Failure(message: "\(RedactedURL.withoutUserInfo(url)): no answer")
         }
-        let shown = URLText.withoutUserInfo(url)
+        let shown = RedactedURL.withoutUserInfo(url)
         guard !feed.items.isEmpty else {
             throw Failure(message: "\(shown): the feed has no episodes; nothing to subscribe to yet")
         }

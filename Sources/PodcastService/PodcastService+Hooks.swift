@@ -17,7 +17,7 @@ extension PodcastService {
             environment["PODFS_SHOW"] = podcast.name
             environment["PODFS_EPISODE"] = row.name
             environment["PODFS_TITLE"] = row.title
-            environment["PODFS_URL"] = URLText.withoutUserInfo(row.url)
+            environment["PODFS_URL"] = RedactedURL.withoutUserInfo(row.url)
         }
         process.environment = environment
         process.standardInput = FileHandle.nullDevice

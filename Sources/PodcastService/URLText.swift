@@ -15,10 +15,9 @@ enum URLText {
         guard let scheme = scheme(url), scheme == "http" || scheme == "https" else { return false }
         let rest = url.dropFirst(scheme.count)
         guard rest.hasPrefix("://") else { return false }
-        let host = withoutUserInfo(url).dropFirst(scheme.count + 3).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let host = RedactedURL.withoutUserInfo(url).dropFirst(scheme.count + 3).prefix {
+            $0 != "/" && $0 != "?" && $0 != "#"
+        }
         return !host.isEmpty && !url.contains { $0.isWhitespace || $0.isNewline }
     }
-
-    /// The URL without `user:password@`, for everything that people and programs can see.
-    static func withoutUserInfo(_ url: String) -> String { RedactedURL.withoutUserInfo(url) }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import Fuse
 import Glibc
 import PodcastFilesystem
 
@@ -15,7 +16,7 @@ enum MountPoint {
             guard mounted.isDead else {
                 throw CommandError(.failed, "\(folder) is mounted already; to end it: podfs unmount \(folder)")
             }
-            try detach(mounted.path)
+            try Unmount.perform(mounted.path, detach: true)
         }
         var status = stat()
         if stat(folder, &status) != 0 {
@@ -66,38 +67,6 @@ enum MountPoint {
         let text = folder.hasPrefix("/") ? folder : FileManager.default.currentDirectoryPath + "/" + folder
         return URL(fileURLWithPath: text).standardizedFileURL.path
     }
-
-    /// Takes away a mount, busy or not. The corresponding C function is `umount2` with MNT_DETACH; without privileges
-    /// fusermount3 does it.
-    static func detach(_ path: String) throws { try unmount(path, detaching: true) }
-
-    static func unmount(_ path: String, detaching: Bool) throws {
-        if umount2(path, detaching ? Int32(MNT_DETACH) : 0) == 0 { return }
-        let code = errno
-        if code == EBUSY { throw Busy() }
-        guard code == EPERM else {
-            throw CommandError(.failed, "cannot unmount \(path): \(String(cString: strerror(code)))")
-        }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["fusermount3", "-u", "-q"] + (detaching ? ["-z"] : []) + ["--", path]
-        process.standardInput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        do {
-            try process.run()
-        } catch {
-            throw CommandError(
-                .failed, "fusermount3 does not start (\(error.localizedDescription)); it comes with fuse3")
-        }
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            if detaching { throw CommandError(.failed, "fusermount3 cannot unmount \(path)") }
-            throw Busy()
-        }
-    }
-
-    /// Somebody uses the mount.
-    struct Busy: Error {}
 }
 
 /// A line of the kernel's list of mounts.
@@ -120,24 +89,8 @@ struct MountedFolder: Equatable {
         return text.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
             guard fields.count > 2 else { return nil }
-            return MountedFolder(path: unescaped(fields[1]), type: String(fields[2]))
+            return MountedFolder(
+                path: String(decoding: MountTable.unescaped(fields[1]), as: UTF8.self), type: String(fields[2]))
         }
-    }
-
-    /// Space, tab, newline and backslash stand there as a backslash and three octal digits (fstab(5)).
-    private static func unescaped(_ field: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(field.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "\\"), rest.count >= 3,
-                let code = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8)
-            {
-                bytes.append(code)
-                rest = rest.dropFirst(3)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CLinux
 import Foundation
+import Fuse
 import Glibc
 import PodcastFilesystem
 
@@ -37,14 +38,12 @@ struct UnmountCommand: PodfsCommand {
         guard let pid = PathResolver.attribute(PodcastFilesystem.processAttribute, of: path).flatMap({ pid_t($0) })
         else {
             // Its process has died: nobody can be disturbed.
-            try MountPoint.detach(path)
+            try Unmount.perform(path, detach: true)
             return
         }
         let process = clinux_pidfd_open(pid)
         defer { if process >= 0 { close(process) } }
-        do {
-            try MountPoint.unmount(path, detaching: false)
-        } catch is MountPoint.Busy {
+        if try !isUnmounted(path) {
             // Readers that wait for the network let go when they are answered.
             kill(pid, SIGUSR1)
             try again(path, pid)
@@ -55,17 +54,24 @@ struct UnmountCommand: PodfsCommand {
         }
     }
 
+    /// Unmounts; `false` when the mount is in use.
+    private func isUnmounted(_ path: String) throws -> Bool {
+        do {
+            try Unmount.perform(path, detach: false)
+            return true
+        } catch {
+            guard error.code == .busy else { throw error }
+            return false
+        }
+    }
+
     /// Tries for as long as the mount refuses to let new readers wait: those that were answered need a moment to close.
     private func again(_ path: String, _ pid: pid_t) throws {
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(900)
         repeat {
-            do {
-                try MountPoint.unmount(path, detaching: false)
-                return
-            } catch is MountPoint.Busy {
-                usleep(20_000)
-            }
+            if try isUnmounted(path) { return }
+            usleep(20_000)
         } while clock.now < end
         guard force else {
             let holders = Holders.of(path, except: pid)
@@ -73,7 +79,7 @@ struct UnmountCommand: PodfsCommand {
             let remedy = "close it, or: podfs unmount --force \(folder)"
             throw CommandError(.failed, "\(folder) is in use by \(names); \(remedy)")
         }
-        try MountPoint.detach(path)
+        try Unmount.perform(path, detach: true)
         kill(pid, SIGTERM)
     }
 }

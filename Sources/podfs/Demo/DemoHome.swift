@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import Fuse
 import Glibc
 import PodcastProtocol
 
@@ -65,7 +66,7 @@ final class DemoHome: Sendable {
             let process = mount.map { clinux_pidfd_open($0) }
             if let mount { kill(mount, SIGTERM) }
             if let process { Self.wait(process) }
-            if MountedFolder.at(folder)?.isPodfs ?? false { try? MountPoint.detach(folder) }
+            if MountedFolder.at(folder)?.isPodfs ?? false { try? Unmount.perform(folder, detach: true) }
         }
         if let places = try? Installation().places,
             let text = try? String(contentsOfFile: places.pidFile, encoding: .utf8),
