@@ -1,0 +1,171 @@
+internal import Foundation
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// What the engine reports: written to the library in the order in which it happened, then told to those who watch.
+extension PodcastService {
+    func take(_ event: TransferEvent) async {
+        do {
+            switch event {
+            case .confirmed(let key, let generation, let pin): try confirmed(key, generation, pin)
+            case .fileCreated(let key, let generation, let file, let pin, let finalURL):
+                try fileCreated(key, generation, file, pin, finalURL)
+            case .abandoned(let key, let generation, let file):
+                if try library.rendition(file: file) != nil {
+                    try library.dropRendition(episode: key, now: now())
+                }
+                engine.removeFile(file)
+                log.info("episode \(key): generation \(generation) was replaced on the server")
+                broadcastChange(episode: key)
+            case .progress(let snapshot): try progressed(snapshot)
+            case .completed(let key, let generation, let size, let sha256):
+                try completed(key, generation, size, sha256)
+            case .failed(let key, let error): try failed(key, error)
+            case .marker(let work): await work()
+            }
+        } catch LibraryError.noSuchEpisode(let id) {
+            log.debug("episode \(id) was removed while something was heard of it")
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    private func confirmed(_ episode: Int64, _ generation: Int, _ pin: Pin) throws {
+        guard let row = try library.entry(id: episode) else { return }
+        for _ in 0..<max(0, generation - row.generation) { try library.dropRendition(episode: episode, now: now()) }
+        if let total = pin.total, row.sizeSource != .server || row.size != total {
+            try library.confirm(episode: episode, size: total, now: now())
+        }
+        broadcastChange(episode: episode)
+    }
+
+    private func fileCreated(
+        _ episode: Int64, _ generation: Int, _ file: String, _ pin: Pin, _ finalURL: String?
+    ) throws {
+        let rendition = Rendition(
+            episode: episode, generation: generation, file: file, size: pin.total, validator: pin.validator?.text,
+            contentType: pin.mediaType, finalURL: finalURL, created: now(), lastOpened: now())
+        if let old = try library.pin(rendition, now: now()) { engine.removeFile(old.file) }
+        broadcastChange(episode: episode)
+    }
+
+    private func progressed(_ snapshot: DownloadSnapshot) throws {
+        var record = tasks[snapshot.key]
+        if record == nil, snapshot.isTask {
+            let download = try library.enqueue(episode: snapshot.key, session: "podfs", now: now())
+            record = try makeRecord(download)
+        }
+        if snapshot.state == .remote || snapshot.state == .cached {
+            tasks[snapshot.key] = nil
+        } else if var record {
+            // The library learns of the progress now and then, for the time when no daemon runs.
+            if record.recorded + 2 <= now() {
+                record.recorded = now()
+                try library.recordReceived(
+                    episode: snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
+            }
+            let changed = record.snapshot?.state != snapshot.state
+            record.snapshot = snapshot
+            tasks[snapshot.key] = record
+            broadcast(event(changed ? .state : .progress, snapshot, record))
+            considerIdle()
+            return
+        }
+        if snapshot.state == .remote {
+            // The task has ended with a part of the file here.
+            try library.recordReceived(
+                episode: snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
+        }
+        broadcast(event(.state, snapshot, record))
+        considerIdle()
+    }
+
+    private func completed(_ episode: Int64, _ generation: Int, _ size: Int64, _ sha256: String) throws {
+        try library.complete(episode: episode, generation: generation, size: size, sha256: sha256, now: now())
+        let record = tasks.removeValue(forKey: episode)
+        var event = Event(sequence: nextSequence(), time: now(), kind: .completed)
+        event.task = record?.download.id
+        event.id = episode
+        event.podcast = record?.podcast
+        event.path = record?.path
+        event.generation = generation
+        event.state = TransferState.cached.rawValue
+        event.received = size
+        event.expected = size
+        broadcast(event)
+        log.info("complete: \(record?.path ?? "episode \(episode)"), \(size) bytes")
+        runHook(configuration.onDownload, episode: episode)
+        if tasks.values.allSatisfy({ $0.snapshot?.state != .running && $0.snapshot?.state != .queued }) {
+            broadcast(Event(sequence: nextSequence(), time: now(), kind: .idle))
+            runHook(configuration.onIdle, episode: nil)
+        }
+        considerIdle()
+    }
+
+    private func failed(_ episode: Int64, _ error: TransferError) throws {
+        let record = tasks[episode]
+        if let download = record?.download.id {
+            try library.fail(download: download, error: error.message, errorNumber: Int(error.errorNumber))
+            tasks[episode]?.download.error = error.message
+        }
+        var event = Event(sequence: nextSequence(), time: now(), kind: .failed)
+        event.task = record?.download.id
+        event.id = episode
+        event.podcast = record?.podcast
+        event.path = record?.path
+        event.state = TransferState.failed.rawValue
+        event.error = error.message
+        broadcast(event)
+        log.warning("failed: \(record?.path ?? "episode \(episode)"): \(error.message)")
+    }
+
+    private func event(_ kind: Event.Kind, _ snapshot: DownloadSnapshot, _ record: TaskRecord?) -> Event {
+        var event = Event(sequence: nextSequence(), time: now(), kind: kind)
+        event.task = record?.download.id
+        event.id = snapshot.key
+        event.podcast = record?.podcast
+        event.generation = snapshot.generation
+        event.path = record?.path
+        event.state = snapshot.state.rawValue
+        event.received = snapshot.received
+        event.expected = snapshot.total
+        event.rate = snapshot.rate
+        event.ranges = snapshot.present.text
+        event.error = snapshot.error?.message
+        return event
+    }
+
+    func nextSequence() -> Int64 {
+        lastSequence += 1
+        return lastSequence
+    }
+
+    /// Tells every client that watches.
+    func broadcast(_ event: Event) {
+        let watching = clients.withLock { clients in
+            clients.values.filter { client in client.state.withLock { $0.isWatching } }
+        }
+        if watching.isEmpty { return }
+        let frame = Frame(kind: .event, number: 0, payload: WireJSON.encode(event))
+        for client in watching { client.send(frame) }
+    }
+
+    /// Something about an episode that can be seen has changed in the library.
+    func broadcastChange(episode: Int64) {
+        var event = Event(sequence: nextSequence(), time: now(), kind: .library)
+        event.id = episode
+        broadcast(event)
+    }
+
+    /// A show, or the set of its episodes, has changed.
+    func broadcastChange(podcast: Int64, name: String) {
+        var event = Event(sequence: nextSequence(), time: now(), kind: .library)
+        event.podcast = podcast
+        event.path = name
+        broadcast(event)
+    }
+}

@@ -1,0 +1,41 @@
+internal import Logging
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// When the daemon has nothing left to do.
+extension PodcastService {
+    /// Whether there is no client, no command and no download that could move.
+    private var isIdle: Bool {
+        commandsUnderWay == 0 && refreshing.isEmpty && clients.withLock { $0.isEmpty }
+            && tasks.values.allSatisfy { record in
+                record.snapshot.map { $0.state == .suspended || $0.state == .failed } ?? true
+            }
+    }
+
+    /// Begins to count down when there is nothing to do; ends the count when there is.
+    func considerIdle() {
+        guard isIdle else {
+            idleCheck?.cancel()
+            idleCheck = nil
+            return
+        }
+        guard idleCheck == nil else { return }
+        let delay = configuration.idleExit
+        idleCheck = Task { [weak self] in
+            try? await Task.sleep(for: .seconds(delay))
+            guard !Task.isCancelled else { return }
+            await self?.leaveIfIdle()
+        }
+    }
+
+    private func leaveIfIdle() {
+        idleCheck = nil
+        guard isIdle else { return }
+        log.info("nothing to do for \(configuration.idleExit) s: leaving")
+        onIdle()
+    }
+
+    /// The daemon is asked to leave.
+    func leaveNow() { onIdle() }
+}

@@ -1,0 +1,104 @@
+internal import Foundation
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+// What people and programs do with tasks and cached bytes.
+extension PodcastService {
+    func taskList() -> [TaskInfo] {
+        let downloads = tasks.values.map { record in
+            TaskInfo(
+                id: record.download.id, kind: .download, path: record.path, episode: record.download.episode,
+                state: record.snapshot?.state.rawValue ?? TransferState.queued.rawValue,
+                received: record.snapshot?.received ?? 0, expected: record.snapshot?.total,
+                rate: record.snapshot?.rate, error: record.snapshot?.error?.message ?? record.download.error,
+                started: record.download.created)
+        }
+        return (downloads + refreshing.values).sorted { $0.id < $1.id }
+    }
+
+    func act(_ action: TaskAction, on episodes: [Int64]) async throws -> Reply {
+        var count = 0
+        var problems: [String] = []
+        for id in episodes {
+            guard let episode = try library.episode(id: id) else {
+                problems.append("episode \(id) is no longer in the library")
+                continue
+            }
+            if let problem = try await act(action, on: episode) {
+                problems.append("\(episode.name): \(problem)")
+            } else {
+                count += 1
+                broadcastChange(episode: id)
+            }
+        }
+        return .acted(count: count, problems: problems)
+    }
+
+    /// - Returns: why it could not be done.
+    private func act(_ action: TaskAction, on episode: Episode) async throws -> String? {
+        switch action {
+        case .download, .resume:
+            if episode.complete { return nil }
+            let download = try library.enqueue(episode: episode.id, session: "podfs", now: now())
+            try library.setSuspended(download: download.id, false)
+            if tasks[episode.id] == nil {
+                tasks[episode.id] = try makeRecord(library.download(of: episode.id) ?? download)
+            }
+            tasks[episode.id]?.download.error = nil
+            engine.setSuspended(episode.id, false, load: loader(episode.id))
+            engine.fill(episode.id, load: loader(episode.id))
+        case .suspend:
+            if episode.complete { return "it is cached already" }
+            let download = try library.enqueue(episode: episode.id, session: "podfs", now: now())
+            try library.setSuspended(download: download.id, true)
+            if tasks[episode.id] == nil {
+                tasks[episode.id] = try makeRecord(library.download(of: episode.id) ?? download)
+            }
+            engine.setSuspended(episode.id, true, load: loader(episode.id))
+        case .cancel:
+            engine.cancel(episode.id)
+            try await removeTask(episode.id)
+        case .evict:
+            return try await evict(episode)
+        case .pin, .unpin:
+            try library.setPinned(episode: episode.id, action == .pin, now: now())
+        }
+        return nil
+    }
+
+    private func evict(_ episode: Episode) async throws -> String? {
+        if episode.pinned { return "it is pinned; podfs unpin first" }
+        guard let rendition = try library.rendition(of: episode.id) else { return nil }
+        guard engine.evictFile(rendition.file) else { return "it is open in a program; close it first" }
+        engine.forget(episode.id)
+        try await removeTask(episode.id)
+        try library.dropRendition(episode: episode.id, now: now())
+        return nil
+    }
+
+    /// Forgets a task that the engine has been told to end.
+    ///
+    /// After what the engine has said of it until then: an older report would make the task anew.
+    private func removeTask(_ episode: Int64) async throws {
+        _ = await engine.snapshots()
+        await withCheckedContinuation { continuation in
+            queue.yield(.marker { continuation.resume() })
+        }
+        if let download = try library.download(of: episode) { try library.removeDownload(id: download.id) }
+        endTask(episode)
+    }
+
+    /// Takes a task out of the list and tells those who watch, unless the engine's own report has done so.
+    func endTask(_ episode: Int64) {
+        guard let record = tasks.removeValue(forKey: episode) else { return }
+        var event = Event(sequence: nextSequence(), time: now(), kind: .state)
+        event.task = record.download.id
+        event.id = episode
+        event.podcast = record.podcast
+        event.path = record.path
+        event.state = TransferState.remote.rawValue
+        broadcast(event)
+    }
+}
