@@ -43,7 +43,10 @@ package enum Daemon {
         let library = try Library.openForWriting(at: places.library)
         let service = try PodcastService(configuration: configuration, library: library) { finish.yield() }
         try await service.start()
-        let server = try SocketServer(path: places.socket, handler: service.handler)
+        let inherited = try SocketActivation.takeListener(at: places.socket)
+        let server =
+            try inherited.map { SocketServer(listener: $0, handler: service.handler) }
+            ?? SocketServer(path: places.socket, handler: service.handler)
         try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: places.pidFile), options: .atomic)
         server.start()
         ready()

@@ -37,11 +37,14 @@ package final class SocketServer: Sendable {
     private let poller: Int32
     private let stopper: Int32
     private let path: String?
+    /// Given up for a moment when the process has no descriptor left: a client that cannot be accepted would be announced
+    /// again and again.
+    private let spare: Mutex<Int32>
     private let handler: Handler
     private let ended = DispatchSemaphore(value: 0)
 
     /// Listens at `path`, which is removed first: the caller holds the lock that says that nobody else serves it.
-    package init(path: String, handler: Handler) throws {
+    package convenience init(path: String, handler: Handler) throws {
         var address = sockaddr_un()
         var length: socklen_t = 0
         guard clinux_unix_address(path, &address, &length) == 0 else {
@@ -49,16 +52,29 @@ package final class SocketServer: Sendable {
         }
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let listener = socket(AF_UNIX, flags, 0)
-        self.listener = listener
         unlink(path)
         let bound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
         }
         guard listener >= 0, bound == 0, chmod(path, 0o600) == 0, listen(listener, 128) == 0 else {
-            throw Problem(description: "cannot listen at \(path): \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            close(listener)
+            throw Problem(description: "cannot listen at \(path): \(reason)")
         }
+        self.init(listener: listener, path: path, handler: handler)
+    }
+
+    /// Serves a socket that listens already, and that stays when this ends.
+    package convenience init(listener: Int32, handler: Handler) {
+        self.init(listener: listener, path: nil, handler: handler)
+    }
+
+    /// - Parameter path: is removed at the end.
+    private init(listener: Int32, path: String?, handler: Handler) {
+        self.listener = listener
         poller = epoll_create1(Int32(EPOLL_CLOEXEC))
         stopper = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        spare = Mutex(Self.openSpare())
         self.path = path
         self.handler = handler
     }
@@ -67,7 +83,10 @@ package final class SocketServer: Sendable {
         close(listener)
         close(poller)
         close(stopper)
+        close(spare.withLock { $0 })
     }
+
+    private static func openSpare() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
     /// Serves until `stop`, on a thread of its own.
     package func start() {
@@ -131,6 +150,7 @@ package final class SocketServer: Sendable {
             let descriptor = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))
             if descriptor < 0 {
                 if errno == EINTR || errno == ECONNABORTED { continue }
+                if errno == EMFILE || errno == ENFILE, turnAway() { continue }
                 return
             }
             var uid: uid_t = 0
@@ -145,6 +165,19 @@ package final class SocketServer: Sendable {
             peers[descriptor] = Peer(client: client)
             watch(descriptor, EPOLLIN.rawValue, EPOLL_CTL_ADD)
             handler.connected(client)
+        }
+    }
+
+    /// Accepts the next client with the spare descriptor and closes the connection: it sees an end rather than nothing.
+    ///
+    /// - Returns: `false` when there was no client after all.
+    private func turnAway() -> Bool {
+        spare.withLock { spare in
+            close(spare)
+            let descriptor = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))
+            if descriptor >= 0 { close(descriptor) }
+            spare = Self.openSpare()
+            return descriptor >= 0
         }
     }
 

@@ -1,4 +1,6 @@
+import CLinux
 import Foundation
+import Glibc
 import PodcastClient
 import PodcastProtocol
 import PodcastService
@@ -213,5 +215,67 @@ struct SocketServerTests {
         server.stop()
         #expect(journal.entries.count == 5)
         for client in clients { #expect(try await client.next() == nil) }
+    }
+}
+
+/// What happens when the process has no descriptor left. The limit is the whole process's, so this is a suite that puts
+/// it back before anything else runs.
+@Suite(.serialized) struct DescriptorShortageTests {
+    @Test func aClientThatCannotBeAcceptedIsTurnedAwayAndTheNextIsServed() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("d.sock")
+        let server = try SocketServer(
+            path: path,
+            handler: SocketServer.Handler(
+                connected: { _ in },
+                received: { client, frame in client.send(Frame(kind: .reply, number: frame.number)) },
+                disconnected: { _ in }))
+        server.start()
+        // The client's own end is made before the shortage begins, its server's end cannot be.
+        let client = try UnconnectedSocket(path)
+        var taken: [Int32] = []
+        while true {
+            let descriptor = dup(0)
+            guard descriptor >= 0 else { break }
+            taken.append(descriptor)
+        }
+        let connected = client.connect()
+        let end = client.readToEnd()
+        for descriptor in taken { close(descriptor) }
+        #expect(connected)
+        #expect(end)
+        let later = try #require(try DaemonConnection.connect(to: path))
+        #expect(try await later.exchange(.command, []).kind == .reply)
+        server.stop()
+    }
+}
+
+/// A socket that is connected when the test says so.
+private struct UnconnectedSocket {
+    let descriptor: Int32
+    private var address = sockaddr_un()
+    private var length: socklen_t = 0
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard clinux_unix_address(path, &address, &length) == 0 else { throw POSIXError(.ENAMETOOLONG) }
+    }
+
+    func connect() -> Bool {
+        var address = address
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, length) == 0
+            }
+        }
+    }
+
+    /// Blocks until the other side has closed; `false` after a minute.
+    func readToEnd() -> Bool {
+        defer { close(descriptor) }
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, 60_000) == 1 else { return false }
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, 0) == 0
     }
 }

@@ -1,0 +1,61 @@
+internal import CLinux
+internal import Glibc
+
+/// The listening socket that a service manager passes to the daemon that it starts for the first client, by the
+/// protocol of sd_listen_fds(3).
+enum SocketActivation {
+    /// SD_LISTEN_FDS_START of sd-daemon.h.
+    private static let firstDescriptor: Int32 = 3
+
+    /// Takes the socket over: it is not passed on to programs that this process starts, nor taken a second time.
+    ///
+    /// - Parameter path: where clients of this environment look for it.
+    /// - Returns: `nil` when none was passed to this process.
+    static func takeListener(at path: String) throws -> Int32? {
+        guard let pid = variable("LISTEN_PID"), pid == getpid(), let count = variable("LISTEN_FDS"), count > 0 else {
+            return nil
+        }
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
+        guard count == 1 else {
+            throw SocketServer.Problem(description: "the service manager passed \(count) sockets: podfs needs one")
+        }
+        return try adopt(firstDescriptor, path: path)
+    }
+
+    /// Checks that a descriptor is a listening socket at `path`, and makes it close on exec and non-blocking.
+    static func adopt(_ descriptor: Int32, path: String) throws -> Int32 {
+        var isListening: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening != 0 else {
+            throw SocketServer.Problem(description: "what the service manager passed is no listening socket")
+        }
+        let bound = boundPath(descriptor)
+        guard bound == path else {
+            throw SocketServer.Problem(
+                description: "the service manager listens at \(bound ?? "another kind of address"), clients of this "
+                    + "environment connect to \(path): correct ListenStream= of the socket unit")
+        }
+        let flags = fcntl(descriptor, F_GETFL)
+        guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 else {
+            throw SocketServer.Problem(description: "fcntl: \(String(cString: strerror(errno)))")
+        }
+        return descriptor
+    }
+
+    /// The path of a Unix socket's name, `nil` for other families and unnamed sockets.
+    private static func boundPath(_ descriptor: Int32) -> String? {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        let offset = MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2
+        let bytes = withUnsafeBytes(of: address) { $0[offset..<min(Int(length), $0.count)].prefix { $0 != 0 } }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func variable(_ name: String) -> Int32? {
+        getenv(name).flatMap { Int32(String(cString: $0)) }
+    }
+}

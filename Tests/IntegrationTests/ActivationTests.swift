@@ -1,0 +1,57 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The daemon started by a service manager, with the socket that its first client has connected to.
+struct ActivationTests {
+    private let home: PodfsHome
+    private let server = HTTPTestServer()
+
+    /// What a service manager does (sd_listen_fds(3)): listens, and passes the socket as descriptor 3.
+    private static let manager = """
+        use Socket; use POSIX ();
+        $^F = 10;
+        socket(my $socket, AF_UNIX, SOCK_STREAM, 0) or die;
+        bind($socket, pack_sockaddr_un($ARGV[0])) or die "$!";
+        listen($socket, 16) or die;
+        POSIX::dup2(fileno($socket), 3) if fileno($socket) != 3;
+        $| = 1; print "listening\\n";
+        $ENV{LISTEN_PID} = $$; $ENV{LISTEN_FDS} = 1;
+        exec $ARGV[1], "daemon", "--foreground";
+        """
+
+    init() throws {
+        home = try PodfsHome()
+        try server.start()
+        let feed = FeedBuilder.show("Show", episodes: 1, length: 10) { [server] _ in server.url("/1.mp3") }
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        try FileManager.default.createDirectory(atPath: home.runtimeDirectory, withIntermediateDirectories: true)
+    }
+
+    private func activate(_ socket: String) throws -> ChildProcess {
+        try ChildProcess(
+            "perl", ["-e", Self.manager, socket, PodfsHome.executable], environment: home.environment)
+    }
+
+    @Test func aDaemonServesTheSocketItWasStartedWithAndLeavesItThere() async throws {
+        let daemon = try activate(home.socket)
+        try await daemon.waitForOutput("listening")
+        let subscribed = try await home.run("subscribe", server.url("/feed.xml"))
+        #expect(subscribed.output == "Show: 1 episode\n", "\(subscribed.error)")
+        #expect(home.daemonProcessIdentifier == daemon.processIdentifier)
+        daemon.kill(SIGTERM)
+        #expect(try await daemon.wait().exitCode == 0)
+        // The socket is the manager's: the next client wakes the next daemon.
+        #expect(FileManager.default.fileExists(atPath: home.socket))
+    }
+
+    @Test func aSocketThatNoClientWouldFindIsRefused() async throws {
+        let other = home.directory.file("other.sock")
+        let daemon = try activate(other)
+        let result = try await daemon.wait()
+        #expect(result.exitCode == 1)
+        #expect(result.error.contains(other) && result.error.contains(home.socket), "\(result.error)")
+        #expect(result.error.contains("ListenStream="))
+    }
+}
