@@ -109,7 +109,8 @@ extension PodcastFilesystem {
                 values.add("user.podfs.eta", WholeNumber.of((Double(expected - received) / rate).rounded(.up)))
             }
         }
-        if state == .failed { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
+        // Also of a download that a full disk has suspended.
+        if state == .failed || state == .suspended { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
     }
 
     private func ranges(of episode: Episode, _ task: LiveTasks.Task?) -> String? {
@@ -203,12 +204,14 @@ extension PodcastFilesystem {
     /// - Returns: `nil` when the value means nothing.
     private func command(_ name: String, _ value: String, _ number: NodeNumber) throws -> Command? {
         switch (name, number.kind) {
-        case ("user.podfs.task", .show) where value == "refresh":
-            return .refresh(podcasts: [number.row])
-        case ("user.podfs.task", .show), ("user.podfs.task", .episode):
-            guard let action = TaskAction(rawValue: value), action != .download else { return nil }
-            let episodes = number.kind == .episode ? [number.row] : try library.entries(of: number.row).map(\.id)
-            return .act(action, episodes: episodes)
+        case ("user.podfs.task", .episode):
+            return Self.action(value).map { .act($0, episodes: [number.row]) }
+        case ("user.podfs.task", _) where number.kind == .show || number == .root:
+            let podcast = number == .root ? nil : number.row
+            if value == "refresh" { return .refresh(podcasts: podcast.map { [$0] } ?? []) }
+            return try Self.action(value).map {
+                .act($0, episodes: try library.episodes(of: podcast, for: $0))
+            }
         case ("user.podfs.played", .episode):
             guard value == "0" || value == "1" else { return nil }
             return .setPlayed(episode: number.row, value == "1")
@@ -218,6 +221,10 @@ extension PodcastFilesystem {
         default:
             return nil
         }
+    }
+
+    private static func action(_ value: String) -> TaskAction? {
+        TaskAction(rawValue: value).flatMap { $0 == .download ? nil : $0 }
     }
 }
 

@@ -14,25 +14,39 @@ extension Library {
         try query { db in try Self.downloads(db, "episode = ?", [episode]).first }
     }
 
-    /// Makes sure that an episode has a download, and that it has not failed. One that exists keeps its id, session and
-    /// suspension.
-    package func enqueue(episode: Int64, session: String, now: Int64) throws -> Download {
+    /// Downloads of a background session, oldest first.
+    package func downloads(session: String) throws -> [Download] {
+        try query { db in try Self.downloads(db, "session = ? ORDER BY id", [session]) }
+    }
+
+    /// Makes sure that an episode has a download, and that it has not failed. One that exists keeps its id and
+    /// suspension; its session too, unless that is the one whose downloads end with their clients (`""`). One that
+    /// somebody asks for is automatic no more.
+    package func enqueue(
+        episode: Int64, session: String, automatic: Bool = false, now: Int64
+    ) throws -> Download {
         try write { db in
-            if let existing = try Self.downloads(db, "episode = ?", [episode]).first {
-                guard existing.error != nil || existing.errorNumber != nil else { return existing }
-                try db.cachedStatement(sql: "UPDATE download SET error = NULL, error_number = NULL WHERE id = ?")
-                    .execute(arguments: [existing.id])
-                var cleared = existing
-                cleared.error = nil
-                cleared.errorNumber = nil
-                return cleared
+            if var existing = try Self.downloads(db, "episode = ?", [episode]).first {
+                if existing.session.isEmpty { existing.session = session }
+                existing.automatic = existing.automatic && automatic
+                existing.error = nil
+                existing.errorNumber = nil
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE download SET session = ?1, automatic = ?2, error = NULL, error_number = NULL
+                        WHERE id = ?3 AND (session <> ?1 OR automatic <> ?2 OR error IS NOT NULL)
+                        """
+                ).execute(arguments: [existing.session, existing.automatic, existing.id])
+                return existing
             }
             let exists = try Bool.fetchOne(
                 db.cachedStatement(sql: "SELECT 1 FROM episode WHERE id = ? AND buried = 0"), arguments: [episode])
             guard exists != nil else { throw LibraryError.noSuchEpisode(episode) }
-            try db.cachedStatement(sql: "INSERT INTO download (episode, session, created) VALUES (?, ?, ?)")
-                .execute(arguments: [episode, session, now])
-            return Download(id: db.lastInsertedRowID, episode: episode, session: session, created: now)
+            try db.cachedStatement(
+                sql: "INSERT INTO download (episode, session, automatic, created) VALUES (?, ?, ?, ?)"
+            ).execute(arguments: [episode, session, automatic, now])
+            return Download(
+                id: db.lastInsertedRowID, episode: episode, session: session, automatic: automatic, created: now)
         }
     }
 
@@ -65,12 +79,37 @@ extension Library {
         _ db: Database, _ condition: String, _ arguments: StatementArguments
     ) throws -> [Download] {
         let statement = try db.cachedStatement(
-            sql: "SELECT id, episode, session, suspended, created, error, error_number FROM download WHERE " + condition
-        )
+            sql: """
+                SELECT id, episode, session, suspended, automatic, created, error, error_number FROM download WHERE \
+                \(condition)
+                """)
         return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
             Download(
-                id: row[0], episode: row[1], session: row[2], suspended: row[3], created: row[4], error: row[5],
-                errorNumber: row[6])
+                id: row[0], episode: row[1], session: row[2], suspended: row[3], automatic: row[4], created: row[5],
+                error: row[6], errorNumber: row[7])
+        }
+    }
+}
+
+extension Library {
+    /// The episodes of a show, or of all shows, that have a download: outstanding, suspended or failed.
+    package func episodesInTransfer(of podcast: Int64?) throws -> [Int64] {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT d.episode FROM download d JOIN episode e ON e.id = d.episode
+                    WHERE ?1 IS NULL OR e.podcast = ?1 ORDER BY d.id
+                    """)
+            return try Int64.fetchAll(statement, arguments: [podcast])
+        }
+    }
+
+    /// The episodes of a show, or of all shows, of which something is cached.
+    package func episodesCached(of podcast: Int64?) throws -> [Int64] {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT episode FROM rendition WHERE ?1 IS NULL OR podcast = ?1 ORDER BY episode")
+            return try Int64.fetchAll(statement, arguments: [podcast])
         }
     }
 }

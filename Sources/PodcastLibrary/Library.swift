@@ -74,7 +74,10 @@ package final class Library: Sendable {
                     throw LibraryError.olderSchema(found: found, known: Schema.version)
                 }
                 // Touches the root pages: a file cut short shows itself here rather than at the first listing.
-                for table in ["podcast", "episode", "detail", "attachment", "rendition", "download", "setting"] {
+                for table in [
+                    "podcast", "episode", "detail", "attachment", "rendition", "download", "setting", "event",
+                    "session", "counter", "address",
+                ] {
                     _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 1")
                 }
             }

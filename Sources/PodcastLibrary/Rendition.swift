@@ -50,6 +50,8 @@ package struct Download: Sendable, Equatable {
     package var session: String
     /// Suspended by a user: stays so until a user resumes it.
     package var suspended: Bool
+    /// Nobody asked for it: it waits for an unmetered link and mains power.
+    package var automatic: Bool
     package var created: Int64
     /// Why it failed, one line; `nil` unless it failed.
     package var error: String?
@@ -57,13 +59,14 @@ package struct Download: Sendable, Equatable {
     package var errorNumber: Int?
 
     package init(
-        id: Int64, episode: Int64, session: String, suspended: Bool = false, created: Int64 = 0,
-        error: String? = nil, errorNumber: Int? = nil
+        id: Int64, episode: Int64, session: String, suspended: Bool = false, automatic: Bool = false,
+        created: Int64 = 0, error: String? = nil, errorNumber: Int? = nil
     ) {
         self.id = id
         self.episode = episode
         self.session = session
         self.suspended = suspended
+        self.automatic = automatic
         self.created = created
         self.error = error
         self.errorNumber = errorNumber

@@ -6,13 +6,17 @@ import GRDB
 /// version.
 enum Schema {
     /// Also in `PRAGMA user_version`, where readers of any age find it.
-    static let version = 1
+    static let version = 2
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in
             try db.execute(sql: first)
             try db.execute(sql: "PRAGMA user_version = 1")
+        }
+        migrator.registerMigration("2") { db in
+            try db.execute(sql: second)
+            try db.execute(sql: "PRAGMA user_version = 2")
         }
         return migrator
     }
@@ -140,5 +144,35 @@ enum Schema {
             value TEXT NOT NULL,
             PRIMARY KEY (podcast, key)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    /// What is kept for clients that are away, and what decides on transfers and refreshes without a person.
+    private static let second = """
+        CREATE TABLE event (
+            sequence INTEGER PRIMARY KEY,
+            time INTEGER NOT NULL,
+            payload TEXT NOT NULL          -- the message that watching clients got; not understood here
+        ) STRICT;
+        CREATE INDEX event_time ON event (time);
+
+        CREATE TABLE session (
+            identifier TEXT PRIMARY KEY,
+            acknowledged INTEGER NOT NULL  -- the last event that its client has taken note of
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE counter (
+            name TEXT PRIMARY KEY,
+            value INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE address (             -- where a show's feed was before it moved
+            podcast INTEGER NOT NULL REFERENCES podcast ON DELETE CASCADE,
+            url TEXT NOT NULL,
+            PRIMARY KEY (podcast, url)
+        ) STRICT, WITHOUT ROWID;
+
+        ALTER TABLE download ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;  -- nobody asked for it
+        ALTER TABLE episode ADD COLUMN declined INTEGER NOT NULL DEFAULT 0;    -- a person cancelled or evicted it
+        ALTER TABLE podcast ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;    -- refreshes in a row
         """
 }

@@ -52,6 +52,17 @@ package enum TaskAction: String, Sendable, Codable, CaseIterable {
     case download, resume, suspend, cancel, evict, pin, unpin
 }
 
+/// How long the tasks of a client live.
+package enum SessionConfiguration: Sendable, Codable, Equatable {
+    /// Tasks end with the client's connection, unless somebody else wants the same; what has arrived stays cached.
+    case `default`
+    /// As `default`, and nothing is left on the disk.
+    case ephemeral
+    /// Tasks outlive the client and the daemon. A client that comes back with the same identifier gets those that are
+    /// outstanding, and what has ended in the meantime.
+    case background(identifier: String)
+}
+
 /// What a client asks for.
 package enum Command: Sendable, Codable, Equatable {
     case subscribe(url: String, name: String?)
@@ -67,6 +78,19 @@ package enum Command: Sendable, Codable, Equatable {
     case setPosition(episode: Int64, seconds: Double)
     /// From now on, events are sent.
     case watch
+    /// The kept events after a sequence number.
+    case events(since: Int64)
+    /// The client's tasks are of this session from now on; one session for a connection.
+    case openSession(SessionConfiguration)
+    /// A task for an episode, suspended until `resumeTask`.
+    case createTask(episode: Int64)
+    /// Nest, and end with the connection.
+    case suspendTask(episode: Int64)
+    case resumeTask(episode: Int64)
+    /// Ends a task for everybody. `keeping` the bytes that are here, else dropping them.
+    case cancelTask(episode: Int64, keeping: Bool)
+    /// The client of a background session has taken note of all events up to this one.
+    case acknowledge(through: Int64)
     /// Finish the write under way and leave: a newer program takes over, or a person wants it.
     case leave
 }
@@ -81,6 +105,10 @@ package enum Reply: Sendable, Codable, Equatable {
     case text(String)
     /// How many episodes the action changed, and what it could not do.
     case acted(count: Int, problems: [String])
+    case events([Event])
+    /// What is outstanding of a background session, and what has ended while its client was away.
+    case session(tasks: [TaskInfo], ended: [Event])
+    case task(TaskInfo)
 }
 
 package struct RefreshResult: Sendable, Codable, Equatable {
@@ -160,6 +188,8 @@ package struct Event: Sendable, Codable, Equatable {
     package var rate: Double?
     /// Present bytes, as text.
     package var ranges: String?
+    /// The identifier of the background session that a task belongs to.
+    package var session: String?
     package var error: String?
 
     package init(sequence: Int64, time: Int64, kind: Kind) {

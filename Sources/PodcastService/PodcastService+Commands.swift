@@ -11,7 +11,7 @@ extension PodcastService {
     func perform(_ command: Command, number: UInt32, for client: ClientConnection) async {
         commandsUnderWay += 1
         do {
-            let reply = try await carryOut(command)
+            let reply = try await carryOut(command, for: client)
             client.send(.reply, number: number, reply)
         } catch let failure as Failure {
             client.send(failure, number: number)
@@ -25,7 +25,7 @@ extension PodcastService {
         if command == .leave { leaveNow() }
     }
 
-    private func carryOut(_ command: Command) async throws -> Reply {
+    private func carryOut(_ command: Command, for client: ClientConnection) async throws -> Reply {
         switch command {
         case .subscribe(let url, let name): return try await subscribe(url, name: name)
         case .unsubscribe(let podcast): return try unsubscribe(podcast)
@@ -47,6 +47,14 @@ extension PodcastService {
             try library.setPosition(episode: episode, seconds, now: now())
             broadcastChange(episode: episode)
             return .done
+        case .events(let since): return .events(try keptEvents(since: since))
+        case .openSession(let session): return try openSession(session, for: client)
+        case .createTask(let episode): return try createTask(episode, for: client)
+        case .suspendTask(let episode): return try suspendTask(episode, for: client)
+        case .resumeTask(let episode): return try await resumeTask(episode, for: client)
+        case .cancelTask(let episode, let keeping):
+            return try await cancelTask(episode, keeping: keeping, for: client)
+        case .acknowledge(let sequence): return try acknowledge(sequence, for: client)
         case .watch, .leave: return .done
         }
     }

@@ -56,7 +56,7 @@ extension PodcastService {
     private func progressed(_ snapshot: DownloadSnapshot) throws {
         var record = tasks[snapshot.key]
         if record == nil, snapshot.isTask {
-            let download = try library.enqueue(episode: snapshot.key, session: "podfs", now: now())
+            let download = try library.enqueue(episode: snapshot.key, session: Self.commonSession, now: now())
             record = try makeRecord(download)
         }
         if snapshot.state == .remote || snapshot.state == .cached {
@@ -71,10 +71,14 @@ extension PodcastService {
             let changed = record.snapshot?.state != snapshot.state
             record.snapshot = snapshot
             tasks[snapshot.key] = record
+            // The failure was told as such, and is the last that is heard of the task.
+            if snapshot.state == .failed { return considerIdle() }
             broadcast(event(changed ? .state : .progress, snapshot, record))
             considerIdle()
             return
         }
+        // The completion was told as such, and is the last that is heard of the task.
+        if snapshot.state == .cached { return considerIdle() }
         if snapshot.state == .remote {
             // The task has ended with a part of the file here.
             try library.recordReceived(
@@ -96,7 +100,9 @@ extension PodcastService {
         event.state = TransferState.cached.rawValue
         event.received = size
         event.expected = size
-        broadcast(event)
+        event.session = record?.download.session
+        holds.withLock { $0.forget(episode) }
+        announce(event)
         log.info("complete: \(record?.path ?? "episode \(episode)"), \(size) bytes")
         runHook(configuration.onDownload, episode: episode)
         if tasks.values.allSatisfy({ $0.snapshot?.state != .running && $0.snapshot?.state != .queued }) {
@@ -111,15 +117,26 @@ extension PodcastService {
         if let download = record?.download.id {
             try library.fail(download: download, error: error.message, errorNumber: Int(error.errorNumber))
             tasks[episode]?.download.error = error.message
+            tasks[episode]?.snapshot?.state = .failed
+            tasks[episode]?.snapshot?.error = error
         }
         var event = Event(sequence: nextSequence(), time: now(), kind: .failed)
         event.task = record?.download.id
         event.id = episode
         event.podcast = record?.podcast
         event.path = record?.path
+        event.generation = record?.snapshot?.generation
         event.state = TransferState.failed.rawValue
+        event.received = record?.snapshot?.received
+        event.expected = record?.snapshot?.total
+        event.session = record?.download.session
         event.error = error.message
-        broadcast(event)
+        if record == nil {
+            // An open that was refused: no task has ended.
+            broadcast(event)
+        } else {
+            announce(event)
+        }
         log.warning("failed: \(record?.path ?? "episode \(episode)"): \(error.message)")
     }
 
@@ -135,13 +152,40 @@ extension PodcastService {
         event.expected = snapshot.total
         event.rate = snapshot.rate
         event.ranges = snapshot.present.text
+        event.session = record?.download.session
         event.error = snapshot.error?.message
         return event
     }
 
+    /// A number that no event had, in this run or an earlier one.
     func nextSequence() -> Int64 {
-        lastSequence += 1
-        return lastSequence
+        if sequences.isEmpty {
+            // Many at a time: progress is told four times a second, and each would be a transaction.
+            do {
+                sequences = try library.reserveSequences(10_000)
+            } catch {
+                log.error("\(error)")
+                sequences = sequences.upperBound..<(sequences.upperBound + 10_000)
+            }
+        }
+        defer { sequences = (sequences.lowerBound + 1)..<sequences.upperBound }
+        return sequences.lowerBound
+    }
+
+    /// Keeps an event for clients that are away, then tells those that are here.
+    private func announce(_ event: Event) {
+        do {
+            let payload = String(decoding: WireJSON.encode(event), as: UTF8.self)
+            try library.keep(KeptEvent(sequence: event.sequence, time: event.time, payload: payload))
+        } catch {
+            log.error("\(error)")
+        }
+        broadcast(event)
+    }
+
+    /// The kept events after a number, in order.
+    func keptEvents(since sequence: Int64) throws -> [Event] {
+        try library.events(since: sequence).compactMap { WireJSON.decode(Event.self, Array($0.payload.utf8)) }
     }
 
     /// Tells every client that watches.

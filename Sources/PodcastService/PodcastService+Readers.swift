@@ -138,6 +138,12 @@ extension PodcastService {
         }
         for wait in waits.values { if let name = wait.name { engine.cancelWait(wait.episode, name) } }
         for episode in opens.values { engine.close(episode) }
-        Task { await considerIdle() }
+        let key = ObjectIdentifier(client)
+        Task { await left(key) }
+    }
+
+    private func left(_ key: ObjectIdentifier) async {
+        await endSession(key)
+        considerIdle()
     }
 }

@@ -1,21 +1,24 @@
 internal import Foundation
 internal import PodcastLibrary
 internal import PodcastProtocol
+internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
 // What people and programs do with tasks and cached bytes.
 extension PodcastService {
     func taskList() -> [TaskInfo] {
-        let downloads = tasks.values.map { record in
-            TaskInfo(
-                id: record.download.id, kind: .download, path: record.path, episode: record.download.episode,
-                state: record.snapshot?.state.rawValue ?? TransferState.queued.rawValue,
-                received: record.snapshot?.received ?? 0, expected: record.snapshot?.total,
-                rate: record.snapshot?.rate, error: record.snapshot?.error?.message ?? record.download.error,
-                started: record.download.created)
-        }
+        let downloads = tasks.values.map(Self.info)
         return (downloads + refreshing.values).sorted { $0.id < $1.id }
+    }
+
+    static func info(_ record: TaskRecord) -> TaskInfo {
+        TaskInfo(
+            id: record.download.id, kind: .download, path: record.path, episode: record.download.episode,
+            state: record.snapshot?.state.rawValue ?? TransferState.queued.rawValue,
+            received: record.snapshot?.received ?? 0, expected: record.snapshot?.total,
+            rate: record.snapshot?.rate, error: record.snapshot?.error?.message ?? record.download.error,
+            started: record.download.created)
     }
 
     func act(_ action: TaskAction, on episodes: [Int64]) async throws -> Reply {
@@ -41,25 +44,17 @@ extension PodcastService {
         switch action {
         case .download, .resume:
             if episode.complete { return nil }
-            let download = try library.enqueue(episode: episode.id, session: "podfs", now: now())
-            try library.setSuspended(download: download.id, false)
-            if tasks[episode.id] == nil {
-                tasks[episode.id] = try makeRecord(library.download(of: episode.id) ?? download)
-            }
-            tasks[episode.id]?.download.error = nil
-            engine.setSuspended(episode.id, false, load: loader(episode.id))
+            try begin(episode.id)
+            try setSuspended(episode.id, false)
             engine.fill(episode.id, load: loader(episode.id))
+            try applySuspension(of: episode.id)
         case .suspend:
             if episode.complete { return "it is cached already" }
-            let download = try library.enqueue(episode: episode.id, session: "podfs", now: now())
-            try library.setSuspended(download: download.id, true)
-            if tasks[episode.id] == nil {
-                tasks[episode.id] = try makeRecord(library.download(of: episode.id) ?? download)
-            }
-            engine.setSuspended(episode.id, true, load: loader(episode.id))
+            try begin(episode.id)
+            try setSuspended(episode.id, true)
+            try applySuspension(of: episode.id)
         case .cancel:
-            engine.cancel(episode.id)
-            try await removeTask(episode.id)
+            try await cancel(episode.id)
         case .evict:
             return try await evict(episode)
         case .pin, .unpin:
@@ -68,8 +63,38 @@ extension PodcastService {
         return nil
     }
 
+    /// Makes sure that an episode has a task that people can see.
+    private func begin(_ episode: Int64) throws {
+        let download = try library.enqueue(episode: episode, session: Self.commonSession, now: now())
+        if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
+        tasks[episode]?.download = download
+    }
+
+    /// A person's suspension: it is written down, and outlives the daemon.
+    private func setSuspended(_ episode: Int64, _ suspended: Bool) throws {
+        guard let id = tasks[episode]?.download.id else { return }
+        try library.setSuspended(download: id, suspended)
+        tasks[episode]?.download.suspended = suspended
+        // Until the engine reports it.
+        if suspended { tasks[episode]?.snapshot?.state = .suspended }
+    }
+
+    /// Ends a task for everybody; what has arrived stays.
+    func cancel(_ episode: Int64) async throws {
+        engine.cancel(episode)
+        holds.withLock { $0.forget(episode) }
+        try await removeTask(episode)
+    }
+
     private func evict(_ episode: Episode) async throws -> String? {
         if episode.pinned { return "it is pinned; podfs unpin first" }
+        return try await dropBytes(of: episode)
+    }
+
+    /// Removes what is cached of an episode, and ends its task.
+    ///
+    /// - Returns: why it could not be done; nothing has happened then.
+    func dropBytes(of episode: Episode) async throws -> String? {
         guard let rendition = try library.rendition(of: episode.id) else { return nil }
         guard engine.evictFile(rendition.file) else { return "it is open in a program; close it first" }
         engine.forget(episode.id)
@@ -81,7 +106,7 @@ extension PodcastService {
     /// Forgets a task that the engine has been told to end.
     ///
     /// After what the engine has said of it until then: an older report would make the task anew.
-    private func removeTask(_ episode: Int64) async throws {
+    func removeTask(_ episode: Int64) async throws {
         _ = await engine.snapshots()
         await withCheckedContinuation { continuation in
             queue.yield(.marker { continuation.resume() })

@@ -26,7 +26,12 @@ package actor PodcastService {
     var tasks: [Int64: TaskRecord] = [:]
     /// Feeds being fetched, by show.
     var refreshing: [Int64: TaskInfo] = [:]
-    var lastSequence: Int64 = 0
+    /// Of clients that have opened one.
+    var sessions: [ObjectIdentifier: ClientSession] = [:]
+    /// Suspensions by clients; also asked from the engine's thread.
+    nonisolated let holds = Mutex(TaskHolds<ObjectIdentifier>())
+    /// Numbers for events that the library has set aside.
+    var sequences: Range<Int64> = 0..<0
     var lastFeedTask: Int64 = 0
     /// Commands under way; the daemon does not leave in the middle of one.
     var commandsUnderWay = 0
@@ -63,6 +68,10 @@ package actor PodcastService {
     package func start() throws {
         try reconcile()
         Task { for await event in events { await take(event) } }
+        // Their clients have gone with the daemon before this one.
+        for download in try library.downloads(session: Self.passingSession) {
+            try library.removeDownload(id: download.id)
+        }
         for download in try library.downloads() {
             guard let record = try makeRecord(download) else { continue }
             tasks[download.episode] = record
@@ -121,13 +130,14 @@ package actor PodcastService {
 
     /// Where the engine finds an episode.
     nonisolated func loader(_ episode: Int64) -> TransferEngine.Loader {
-        { [library] in
+        { [self] in
             guard let row = try library.episode(id: episode) else {
                 throw TransferError(.missing, "the episode is no longer in the library")
             }
             return DownloadSource(
                 key: episode, url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
-                file: try library.rendition(of: episode)?.file, isSuspended: row.download?.suspended ?? false,
+                file: try library.rendition(of: episode)?.file,
+                isSuspended: row.download.map { $0.suspended || holds.withLock { $0.isHeld(episode) } } ?? false,
                 isComplete: row.complete)
         }
     }

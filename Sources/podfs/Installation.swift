@@ -33,6 +33,14 @@ struct Installation: Sendable {
         }
     }
 
+    /// The library, which a command needs that names shows or episodes.
+    func existingLibrary() throws -> Library {
+        guard let library = try library() else {
+            throw CommandError(.failed, "there are no subscriptions yet: podfs subscribe URL")
+        }
+        return library
+    }
+
     /// The daemon, started when none runs. The configuration is read first: it is the daemon's too.
     func daemon() throws -> DaemonConnection {
         _ = try configuration()

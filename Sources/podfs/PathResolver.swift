@@ -1,7 +1,9 @@
 import CLinux
 import Foundation
 import Glibc
+import PodcastFilesystem
 import PodcastLibrary
+import PodcastProtocol
 
 /// Finds what a PATH on the command line means: a path inside a mount, or `SHOW` and `SHOW/EPISODE`.
 struct PathResolver {
@@ -40,12 +42,12 @@ struct PathResolver {
         throw CommandError(.failed, "there is no show '\(name)'\(hint)")
     }
 
-    /// All episodes that the paths name; of a show, all of it.
-    func episodes(_ paths: [String]) throws -> [Int64] {
+    /// All episodes that the paths name; of a show, those that the action can mean.
+    func episodes(_ paths: [String], for action: TaskAction) throws -> [Int64] {
         try paths.flatMap { path -> [Int64] in
             switch try resolve(path) {
             case .episode(let id): return [id]
-            case .show(let id): return try library.entries(of: id).map(\.id)
+            case .show(let id): return try library.episodes(of: id, for: action)
             }
         }
     }

@@ -84,9 +84,23 @@ struct ControlTests {
         // A shell's line feed is no part of the value.
         #expect(try await mounted.setxattr(node, "user.podfs.task", " pin\n").answered() == .done)
         #expect(daemon.commands.last == .act(.pin, episodes: [id]))
-        #expect(try await mounted.setxattr(show, "user.podfs.task", "resume").answered() == .done)
+    }
+
+    @Test func actionsOnFoldersMeanWhatIsInThem() async throws {
+        let daemon = try await daemon()
         let all = try mounted.library.entries(of: podcast.id).map(\.id)
-        #expect(all.count == 2 && daemon.commands.last == .act(.resume, episodes: all))
+        for folder in [show, NodeNumber.root.node] {
+            #expect(try await mounted.setxattr(folder, "user.podfs.task", "pin").answered() == .done)
+            #expect(all.count == 2 && daemon.commands.last == .act(.pin, episodes: all))
+            // No download of what nobody has asked for.
+            for action in [TaskAction.resume, .suspend, .cancel] {
+                #expect(try await mounted.setxattr(folder, "user.podfs.task", action.rawValue).answered() == .done)
+                #expect(daemon.commands.last == .act(action, episodes: []))
+            }
+        }
+        #expect(
+            try await mounted.setxattr(NodeNumber.root.node, "user.podfs.task", "nonsense").answered()
+                == .error(.invalidArgument))
     }
 
     @Test func playedAndPositionAreAskedOfTheDaemon() async throws {
@@ -103,6 +117,8 @@ struct ControlTests {
         let daemon = try await daemon(.refreshed([RefreshResult(name: "Show", added: 1)]))
         #expect(try await mounted.setxattr(show, "user.podfs.task", "refresh").answered() == .done)
         #expect(daemon.commands == [.refresh(podcasts: [podcast.id])])
+        #expect(try await mounted.setxattr(NodeNumber.root.node, "user.podfs.task", "refresh").answered() == .done)
+        #expect(daemon.commands.last == .refresh(podcasts: []))
     }
 
     @Test func whatCouldNotBeDoneIsNoSuccess() async throws {

@@ -17,10 +17,7 @@ struct RefreshCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        guard let library = try installation.library() else {
-            throw CommandError(.failed, "there are no subscriptions yet: podfs subscribe URL")
-        }
-        let resolver = PathResolver(library: library)
+        let resolver = PathResolver(library: try installation.existingLibrary())
         let ids = try shows.map { try resolver.show($0).id }
         let daemon = try installation.daemon()
         defer { daemon.end() }

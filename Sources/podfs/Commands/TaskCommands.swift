@@ -11,23 +11,10 @@ protocol TaskCommand: PodfsCommand {
 }
 
 extension TaskCommand {
-    func perform() async throws { try await Self.perform(Self.action, on: paths, latest: nil) }
-
-    static func perform(_ action: TaskAction, on paths: [String], latest: Int?) async throws {
+    func perform() async throws {
         let installation = try Installation()
-        guard let library = try installation.library() else {
-            throw CommandError(.failed, "there are no subscriptions yet: podfs subscribe URL")
-        }
-        let resolver = PathResolver(library: library)
-        var episodes: [Int64] = []
-        if let latest {
-            for path in paths {
-                let show = try resolver.show(path)
-                episodes += try library.entries(of: show.id).prefix(latest).map(\.id)
-            }
-        } else {
-            episodes = try resolver.episodes(paths)
-        }
+        let action = Self.action
+        let episodes = try PathResolver(library: installation.existingLibrary()).episodes(paths, for: action)
         let daemon = try installation.daemon()
         defer { daemon.end() }
         guard case .acted(let count, let problems) = try await daemon.perform(.act(action, episodes: episodes)) else {
@@ -40,36 +27,14 @@ extension TaskCommand {
     }
 }
 
-private let pathHelp = ArgumentHelp(
-    "Episodes as SHOW/EPISODE or by their paths in a mount; a show means all of its episodes.", valueName: "path")
+let pathHelp = ArgumentHelp(
+    "Episodes as SHOW/EPISODE or by their paths in a mount; a show means its episodes.", valueName: "path")
 
 private func example(_ name: String) -> String {
     """
     Example:
       podfs \(name) ~/Podcasts/Example\\ Show/*.mp3
     """
-}
-
-struct DownloadCommand: PodfsCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "download", abstract: "Fetch episodes in the background.",
-        discussion: """
-            Examples:
-              podfs download 'Example Show/2026-11-20 Pilot.mp3'
-              podfs download 'Example Show' --latest 3
-            """)
-
-    @Argument(help: pathHelp)
-    var paths: [String]
-
-    @Option(help: "Of each show, only this many of the newest episodes.")
-    var latest: Int?
-
-    func validate() throws {
-        if let latest, latest < 1 { throw ValidationError("--latest takes a number from 1") }
-    }
-
-    func perform() async throws { try await ResumeCommand.perform(.download, on: paths, latest: latest) }
 }
 
 struct ResumeCommand: TaskCommand {

@@ -1,0 +1,183 @@
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// Sessions and their tasks, as programs use them. What people do with `podfs download` and its kin is in +Tasks.
+extension PodcastService {
+    /// What a client has opened.
+    struct ClientSession {
+        var configuration: SessionConfiguration
+        /// Tasks that it has created and not begun.
+        var created: Set<Int64> = []
+        /// Tasks that it has begun and that end with it.
+        var begun: Set<Int64> = []
+    }
+
+    /// The session of downloads that nobody's program has begun: people's, and readers'.
+    static let commonSession = "podfs"
+    /// Of downloads that end with their clients; they are not carried over to another run.
+    static let passingSession = ""
+
+    func openSession(_ configuration: SessionConfiguration, for client: ClientConnection) throws -> Reply {
+        let key = ObjectIdentifier(client)
+        guard sessions[key] == nil else {
+            throw Failure(kind: .usage, message: "this connection has a session already: open another connection")
+        }
+        guard client.state.withLock({ !$0.isClosed }) else { throw Failure(message: "the client has gone") }
+        sessions[key] = ClientSession(configuration: configuration)
+        guard case .background(let identifier) = configuration else { return .session(tasks: [], ended: []) }
+        guard !identifier.isEmpty else {
+            throw Failure(kind: .usage, message: "a background session needs an identifier")
+        }
+        let outstanding = tasks.values.filter { $0.download.session == identifier }.map { Self.info($0) }
+        let ended = try keptEvents(since: try library.acknowledged(session: identifier)).filter {
+            $0.session == identifier
+        }
+        return .session(tasks: outstanding.sorted { $0.id < $1.id }, ended: ended)
+    }
+
+    func acknowledge(_ sequence: Int64, for client: ClientConnection) throws -> Reply {
+        guard case .background(let identifier)? = sessions[ObjectIdentifier(client)]?.configuration else {
+            throw Failure(kind: .usage, message: "only a background session acknowledges events")
+        }
+        try library.acknowledge(session: identifier, through: sequence)
+        return .done
+    }
+
+    func createTask(_ episode: Int64, for client: ClientConnection) throws -> Reply {
+        let key = ObjectIdentifier(client)
+        try requireSession(key)
+        guard let row = try library.episode(id: episode), let podcast = try library.podcast(id: row.podcast) else {
+            throw Failure(message: "episode \(episode) is not in the library")
+        }
+        sessions[key]?.created.insert(episode)
+        var info = TaskInfo(
+            id: tasks[episode]?.download.id ?? 0, kind: .download, path: podcast.name + "/" + row.name,
+            episode: episode, state: TransferState.suspended.rawValue, received: row.cachedBytes,
+            expected: row.confirmedSize, rate: nil, error: nil, started: now())
+        if row.complete { info.state = TransferState.cached.rawValue }
+        return .task(info)
+    }
+
+    func resumeTask(_ episode: Int64, for client: ClientConnection) async throws -> Reply {
+        let key = ObjectIdentifier(client)
+        try requireSession(key)
+        if holds.withLock({ $0.resume(episode, by: key) }) { try applySuspension(of: episode) }
+        guard sessions[key]?.created.contains(episode) ?? false else {
+            guard let record = tasks[episode] else {
+                throw Failure(kind: .usage, message: "there is no task for episode \(episode): create it first")
+            }
+            return .task(Self.info(record))
+        }
+        let row = try library.episode(id: episode)
+        guard let row else { throw Failure(message: "episode \(episode) is no longer in the library") }
+        sessions[key]?.created.remove(episode)
+        if row.complete {
+            // It is here: the completion is all there is to tell.
+            let event = try completion(of: row, session: identifier(of: key))
+            client.send(.event, number: 0, event)
+            return .done
+        }
+        let download = try library.enqueue(episode: episode, session: identifier(of: key), now: now())
+        if download.session == Self.passingSession { sessions[key]?.begun.insert(episode) }
+        if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
+        tasks[episode]?.download = download
+        engine.fill(episode, load: loader(episode))
+        try applySuspension(of: episode)
+        return tasks[episode].map { .task(Self.info($0)) } ?? .done
+    }
+
+    func suspendTask(_ episode: Int64, for client: ClientConnection) throws -> Reply {
+        let key = ObjectIdentifier(client)
+        try requireSession(key)
+        let isCreated = sessions[key]?.created.contains(episode) ?? false
+        guard isCreated || tasks[episode] != nil else {
+            throw Failure(kind: .usage, message: "there is no task for episode \(episode)")
+        }
+        holds.withLock { $0.suspend(episode, by: key) }
+        try applySuspension(of: episode)
+        return tasks[episode].map { .task(Self.info($0)) } ?? .done
+    }
+
+    func cancelTask(_ episode: Int64, keeping: Bool, for client: ClientConnection) async throws -> Reply {
+        let key = ObjectIdentifier(client)
+        try requireSession(key)
+        sessions[key]?.created.remove(episode)
+        sessions[key]?.begun.remove(episode)
+        try await cancel(episode)
+        if !keeping, let row = try library.episode(id: episode), !row.complete {
+            if let problem = try await dropBytes(of: row) { throw Failure(message: "\(row.name): \(problem)") }
+        }
+        return .done
+    }
+
+    /// A client has gone: its suspensions end, and the tasks that were to end with it.
+    func endSession(_ key: ObjectIdentifier) async {
+        let session = sessions.removeValue(forKey: key)
+        let freed = holds.withLock { $0.end(key) }
+        for episode in freed { try? applySuspension(of: episode) }
+        guard let session else { return }
+        for episode in session.begun.sorted() {
+            guard !sessions.values.contains(where: { $0.begun.contains(episode) }) else { continue }
+            do {
+                try await endPassingTask(episode, isEphemeral: session.configuration == .ephemeral)
+            } catch {
+                log.error("\(error)")
+            }
+        }
+    }
+
+    private func endPassingTask(_ episode: Int64, isEphemeral: Bool) async throws {
+        if isOpen(episode) {
+            // Somebody reads it: it becomes what every read episode is.
+            if !isEphemeral, tasks[episode]?.download.session == Self.passingSession {
+                tasks[episode]?.download = try library.enqueue(
+                    episode: episode, session: Self.commonSession, now: now())
+            }
+            return
+        }
+        if tasks[episode]?.download.session == Self.passingSession { try await cancel(episode) }
+        if isEphemeral, let row = try library.episode(id: episode), !row.pinned { _ = try await dropBytes(of: row) }
+    }
+
+    /// Whether a client has the episode open, or waits for it.
+    func isOpen(_ episode: Int64) -> Bool {
+        clients.withLock { Array($0.values) }.contains { client in
+            client.state.withLock { state in
+                state.opens.values.contains(episode) || state.waits.values.contains { $0.episode == episode }
+            }
+        }
+    }
+
+    /// Tells the engine whether a person or a client has suspended a task.
+    func applySuspension(of episode: Int64) throws {
+        guard let record = tasks[episode] else { return }
+        let isHeld = holds.withLock { $0.isHeld(episode) }
+        engine.setSuspended(episode, record.download.suspended || isHeld, load: loader(episode))
+    }
+
+    private func requireSession(_ key: ObjectIdentifier) throws {
+        if sessions[key] == nil { throw Failure(kind: .usage, message: "open a session first") }
+    }
+
+    private func identifier(of key: ObjectIdentifier) -> String {
+        guard case .background(let identifier)? = sessions[key]?.configuration else { return Self.passingSession }
+        return identifier
+    }
+
+    private func completion(of row: Episode, session: String) throws -> Event {
+        var event = Event(sequence: nextSequence(), time: now(), kind: .completed)
+        event.id = row.id
+        event.podcast = row.podcast
+        event.path = try library.podcast(id: row.podcast).map { $0.name + "/" + row.name }
+        event.generation = row.generation
+        event.state = TransferState.cached.rawValue
+        event.received = row.confirmedSize
+        event.expected = row.confirmedSize
+        event.session = session
+        return event
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+
+struct DownloadCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "download", abstract: "Fetch episodes in the background.",
+        discussion: """
+            Examples:
+              podfs download 'Example Show/2026-11-20 Pilot.mp3'
+              podfs download 'Example Show' --latest 3 --wait
+            """)
+
+    @Argument(help: pathHelp)
+    var paths: [String]
+
+    @Option(help: "Of each show, only this many of the newest episodes.")
+    var latest: Int?
+
+    @Flag(help: "Return when all of them are here, or have failed.")
+    var wait = false
+
+    func validate() throws {
+        if let latest, latest < 1 { throw ValidationError("--latest takes a number from 1") }
+        if paths.isEmpty { throw ValidationError("name episodes or shows") }
+    }
+
+    func perform() async throws {
+        let installation = try Installation()
+        let episodes = try episodes(PathResolver(library: installation.existingLibrary()))
+        let problems = try await wait ? fetch(episodes, installation) : begin(episodes, installation)
+        for problem in problems { Terminal.error(problem) }
+        if !problems.isEmpty {
+            let code = problems.count < episodes.count ? CommandError.Code.partlyFailed : .failed
+            throw ExitCode(code.rawValue)
+        }
+    }
+
+    private func episodes(_ resolver: PathResolver) throws -> [Int64] {
+        guard let latest else { return try resolver.episodes(paths, for: .download) }
+        return try paths.flatMap { path in
+            try resolver.library.entries(of: try resolver.show(path).id).prefix(latest).map(\.id)
+        }
+    }
+
+    private func begin(_ episodes: [Int64], _ installation: Installation) async throws -> [String] {
+        let daemon = try installation.daemon()
+        defer { daemon.end() }
+        let reply = try await daemon.perform(.act(.download, episodes: episodes))
+        guard case .acted(_, let problems) = reply else { return [] }
+        return problems
+    }
+
+    /// The same in the session that all downloads of people are in: they go on when this command is interrupted.
+    private func fetch(_ episodes: [Int64], _ installation: Installation) async throws -> [String] {
+        _ = try installation.configuration()
+        let session = try await TransferSession.open(
+            .background(identifier: "podfs"), launcher: installation.launcher)
+        defer { session.end() }
+        var tasks: [DownloadTask] = []
+        for episode in episodes {
+            let task = try await session.downloadTask(episode: episode)
+            tasks.append(task)
+            try await task.resume()
+        }
+        var problems: [String] = []
+        for task in tasks {
+            let end = try await task.end()
+            if end.kind == .completed { continue }
+            problems.append("\(task.info.path): \(end.error ?? "the download was cancelled")")
+        }
+        return problems
+    }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import Foundation
+import PodcastClient
+import PodcastFeed
+import PodcastPages
+import PodcastProtocol
+import Synchronization
+
+struct EventsCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "events", abstract: "Print what happens to transfers and subscriptions, as it happens.",
+        discussion: """
+            Downloads that have completed or failed are kept for those who were not there: a thousand, for seven days. \
+            --since prints those after a sequence number first; 0 means all. An event a line; ends with Ctrl-C.
+
+            Examples:
+              podfs events
+              podfs events --json --since 0 | jq 'select(.event == "completed") | .path'
+            """)
+
+    @Flag(help: "Print a JSON object a line.")
+    var json = false
+
+    @Option(help: "Begin with the kept events after this sequence number.")
+    var since: Int64?
+
+    @Flag(help: "End after the kept events; needs --since.")
+    var once = false
+
+    func validate() throws {
+        if once, since == nil { throw ValidationError("--once prints kept events: give --since too") }
+        if let since, since < 0 { throw ValidationError("--since takes a sequence number from 0") }
+    }
+
+    func perform() async throws {
+        let installation = try Installation()
+        _ = try installation.configuration()
+        var last = since
+        while true {
+            let (events, inbox) = AsyncStream<Event>.makeStream()
+            let daemon = try installation.launcher.connectOrStart(
+                role: .command, onEvent: { inbox.yield($0) }, onEnd: { inbox.finish() })
+            if !once { _ = try await daemon.perform(.watch) }
+            if let since = last, case .events(let kept) = try await daemon.perform(.events(since: since)) {
+                for event in kept { print(event) }
+                last = kept.last?.sequence ?? since
+            }
+            if once { return daemon.end() }
+            for await event in events where event.sequence > last ?? 0 {
+                print(event)
+                last = event.sequence
+            }
+            // The daemon has gone; the next one has kept what ended with it.
+            last = last ?? 0
+        }
+    }
+
+    private func print(_ event: Event) { Terminal.print(json ? event.json : event.line) }
+}
+
+extension Event {
+    /// One line of `podfs events --json`.
+    fileprivate var json: String {
+        let value = OrderedJSON.object([
+            ("seq", .int(sequence)), ("time", .string(TimeText.iso8601(time))), ("event", .string(kind.rawValue)),
+            ("task", .int(orNull: task)), ("id", .int(orNull: id)), ("path", .string(orNull: path)),
+            ("state", .string(orNull: state)), ("bytes_received", .int(orNull: received)),
+            ("bytes_expected", .int(orNull: expected)), ("error", .string(orNull: error)),
+        ])
+        return String(decoding: value.encoded(pretty: false), as: UTF8.self)
+    }
+
+    /// The same for people.
+    fileprivate var line: String {
+        var words = [TimeText.iso8601(time), kind.rawValue]
+        if kind == .state || kind == .progress, let state { words.append(state) }
+        if let received, let expected, kind != .completed {
+            words.append("\(ByteText.size(received))/\(ByteText.size(expected))")
+        } else if let expected, kind == .completed {
+            words.append(ByteText.size(expected))
+        }
+        if let path { words.append(PlainText.oneLine(path)) }
+        let line = words.joined(separator: " ")
+        return error.map { line + ": " + PlainText.oneLine($0) } ?? line
+    }
+}

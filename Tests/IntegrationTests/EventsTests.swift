@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+struct EventsTests {
+    private struct Line: Decodable {
+        let seq: Int64
+        let time: String
+        let event: String
+        let task: Int64?
+        let id: Int64?
+        let path: String?
+        let state: String?
+        let bytesReceived: Int64?
+        let bytesExpected: Int64?
+        let error: String?
+    }
+
+    private let show: MountedShow
+    private let path = "Example Show/2026-01-01 Episode 1.mp3"
+
+    init() async throws { show = try await MountedShow(isMounted: false) }
+
+    private func lines(_ output: String) throws -> [Line] {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try output.split(separator: "\n").map { try decoder.decode(Line.self, from: Data($0.utf8)) }
+    }
+
+    @Test func eventsComeAsTheyHappenAndEndsAreKeptForThoseWhoWereAway() async throws {
+        let watcher = try show.home.start("events", "--json", "--since", "0")
+        let downloaded = try await show.home.run("download", path, "--wait")
+        #expect(downloaded.exitCode == 0, "\(downloaded.error)")
+        #expect(try await show.attribute("state", of: show.path(1)) == nil)
+        try await watcher.waitForOutput("\"completed\"")
+        let seen = try lines(watcher.output)
+        let completed = try #require(seen.first { $0.event == "completed" })
+        #expect(completed.path == path && completed.state == "cached" && completed.error == nil)
+        #expect(completed.bytesReceived == 300_000 && completed.bytesExpected == 300_000)
+        #expect(completed.task != nil && completed.id != nil && completed.time.hasSuffix("Z"))
+        // Every member is there, whether or not it says anything.
+        let first = try #require(watcher.output.split(separator: "\n").first)
+        let names = [
+            "seq", "time", "event", "task", "id", "path", "state", "bytes_received", "bytes_expected", "error",
+        ]
+        for name in names { #expect(first.contains("\"\(name)\":")) }
+
+        // The watcher outlives the daemon, and misses nothing that ends.
+        show.home.killDaemon()
+        let second = try await show.home.run("download", "Example Show/2026-01-02 Episode 2.mp3", "--wait")
+        #expect(second.exitCode == 0, "\(second.error)")
+        try await waitUntil(description: "the second end is seen") {
+            try lines(watcher.output).filter { $0.event == "completed" }.count == 2
+        }
+        watcher.kill(SIGINT)
+        let all = try lines(watcher.output)
+        let sequences = all.map(\.seq)
+        #expect(Set(sequences).count == sequences.count)
+
+        let kept = try await show.home.run("events", "--json", "--since", "0", "--once")
+        #expect(try lines(kept.output).map(\.event) == ["completed", "completed"])
+        let later = try await show.home.run("events", "--json", "--since", "\(completed.seq)", "--once")
+        #expect(try lines(later.output).map(\.path) == ["Example Show/2026-01-02 Episode 2.mp3"])
+        let text = try await show.home.run("events", "--since", "0", "--once")
+        #expect(text.output.contains(" completed 293.0 KiB \(path)\n"))
+    }
+
+    @Test func aDownloadThatFailsFailsTheCommandThatWaitsForIt() async throws {
+        show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .status(404) }
+        let one = try await show.home.run("download", path, "--wait")
+        #expect(one.exitCode == 1)
+        #expect(one.error == "podfs: \(path): the server answered 404\n")
+        let both = try await show.home.run("download", "Example Show", "--latest", "3", "--wait")
+        #expect(both.exitCode == 2)
+        let kept = try await show.home.run("events", "--json", "--since", "0", "--once")
+        #expect(try lines(kept.output).filter { $0.event == "failed" }.allSatisfy { $0.error?.contains("404") == true })
+    }
+
+    @Test func onceNeedsABeginning() async throws {
+        let result = try await show.home.run("events", "--once")
+        #expect(result.exitCode == 64)
+        #expect(result.error.contains("--since"))
+    }
+}

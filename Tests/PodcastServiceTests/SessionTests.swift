@@ -1,0 +1,244 @@
+import Foundation
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import Synchronization
+import TestSupport
+import Testing
+
+struct SessionTests {
+    private let home: ServiceHome
+    private let gate = Gate(heldAt: 300_000)
+
+    init() throws { home = try ServiceHome() }
+
+    /// A daemon with a show of one episode of 600,000 bytes, of which the server sends half.
+    private func stalled() async throws -> (RunningService, ServiceClient, Int64) {
+        home.publish(size: 600_000)
+        let gate = gate
+        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        return (daemon, client, try daemon.episode().id)
+    }
+
+    private func open(_ configuration: SessionConfiguration) async throws -> TransferSession {
+        let launcher = DaemonLauncher(places: home.places, schema: Library.schemaVersion)
+        return try await TransferSession.open(configuration, launcher: launcher)
+    }
+
+    private func half(_ client: ServiceClient, _ id: Int64) async throws {
+        try await client.event("half is here") { $0.id == id && $0.received == 300_000 }
+    }
+
+    private func state(_ state: String, of id: Int64, _ client: ServiceClient) async throws {
+        try await waitUntil(description: "episode \(id) is \(state)") {
+            client.events.entries.last { $0.id == id && $0.state != nil }?.state == state
+        }
+    }
+
+    @Test func aTaskStartsSuspendedAndIsToldOfItsEndOnce() async throws {
+        home.publish()
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try daemon.episode().id
+        let session = try await open(.default)
+        let task = try await session.downloadTask(episode: id)
+        #expect(task.info.state == "suspended" && task.info.received == 0)
+        #expect(try await client.tasks().isEmpty)
+        #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
+        try await task.resume()
+        #expect(try await task.end().kind == .completed)
+        // A library event marks the end of what has been said until then.
+        try await client.perform(.setPlayed(episode: id, true))
+        try await client.event("of the mark") { event in
+            event.kind == .library && event.id == id
+                && client.events.entries.contains { $0.kind == .completed && $0.sequence < event.sequence }
+        }
+        let ends = client.events.entries.filter { $0.id == id && $0.endsTask }
+        #expect(ends.map(\.kind) == [.completed])
+        let last = client.events.entries.last { $0.id == id && $0.task != nil }
+        #expect(last?.kind == .completed && last?.task == ends.first?.task)
+        // What is cached already ends at once.
+        let again = try await session.downloadTask(episode: id)
+        #expect(again.info.state == "cached")
+        try await again.resume()
+        #expect(try await again.end().kind == .completed)
+        #expect(home.web.requests(for: "/feed-1.mp3").count == 1)
+        session.end()
+        await daemon.stop()
+    }
+
+    @Test func aDefaultTaskEndsWithItsClientAndWhatCameIsKept() async throws {
+        let (daemon, client, id) = try await stalled()
+        let session = try await open(.default)
+        try await session.downloadTask(episode: id).resume()
+        try await half(client, id)
+        session.end()
+        try await state("remote", of: id, client)
+        #expect(try await client.tasks().isEmpty)
+        #expect(home.cacheFiles.count == 1)
+        #expect(try daemon.library.downloads().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func anEphemeralTaskLeavesNothingBehind() async throws {
+        let (daemon, client, id) = try await stalled()
+        let session = try await open(.ephemeral)
+        try await session.downloadTask(episode: id).resume()
+        try await half(client, id)
+        session.end()
+        try await state("remote", of: id, client)
+        try await waitUntil(description: "the file has gone, and the library knows") {
+            try home.cacheFiles.isEmpty && daemon.library.rendition(of: id) == nil
+        }
+        await daemon.stop()
+    }
+
+    @Test func aDefaultTaskThatSomebodyReadsGoesOn() async throws {
+        let (daemon, client, id) = try await stalled()
+        let session = try await open(.default)
+        try await session.downloadTask(episode: id).resume()
+        try await half(client, id)
+        let grant = try await client.open(id)
+        async let rest = client.read(id, 500_000..<600_000, generation: grant.generation)
+        session.end()
+        gate.open()
+        _ = try await rest
+        try await client.completion(of: id)
+        await daemon.stop()
+    }
+
+    @Test func aBackgroundSessionThatComesBackGetsItsTasks() async throws {
+        let (daemon, client, id) = try await stalled()
+        let session = try await open(.background(identifier: "radio"))
+        #expect(session.outstanding.isEmpty && session.endedWhileAway.isEmpty)
+        try await session.downloadTask(episode: id).resume()
+        try await half(client, id)
+        session.end()
+        let other = try await open(.background(identifier: "other"))
+        #expect(other.outstanding.isEmpty)
+        let again = try await open(.background(identifier: "radio"))
+        #expect(again.outstanding.map(\.episode) == [id])
+        let task = try #require(again.outstanding.first.flatMap { again.task($0) })
+        gate.open()
+        #expect(try await task.end().session == "radio")
+        again.end()
+        other.end()
+        await daemon.stop()
+    }
+
+    @Test func aBackgroundSessionHearsOfWhatEndedWhileItWasAwayUntilItAcknowledges() async throws {
+        let (daemon, client, id) = try await stalled()
+        let session = try await open(.background(identifier: "radio"))
+        try await session.downloadTask(episode: id).resume()
+        try await half(client, id)
+        session.end()
+        await daemon.stop()
+        gate.open()
+
+        // The next daemon carries the task on by itself, and the next after that remembers its end.
+        let second = try await home.start()
+        try await waitUntil(description: "its end is kept") { try !second.library.events(since: 0).isEmpty }
+        await second.stop()
+        let third = try await home.start()
+        for _ in 0..<2 {
+            let back = try await open(.background(identifier: "radio"))
+            #expect(back.outstanding.isEmpty)
+            #expect(back.endedWhileAway.map(\.id) == [id] && back.endedWhileAway.map(\.kind) == [.completed])
+            back.end()
+        }
+        let other = try await open(.background(identifier: "other"))
+        #expect(other.endedWhileAway.isEmpty)
+        other.end()
+        let back = try await open(.background(identifier: "radio"))
+        try await back.acknowledge(through: try #require(back.endedWhileAway.last))
+        back.end()
+        #expect(try await open(.background(identifier: "radio")).endedWhileAway.isEmpty)
+        await third.stop()
+    }
+
+    @Test func suspensionsOfClientsNestAndEndWithThem() async throws {
+        let (daemon, client, id) = try await stalled()
+        let first = try await open(.background(identifier: "a"))
+        let second = try await open(.default)
+        let task = try await first.downloadTask(episode: id)
+        try await task.resume()
+        try await half(client, id)
+        let same = try await second.downloadTask(episode: id)
+        try await task.suspend()
+        try await same.suspend()
+        try await same.suspend()
+        try await state("suspended", of: id, client)
+        gate.open()
+        try await task.resume()
+        try await same.resume()
+        // One suspension is left, and it is no person's.
+        #expect(try await client.tasks().map(\.state) == ["suspended"])
+        #expect(try daemon.library.download(of: id)?.suspended == false)
+        // A reader still gets what it asks for.
+        _ = try await client.read(id, 550_000..<600_000)
+        #expect(try await client.tasks().map(\.state) == ["suspended"])
+        second.end()
+        try await client.completion(of: id)
+        first.end()
+        await daemon.stop()
+    }
+
+    @Test func cancellingATaskDropsWhatHasArrived() async throws {
+        let (daemon, client, id) = try await stalled()
+        let session = try await open(.background(identifier: "a"))
+        let task = try await session.downloadTask(episode: id)
+        try await task.resume()
+        try await half(client, id)
+        try await task.cancel()
+        let end = try await task.end()
+        #expect(end.kind == .state && end.state == "remote")
+        #expect(home.cacheFiles.isEmpty)
+        #expect(try await client.tasks().isEmpty)
+        session.end()
+        await daemon.stop()
+    }
+
+    @Test func whatASessionCannotDoIsSaid() async throws {
+        home.publish()
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        #expect(await client.failure(of: .createTask(episode: 1))?.message == "open a session first")
+        #expect(await client.failure(of: .acknowledge(through: 1))?.message.contains("background session") == true)
+        let empty = await client.failure(of: .openSession(.background(identifier: "")))
+        #expect(empty?.message.contains("identifier") == true)
+        let other = try await daemon.connect()
+        try await other.perform(.openSession(.default))
+        #expect(await other.failure(of: .openSession(.default))?.message.contains("already") == true)
+        #expect(await other.failure(of: .createTask(episode: 999))?.message.contains("999") == true)
+        #expect(await other.failure(of: .suspendTask(episode: 999))?.message.contains("999") == true)
+        #expect(await other.failure(of: .resumeTask(episode: 999))?.message.contains("999") == true)
+        await daemon.stop()
+    }
+
+    @Test func sequenceNumbersGrowFromDaemonToDaemonAndEndsAreKept() async throws {
+        home.publish()
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try daemon.episode().id
+        try await client.act(.download, id)
+        let completed = try await client.completion(of: id)
+        let sequences = client.events.entries.map(\.sequence)
+        #expect(sequences == sequences.sorted() && Set(sequences).count == sequences.count)
+        await daemon.stop()
+
+        let second = try await home.start()
+        let late = try await second.connect()
+        #expect(try await late.perform(.events(since: 0)) == .events([completed]))
+        #expect(try await late.perform(.events(since: completed.sequence)) == .events([]))
+        try await late.perform(.setPlayed(episode: id, true))
+        let change = try await late.event("of the change") { $0.kind == .library }
+        #expect(change.sequence > sequences.max() ?? 0)
+        await second.stop()
+    }
+}
