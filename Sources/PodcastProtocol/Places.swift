@@ -36,6 +36,10 @@ package struct Places: Sendable, Equatable {
     }
 
     package var library: String { data + "/library.sqlite" }
+    /// The library as it was when it was last found sound, a day ago at most.
+    package var libraryBackup: String { data + "/library.backup.sqlite" }
+    /// The subscriptions as they are, with what their addresses keep secret.
+    package var subscriptionsCopy: String { data + "/subscriptions.opml" }
     package var configFile: String { config + "/config.toml" }
     package var socket: String { runtime + "/daemon.sock" }
     package var pidFile: String { runtime + "/daemon.pid" }

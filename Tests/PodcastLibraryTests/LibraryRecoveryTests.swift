@@ -1,0 +1,82 @@
+import Foundation
+import PodcastLibrary
+import Testing
+
+struct LibraryRecoveryTests {
+    private let folder: TemporaryFolder
+    private var path: String { folder.library }
+    private var backup: String { folder.path + "/data/library.backup.sqlite" }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func open(canRebuild: Bool = false) throws -> (library: Library, recovery: LibraryRecovery?) {
+        try Library.openForWriting(at: path, backup: backup, canRebuild: canRebuild, now: 4_711)
+    }
+
+    private func damage() throws {
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        try Data(repeating: 0x55, count: 65_536).write(to: URL(fileURLWithPath: path))
+    }
+
+    @Test func aSoundLibraryIsOpenedAsItIs() throws {
+        _ = try Library.openForWriting(at: path).subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+        let (library, recovery) = try open()
+        #expect(recovery == nil)
+        #expect(try library.podcasts().map(\.name) == ["Show"])
+    }
+
+    @Test func theLastBackupTakesThePlaceOfADamagedLibrary() throws {
+        var last = Library.Identifiers(podcast: 0, episode: 0, download: 0)
+        try {
+            let library = try Library.openForWriting(at: path)
+            _ = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+            try library.backup(to: backup)
+            // After the backup: lost, but its ids are not given again.
+            _ = try library.subscribe([makeItem("Two", url: "https://e.com/2.mp3")], url: "https://e.com/2", title: "B")
+            last = try library.identifiers()
+        }()
+        try damage()
+        let (library, found) = try open()
+        let recovery = try #require(found)
+        #expect(try library.podcasts().map(\.name) == ["Show"])
+        try library.check()
+        #expect(recovery.damaged == path + ".damaged-4711")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: recovery.damaged)).count == 65_536)
+        #expect(recovery.backup != nil)
+        let fresh = try library.subscribe([], url: "https://e.com/3", title: "C").podcast
+        #expect(fresh.id > last.podcast)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(FileManager.default.fileExists(atPath: backup))
+    }
+
+    @Test(arguments: [false, true])
+    func withoutABackupADamagedLibraryIsNeverSilentlyEmptied(withBadBackup: Bool) throws {
+        _ = try Library.openForWriting(at: path)
+        try damage()
+        if withBadBackup { try Data(repeating: 0x55, count: 9_000).write(to: URL(fileURLWithPath: backup)) }
+        let error = #expect(throws: LibraryError.self) { try open() }
+        guard case .damaged = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == 65_536)
+        // Who knows the subscriptions from elsewhere may begin anew; the damaged file is kept.
+        let (library, recovery) = try open(canRebuild: true)
+        #expect(recovery == LibraryRecovery(damaged: path + ".damaged-4711", backup: nil))
+        #expect(try library.podcasts().isEmpty)
+        #expect(FileManager.default.fileExists(atPath: path + ".damaged-4711"))
+    }
+
+    @Test func generationsAfterARestorationAreNew() throws {
+        let library = try Library.openForWriting(at: path)
+        let show = try library.subscribe([
+            makeItem("One", url: "https://e.com/1.mp3"), makeItem("Two", url: "https://e.com/2.mp3"),
+        ]).podcast.id
+        let episodes = try library.episodes(of: show).map(\.id)
+        try library.pin(Rendition(episode: episodes[0], generation: 3, file: "f"), now: 1)
+        try library.skipGenerations()
+        #expect(try library.episode(id: episodes[0])?.generation == 3)
+        #expect(try library.episode(id: episodes[1])?.generation == 1_001)
+    }
+}
