@@ -10,11 +10,17 @@ package struct DaemonLauncher: Sendable {
     package let schema: Int
     /// The program to start: `podfs` itself.
     package let executable: String
+    /// Told what the daemon has to say to a person.
+    package let onNotice: @Sendable (String) -> Void
 
-    package init(places: Places, schema: Int, executable: String = "/proc/self/exe") {
+    package init(
+        places: Places, schema: Int, executable: String = "/proc/self/exe",
+        onNotice: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.places = places
         self.schema = schema
         self.executable = executable
+        self.onNotice = onNotice
     }
 
     /// Connects to a daemon that runs already.
@@ -50,6 +56,7 @@ package struct DaemonLauncher: Sendable {
             replace(connection, process: welcome.pid)
             return nil
         }
+        if let notice = welcome.notice { onNotice(notice) }
         return connection
     }
 

@@ -126,6 +126,10 @@ extension PodcastFilesystem {
             request.reply(error: .operationNotSupportedByDevice)
             return
         }
+        // What is opened last is evicted last. An open that the daemon was asked for it knows of.
+        if file.number.kind == .episode, !file.isCounted {
+            link.post(.opened, EpisodeReference(episode: file.number.row).payload)
+        }
         let (handle, isDirect) = files.add(file, direct: direct, now: now)
         let reply = OpenReply(handle: handle, directIO: isDirect, keepCache: !isDirect, noFlush: true)
         // Not taken: the caller has gone, and no release will come.

@@ -36,14 +36,20 @@ package struct Welcome: Sendable, Codable, Equatable {
     package var cache: String
     package var version: String
     package var pid: Int32
+    /// Something that a person has to know, told to the first command that comes.
+    package var notice: String?
 
-    package init(protocolVersion: Int, schema: Int, library: String, cache: String, version: String, pid: Int32) {
+    package init(
+        protocolVersion: Int, schema: Int, library: String, cache: String, version: String, pid: Int32,
+        notice: String? = nil
+    ) {
         self.protocolVersion = protocolVersion
         self.schema = schema
         self.library = library
         self.cache = cache
         self.version = version
         self.pid = pid
+        self.notice = notice
     }
 }
 

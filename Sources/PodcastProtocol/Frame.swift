@@ -11,6 +11,8 @@ package struct Frame: Sendable, Equatable {
         case read = 4
         case cancel = 5
         case close = 6
+        /// An episode was opened that the daemon was not asked for; no answer.
+        case opened = 7
         // From the daemon.
         case welcome = 65
         case reply = 66

@@ -40,8 +40,11 @@ package enum Daemon {
         let (ends, finish) = AsyncStream<Void>.makeStream()
         let signals = handleSignals { finish.yield() }
         defer { for source in signals { source.cancel() } }
-        let library = try Library.openForWriting(at: places.library)
-        let service = try PodcastService(configuration: configuration, library: library) { finish.yield() }
+        let (library, recovery) = try Library.openForWriting(
+            at: places.library, backup: places.libraryBackup, canRebuild: false, now: Int64(time(nil)))
+        let service = try PodcastService(
+            configuration: configuration, library: library, recovery: recovery
+        ) { finish.yield() }
         try await service.start()
         let inherited = try SocketActivation.takeListener(at: places.socket)
         let server =

@@ -1,3 +1,5 @@
+internal import Logging
+internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import TransferCore
@@ -11,6 +13,9 @@ extension PodcastService {
         case .open: open(frame, from: client)
         case .cancel: cancel(frame.number, of: client)
         case .close: close(frame, from: client)
+        case .opened:
+            guard let request = EpisodeReference(payload: frame.payload) else { return }
+            Task { await noteOpened(request.episode) }
         case .hello: greet(frame, client)
         case .command:
             guard let command = WireJSON.decode(Command.self, frame.payload) else {
@@ -29,9 +34,11 @@ extension PodcastService {
     }
 
     private nonisolated func greet(_ frame: Frame, _ client: ClientConnection) {
+        let isCommand = WireJSON.decode(Hello.self, frame.payload)?.role == .command
         let welcome = Welcome(
             protocolVersion: protocolVersion, schema: librarySchema, library: configuration.places.library,
-            cache: configuration.places.cache, version: configuration.version, pid: processID)
+            cache: configuration.places.cache, version: configuration.version, pid: processID,
+            notice: isCommand ? notice.withLock { $0.take() } : nil)
         client.send(.welcome, number: frame.number, welcome)
         Task { await considerIdle() }
     }
@@ -109,9 +116,26 @@ extension PodcastService {
             let answer = Grant(
                 generation: grant.generation, total: grant.total, file: grant.file, present: grant.present)
             client.send(Frame(kind: .grant, number: number, payload: answer.payload))
+            noteOpened(episode)
         case .failure(let error):
             client.state.withLock { $0.waits[number] = nil }
             client.send(error.failure, number: number)
+        }
+    }
+
+    /// Writes down that an episode was opened: eviction goes by it. Once a minute is enough for one episode: some programs
+    /// open a file a hundred times a second.
+    private func noteOpened(_ episode: Int64) {
+        let now = now()
+        if let last = lastNoted[episode], last + 60 > now { return }
+        if lastNoted.count > 10_000 { lastNoted = [:] }
+        lastNoted[episode] = now
+        do {
+            try library.opened(episode: episode, now: now)
+        } catch LibraryError.noSuchEpisode {
+            // It was removed a moment ago.
+        } catch {
+            log.error("\(error)")
         }
     }
 

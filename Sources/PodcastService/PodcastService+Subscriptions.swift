@@ -36,6 +36,7 @@ extension PodcastService {
             throw Failure(kind: .usage, message: "'\(name)' cannot be a folder's name: \(reason)")
         }
         broadcastChange(podcast: result.podcast.id, name: result.podcast.name)
+        backUpSoon()
         log.info("subscribed to \(shown) as \(result.podcast.name): \(result.inserted.count) episodes")
         return .subscribed(
             name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
@@ -53,6 +54,7 @@ extension PodcastService {
         }
         for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
         broadcastChange(podcast: id, name: podcast.name)
+        backUpSoon()
         return .done
     }
 
@@ -60,6 +62,7 @@ extension PodcastService {
         do {
             if let podcast {
                 try library.renamePodcast(id: podcast, to: name)
+                backUpSoon()
                 broadcastChange(podcast: podcast, name: name)
             } else if let episode {
                 let result = try library.renameEpisode(id: episode, to: name)

@@ -33,9 +33,20 @@ package actor PodcastService {
     /// Numbers for events that the library has set aside.
     var sequences: Range<Int64> = 0..<0
     var lastFeedTask: Int64 = 0
+    /// When an open of an episode was last written down.
+    var lastNoted: [Int64: Int64] = [:]
     /// Commands under way; the daemon does not leave in the middle of one.
     var commandsUnderWay = 0
+    /// What the next person is to be told.
+    nonisolated let notice: Mutex<String?>
+    /// How the library came to be opened.
+    private let recovery: LibraryRecovery?
     var idleCheck: Task<Void, Never>?
+    /// Sleeps until the next thing is due that comes by itself.
+    var upkeepTimer: Task<Void, Never>?
+    var isUpkeepRunning = false
+    var lastBackupTry: Int64 = 0
+    var backupDue: Int64?
     let onIdle: @Sendable () -> Void
 
     /// A download and what was last heard of it.
@@ -48,12 +59,17 @@ package actor PodcastService {
         var recorded: Int64 = 0
     }
 
-    /// - Parameter onIdle: called when the daemon may leave; once.
+    /// - Parameters:
+    ///   - recovery: what has become of a library that was damaged.
+    ///   - onIdle: called when the daemon may leave; once.
     package init(
-        configuration: ServiceConfiguration, library: Library, onIdle: @escaping @Sendable () -> Void
+        configuration: ServiceConfiguration, library: Library, recovery: LibraryRecovery? = nil,
+        onIdle: @escaping @Sendable () -> Void
     ) throws {
         self.configuration = configuration
         self.library = library
+        self.recovery = recovery
+        notice = Mutex(recovery?.notice)
         self.onIdle = onIdle
         let (events, queue) = AsyncStream<TransferEvent>.makeStream()
         self.events = events
@@ -67,6 +83,10 @@ package actor PodcastService {
     /// Takes up what an earlier daemon left: compares cache and library, carries on its downloads.
     package func start() throws {
         try reconcile()
+        if let recovery {
+            log.error("\(recovery.notice)")
+            try library.skipGenerations()
+        }
         Task { for await event in events { await take(event) } }
         // Their clients have gone with the daemon before this one.
         for download in try library.downloads(session: Self.passingSession) {
@@ -80,12 +100,15 @@ package actor PodcastService {
             }
         }
         considerIdle()
+        planUpkeep()
     }
 
     /// Ends all transfers; what was received is kept.
     package func stop() async {
         idleCheck?.cancel()
+        upkeepTimer?.cancel()
         engine.shutDown()
+        await backUpIfDue()
         for record in tasks.values {
             guard let snapshot = record.snapshot else { continue }
             try? library.recordReceived(
@@ -108,12 +131,21 @@ package actor PodcastService {
 
     // MARK: Cache and library
 
-    /// A cache file without a row is adopted when its checkpoint names the episode's present generation, else removed.
+    /// A row whose file has gone goes too. A cache file without a row is adopted when its checkpoint names the episode's
+    /// present generation, or one that the library does not know of yet; else it is removed.
     private func reconcile() throws {
-        var known = Set(try library.renditions().map(\.file))
-        for name in engine.fileNames where !known.contains(name) {
+        let names = Set(engine.fileNames)
+        var known: Set<String> = []
+        for rendition in try library.renditions() {
+            if names.contains(rendition.file) {
+                known.insert(rendition.file)
+            } else {
+                try library.dropRendition(episode: rendition.episode, now: now())
+            }
+        }
+        for name in names.sorted() where !known.contains(name) {
             guard let found = engine.file(name), let episode = try library.episode(id: found.key),
-                try library.rendition(of: episode.id) == nil, found.generation == episode.generation
+                try library.rendition(of: episode.id) == nil, found.generation >= episode.generation
             else {
                 engine.removeFile(name)
                 continue

@@ -19,17 +19,23 @@ struct Installation: Sendable {
         self.places = places
     }
 
-    var launcher: DaemonLauncher { DaemonLauncher(places: places, schema: Library.schemaVersion) }
+    var launcher: DaemonLauncher {
+        DaemonLauncher(places: places, schema: Library.schemaVersion) { Terminal.error($0) }
+    }
 
     /// The configuration file; a mistake in it is told with its line.
     func configuration() throws -> Configuration { try Configuration.load(from: places.configFile) }
 
-    /// The library for reading; `nil` when there is none yet: no show was ever subscribed to.
+    /// The library for reading; `nil` when there is none yet: no show was ever subscribed to. A damaged or old one is put
+    /// right by the daemon first.
     func library() throws -> Library? {
         do {
             return try Library.openForReading(at: places.library)
         } catch LibraryError.missing {
             return nil
+        } catch LibraryError.damaged, LibraryError.olderSchema {
+            try launcher.connectOrStart(role: .command).end()
+            return try Library.openForReading(at: places.library)
         }
     }
 

@@ -40,7 +40,7 @@ final class Mount: Sendable {
     private static func library(_ installation: Installation) throws -> Library {
         do {
             return try Library.openForReading(at: installation.places.library)
-        } catch LibraryError.missing, LibraryError.olderSchema {
+        } catch LibraryError.missing, LibraryError.olderSchema, LibraryError.damaged {
             try installation.launcher.connectOrStart(role: .command).end()
             return try Library.openForReading(at: installation.places.library)
         }

@@ -1,0 +1,93 @@
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+
+// What comes by itself: each thing has a moment at which it is due; one timer sleeps until the first of them.
+extension PodcastService {
+    /// How old the library's backup may become, in seconds; and how long after a change of the subscriptions it is made:
+    /// a person who subscribes to ten shows in a row gets one backup of them.
+    private static let backupInterval: Int64 = 86_400
+    private static let backupDelay: Int64 = 60
+    /// The longest sleep, in seconds. The moments are of the wall clock, which may be set; after a jump all is well again
+    /// within this time, and what is due is done once however often it has been missed.
+    private static let longestSleep: Int64 = 900
+
+    /// Sets the timer anew: something has become due earlier or later.
+    func planUpkeep() {
+        upkeepTimer?.cancel()
+        // The monotonic clock that goes on while the machine is suspended.
+        let pause = max(0, min(nextUpkeep() - now(), Self.longestSleep))
+        upkeepTimer = Task { [weak self] in
+            try? await Task.sleep(for: .seconds(pause), clock: .continuous)
+            guard !Task.isCancelled else { return }
+            await self?.upkeep()
+        }
+    }
+
+    private func nextUpkeep() -> Int64 { nextBackup() }
+
+    private func upkeep() async {
+        guard !isUpkeepRunning else { return }
+        isUpkeepRunning = true
+        if nextBackup() <= now() { await backUp() }
+        isUpkeepRunning = false
+        planUpkeep()
+    }
+
+    // MARK: The library's backup
+
+    /// The subscriptions have changed: they are worth a backup soon.
+    func backUpSoon() {
+        backupDue = min(backupDue ?? .max, now() + Self.backupDelay)
+        planUpkeep()
+    }
+
+    private func nextBackup() -> Int64 {
+        var status = stat()
+        let hasOne = stat(configuration.places.libraryBackup, &status) == 0
+        // What was tried and did not succeed is not tried again at once.
+        let last = max(lastBackupTry, hasOne ? min(Int64(status.st_mtim.tv_sec), now()) : now())
+        return min(backupDue ?? .max, last + Self.backupInterval)
+    }
+
+    /// The daemon leaves: a backup that is still due is made now.
+    func backUpIfDue() async { if backupDue != nil { await backUp() } }
+
+    /// Looks the library over and copies it, away from the actor: it takes seconds for a large one. A damaged library does
+    /// not take the place of its last good backup.
+    private func backUp() async {
+        lastBackupTry = now()
+        backupDue = nil
+        let library = library
+        let path = configuration.places.libraryBackup
+        let problem: String? = await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .background).async {
+                do {
+                    try library.check()
+                    try library.backup(to: path)
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(returning: "\(error)")
+                }
+            }
+        }
+        if let problem { log.error("the library was not backed up: \(problem)") }
+    }
+}
+
+extension LibraryRecovery {
+    /// For people, one line.
+    fileprivate static func date(_ moment: Int64) -> String {
+        ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
+    }
+
+    var notice: String {
+        let kept = "the damaged file is kept as \(damaged)"
+        guard let backup else {
+            return "the library was damaged and had no backup: it is made anew from the list of subscriptions; \(kept)"
+        }
+        return "the library was damaged: the backup of \(Self.date(backup)) has taken its place; \(kept)"
+    }
+}

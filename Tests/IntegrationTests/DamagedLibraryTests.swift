@@ -1,0 +1,53 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+struct DamagedLibraryTests {
+    private let show: MountedShow
+
+    init() async throws { show = try await MountedShow(isMounted: false) }
+
+    private func damage() throws {
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: show.home.library + suffix) }
+        let garbage = Data(repeating: 0x55, count: 65_536)
+        try garbage.write(to: URL(fileURLWithPath: show.home.library))
+    }
+
+    private func endDaemon() async throws {
+        show.home.killDaemon(SIGTERM)
+        try await show.home.waitUntilDaemonHasEnded()
+    }
+
+    @Test func aDamagedLibraryComesBackFromItsBackupAndThatIsSaid() async throws {
+        let downloaded = try await show.home.run("download", "Example Show/2026-01-01 Episode 1.mp3", "--wait")
+        #expect(downloaded.exitCode == 0, "\(downloaded.error)")
+        // A daemon that leaves makes the backup that is due.
+        try await endDaemon()
+        try damage()
+        let list = try await show.home.run("list")
+        #expect(list.exitCode == 0)
+        #expect(list.output.contains("Example Show"), "\(list.error)")
+        #expect(list.error.contains("the library was damaged: the backup of"))
+        let kept = try FileManager.default.contentsOfDirectory(atPath: show.home.dataDirectory).filter {
+            $0.contains(".damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
+        }
+        #expect(kept.count == 1)
+        // It is said once.
+        #expect(try await show.home.run("list").error.isEmpty)
+        // What was cached still is, and the mount reads it without a request.
+        let before = show.requests(1).count
+        try await show.remount()
+        let read = try await show.read(show.path(1))
+        #expect(MountedShow.content(1).matches(read.standardOutput, at: 0) && read.standardOutput.count == 300_000)
+        #expect(show.requests(1).count == before)
+    }
+
+    @Test func aMountOnADamagedLibraryHasItsShows() async throws {
+        try await endDaemon()
+        try damage()
+        try await show.remount()
+        let names = try await ChildProcess.run("ls", [show.mount.mountPoint])
+        #expect(names.output == "Example Show\n")
+    }
+}
