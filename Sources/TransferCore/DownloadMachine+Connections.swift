@@ -95,22 +95,12 @@ extension DownloadMachine {
     /// The driver has synced and hashed the file.
     package mutating func finished(_ error: TransferError?, now: Int64) -> [Action] {
         isFinishing = false
-        if let error { return fail(error, now: now) }
+        if let error { return storageFailed(error, now: now) }
         isCached = true
         isFilling = false
         isSuspended = false
         renewals = 0
         return answerSatisfied()
-    }
-
-    /// Bytes could not be stored: everything stops, what is there stays.
-    package mutating func storageFailed(_ error: TransferError, now: Int64) -> [Action] { fail(error, now: now) }
-
-    /// The file of this generation could not be made.
-    package mutating func fileMissing(_ error: TransferError, now: Int64) -> [Action] {
-        hasFile = false
-        isFinishing = false
-        return fail(error, now: now)
     }
 
     /// `deadline` has come.

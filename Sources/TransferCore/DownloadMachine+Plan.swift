@@ -2,7 +2,7 @@
 extension DownloadMachine {
     /// Opens, pauses and resumes connections until they are what the readers and the filling need.
     mutating func plan(_ now: Int64) -> [Action] {
-        guard !isCached, !isFinishing, failure == nil else { return [] }
+        guard !isCached, !isFinishing, failure == nil, storageFull == nil else { return [] }
         if isFilling || hasBlockedReaders, let finished = finishIfWhole() { return finished }
         var actions: [Action] = []
         // Each round adds a connection for a reader; more rounds than connections cannot help.

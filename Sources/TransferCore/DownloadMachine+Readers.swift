@@ -7,7 +7,7 @@ extension DownloadMachine {
             handles += 1
             return [.answerOpen(id, nil)]
         }
-        if let failure = rememberedFailure(now) { return [.answerOpen(id, failure)] }
+        if let failure = rememberedFailure(now) ?? storageFull { return [.answerOpen(id, failure)] }
         opens.append((id, now))
         hurry(now)
         return plan(now)
@@ -17,7 +17,7 @@ extension DownloadMachine {
     package mutating func read(_ id: WaitID, _ range: Range<Int64>, generation: Int, now: Int64) -> [Action] {
         guard generation == self.generation else { return [.answerRead(id, Self.changed)] }
         if isSatisfied(range) { return [.answerRead(id, nil)] + fill(now) }
-        if let failure = rememberedFailure(now) { return [.answerRead(id, failure)] }
+        if let failure = rememberedFailure(now) ?? storageFull { return [.answerRead(id, failure)] }
         isFilling = true
         reads.append(Wait(id: id, range: range, since: now))
         hurry(now)

@@ -90,6 +90,8 @@ package struct DownloadMachine: Sendable {
         /// Every byte is present: sync, hash, mark.
         case finish(generation: Int)
         case failed(TransferError)
+        /// There was no space for bytes that had to be stored: everything rests until `storageAvailable`.
+        case storageFull(TransferError)
     }
 
     /// What to do with the next bytes of a connection.
@@ -160,6 +162,8 @@ package struct DownloadMachine: Sendable {
     /// A person has suspended the task.
     package internal(set) var isSuspended = false
     package internal(set) var failure: TransferError?
+    /// There is no space for more bytes: nothing is asked for until there is.
+    package internal(set) var storageFull: TransferError?
     /// When the failure is remembered no more; `nil` once that has come.
     var failureForgotten: Int64?
     var connections: [ConnectionID: Connection] = [:]
@@ -211,9 +215,15 @@ package struct DownloadMachine: Sendable {
     package var state: TransferState {
         if isCached { return .cached }
         if failure != nil { return .failed }
-        if isSuspended { return .suspended }
+        if isSuspended || isFilling && !isFinishing && storageFull != nil { return .suspended }
         if !isFilling { return .remote }
         return isFinishing || connections.values.contains { $0.receiving } ? .running : .queued
+    }
+
+    /// Why the task does not go on, as people are told.
+    package var error: TransferError? {
+        if isCached { return nil }
+        return failure ?? (isFilling && !isFinishing ? storageFull : nil)
     }
 
     /// Whether anything is going on, waited for or to be remembered; an idle machine can be let go.

@@ -10,7 +10,7 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         case unreachable
         /// Nothing arrived for too long.
         case timedOut
-        /// No space left on the cache's disk, or another failure to write there.
+        /// No space left for the cache: on its disk, or by its owner's word. It lasts until there is some.
         case diskFull
         /// Another rendition has taken the place of the one that was being read.
         case changed

@@ -5,7 +5,8 @@ package enum TransferState: String, Sendable, Codable, Equatable {
     /// A task waits for a connection, or for the time of its next try.
     case queued
     case running
-    /// A person has suspended it: background filling rests, a reader still gets what it asks for.
+    /// A person has suspended it: background filling rests, a reader still gets what it asks for. Or there is no space
+    /// for what is to come.
     case suspended
     /// Every byte is here, checked and hashed.
     case cached

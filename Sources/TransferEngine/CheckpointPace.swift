@@ -9,10 +9,14 @@ struct CheckpointPace {
     /// When the next one is due, in milliseconds.
     private(set) var due: Int64 = .max
     private var behind: Int64 = 0
+    /// What the checkpoint that is being written makes good; counted again when it fails.
+    private var inFlight: (behind: Int64, unsynced: Int64) = (0, 0)
     private var unsynced: Int64 = 0
     private var lastSync: Int64 = .min
 
     private static let interval: Int64 = 1_000
+    /// After one that could not be written, which costs a try each time.
+    private static let retryInterval: Int64 = 5_000
     private static let bytes: Int64 = 8 << 20
     /// Bytes survive a kill without a sync, in the page cache; a sync guards against the loss of power. Every 64 MiB or
     /// ten seconds keeps its cost below what can be measured.
@@ -34,15 +38,30 @@ struct CheckpointPace {
     /// - Returns: whether the file is to be synced first.
     mutating func begin(at now: Int64, all: Bool) -> Bool {
         isBusy = true
+        inFlight = (behind, 0)
         behind = 0
         due = .max
         let synchronizes =
             all || unsynced >= Self.syncBytes || lastSync != .min && now - lastSync >= Self.syncInterval
         if synchronizes {
+            inFlight.unsynced = unsynced
             unsynced = 0
             lastSync = now
         }
         return synchronizes
+    }
+
+    /// The one that was begun could not be written.
+    mutating func failed(at now: Int64) {
+        isBusy = false
+        behind += max(inFlight.behind, 1)
+        unsynced += inFlight.unsynced
+        due = now + Self.retryInterval
+    }
+
+    /// What hindered the last one has passed.
+    mutating func hurry(at now: Int64) {
+        if isBehind { due = min(due, now) }
     }
 
     mutating func end(synced: ByteRanges?) {

@@ -24,32 +24,49 @@ extension Download {
         let received = machine.present
         let synchronizes = checkpoints.begin(at: engine.now, all: synchronously)
         let cache = engine.cache
-        let save: @Sendable () -> Bool = {
+        let save: @Sendable () -> StorageFailure? = {
+            var checkpoint = checkpoint
             do {
-                var checkpoint = checkpoint
                 if synchronizes {
                     try file.synchronize()
                     checkpoint.setSynced(received)
                 }
-                try cache.save(checkpoint, of: file, durably: synchronizes)
-                return synchronizes
             } catch {
-                return false
+                return StorageFailure(error, losesBytes: true)
+            }
+            do {
+                try cache.save(checkpoint, of: file, durably: synchronizes)
+                return nil
+            } catch {
+                return StorageFailure(error, losesBytes: false)
             }
         }
         if synchronously {
-            _ = engine.storage.sync(execute: save)
-            checkpoints.end(synced: nil)
+            if engine.storage.sync(execute: save) == nil { checkpoints.end(synced: nil) }
             return
         }
         let key = source.key
         let mailbox = engine.mailbox
         engine.storage.async {
-            let didSynchronize = save()
+            let failure = save()
             mailbox.post { loop in
                 guard let download = loop.download(key), download.file === file else { return }
-                download.checkpoints.end(synced: didSynchronize ? received : nil)
+                if let failure {
+                    download.checkpointFailed(failure)
+                } else {
+                    download.checkpoints.end(synced: synchronizes ? received : nil)
+                }
             }
+        }
+    }
+
+    /// The checkpoint before is still there, and the next one says all that this one should have said.
+    private func checkpointFailed(_ failure: StorageFailure) {
+        checkpoints.failed(at: engine.now)
+        if failure.losesBytes {
+            apply(machine.lostStored(keeping: checkpoints.synced, failure.error, now: engine.now))
+        } else if failure.error.code == .diskFull {
+            apply(machine.storageFailed(failure.error, now: engine.now))
         }
     }
 
@@ -63,12 +80,16 @@ extension Download {
         let mailbox = engine.mailbox
         let storage = engine.storage
         engine.hashing.async {
-            let result: Result<String, TransferError>
+            let result: Result<String, StorageFailure>
             do {
                 // On the queue of the other checkpoints, so that an older one does not come after it. Written before
                 // the file is synced: a process that is killed now has all bytes in the page cache.
                 try storage.sync { try cache.save(partial, of: file, durably: false) }
-                try file.synchronize()
+                do {
+                    try file.synchronize()
+                } catch {
+                    throw StorageFailure(error, losesBytes: true)
+                }
                 let sha256 = try file.sha256(size: size)
                 var checkpoint = partial
                 checkpoint.complete = true
@@ -76,23 +97,27 @@ extension Download {
                 checkpoint.setSynced(all)
                 try storage.sync { try cache.save(checkpoint, of: file, durably: true) }
                 result = .success(sha256)
+            } catch let failure as StorageFailure {
+                result = .failure(failure)
             } catch {
-                result = .failure(Self.storageError(error))
+                result = .failure(StorageFailure(error, losesBytes: false))
             }
             mailbox.post { loop in loop.download(key)?.finished(result, file: file) }
         }
     }
 
-    private func finished(_ result: Result<String, TransferError>, file: CacheFile) {
+    private func finished(_ result: Result<String, StorageFailure>, file: CacheFile) {
         guard file === self.file, machine.isFinishing, let size = machine.pin?.total else { return }
-        checkpoints = CheckpointPace()
         switch result {
         case .success(let sha256):
+            checkpoints = CheckpointPace()
             // The owner learns of it before the readers that wait for the end, and before the state says so.
             engine.emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
             apply(machine.finished(nil, now: engine.now))
-        case .failure(let error):
-            apply(machine.finished(error, now: engine.now))
+        case .failure(let failure) where failure.losesBytes:
+            apply(machine.lostStored(keeping: checkpoints.synced, failure.error, now: engine.now))
+        case .failure(let failure):
+            apply(machine.finished(failure.error, now: engine.now))
         }
         report(force: true)
     }

@@ -181,7 +181,7 @@ extension Download {
             do {
                 try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: position)
             } catch {
-                apply(machine.storageFailed(Self.storageError(error), now: engine.now))
+                apply(machine.storageFailed(StorageFailure.describe(error), now: engine.now))
                 return nil
             }
             rate.add(count, at: engine.now)

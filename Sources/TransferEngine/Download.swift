@@ -64,7 +64,11 @@ final class Download {
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: finalURL != nil,
             limits: limits)
         if source.isSuspended { _ = machine.setSuspended(true, now: engine.now) }
+        if let full = engine.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
     }
+
+    /// How many opens and reads wait for an answer.
+    var waits: Int { openAnswers.count + readAnswers.count }
 
     /// Whether it can be let go: nothing goes on and all that was received stands in a checkpoint.
     var isIdle: Bool { machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind }
@@ -97,6 +101,17 @@ final class Download {
         tellIfWhole()
         apply(machine.retry(now: engine.now))
         report(force: true)
+    }
+
+    func storageIsFull(_ error: TransferError) {
+        apply { machine, now in machine.storageIsFull(error, now: now) }
+        report(force: false)
+    }
+
+    func storageAvailable() {
+        checkpoints.hurry(at: engine.now)
+        apply { machine, now in machine.storageAvailable(now: now) }
+        report(force: false)
     }
 
     func cancelWait(_ id: DownloadMachine.WaitID) {
@@ -160,6 +175,8 @@ final class Download {
             finish()
         case .failed(let error):
             engine.emit(.failed(key: source.key, error))
+        case .storageFull(let error):
+            engine.storageFailed(error, of: source.key)
         }
     }
 
@@ -174,25 +191,28 @@ final class Download {
             do {
                 try file.extend(to: total)
             } catch {
-                apply(machine.storageFailed(Self.storageError(error), now: engine.now))
+                apply(machine.storageFailed(StorageFailure.describe(error), now: engine.now))
             }
         }
         engine.emit(.confirmed(key: source.key, generation: generation, pin))
     }
 
     private func createFile(generation: Int, pin: Pin) {
+        var made: CacheFile?
         do {
             let created = try engine.cache.create(size: pin.total)
-            file = created
+            made = created
             checkpoints = CheckpointPace()
             // Before anybody hears of the file: readers keep it open, and a daemon that comes after this one must go on
             // with it, or begin another generation.
             try engine.cache.save(checkpoint(), of: created, durably: false)
+            file = created
             engine.emit(
                 .fileCreated(
                     key: source.key, generation: generation, file: created.name, pin, finalURL: finalURL))
         } catch {
-            apply(machine.fileMissing(Self.storageError(error), now: engine.now))
+            if let made { engine.cache.remove(made.name) }
+            apply(machine.fileMissing(StorageFailure.describe(error), now: engine.now))
         }
     }
 
@@ -201,10 +221,6 @@ final class Download {
         file = nil
         checkpoints = CheckpointPace()
         engine.emit(.abandoned(key: source.key, generation: generation, file: old.name))
-    }
-
-    static func storageError(_ error: any Error) -> TransferError {
-        TransferError(.diskFull, "cannot write to the cache: \(error)")
     }
 
     // MARK: Time
@@ -224,7 +240,7 @@ final class Download {
         let state = machine.state
         let isNews =
             force || reported?.state != state || reported?.generation != machine.generation
-            || reported?.error != machine.failure
+            || reported?.error != machine.error
         guard isNews || now >= reportDue && reported?.received != machine.present.byteCount else { return }
         let snapshot = self.snapshot
         // A machine that was only loaded is no news.
@@ -238,7 +254,7 @@ final class Download {
         DownloadSnapshot(
             key: source.key, generation: machine.generation, state: machine.state,
             received: machine.present.byteCount, total: machine.pin?.total,
-            rate: machine.state == .running ? rate.bytesPerSecond(at: engine.now) : nil, error: machine.failure,
+            rate: machine.state == .running ? rate.bytesPerSecond(at: engine.now) : nil, error: machine.error,
             present: machine.present, isTask: machine.isFilling)
     }
 }

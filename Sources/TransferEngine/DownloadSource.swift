@@ -89,6 +89,9 @@ package enum TransferEvent: Sendable {
     case progress(DownloadSnapshot)
     case completed(key: Int64, generation: Int, size: Int64, sha256: String)
     case failed(key: Int64, TransferError)
+    /// No space was left for bytes of this download. All that have to write rest, and go on when `setStorageFull(nil)` is
+    /// called; it is not told again before.
+    case storageFull(key: Int64, TransferError)
     /// Something that the owner put into the queue of events.
     case marker(@Sendable () async -> Void)
 }

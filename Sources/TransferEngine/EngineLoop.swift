@@ -26,6 +26,10 @@ final class EngineLoop {
     private var starts: [ConnectionPools.Token: () -> Void] = [:]
     private var nextToken = 1
     private var isStopping = false
+    /// There is no space for more bytes, for any download.
+    private(set) var storageFull: TransferError?
+    /// The owner has said so, and not a write that failed.
+    private var storageIsFullByOwner = false
     /// How often the loop has turned; it stands still while nothing happens.
     private(set) var rounds = 0
 
@@ -127,6 +131,36 @@ final class EngineLoop {
         let download = Download(source: try load(), engine: self, limits: configuration.limits)
         downloads[key] = download
         return download
+    }
+
+    // MARK: Storage
+
+    /// A write of a download has found no space: there is none for the others either. The owner is told once, until it
+    /// says that there is some.
+    func storageFailed(_ error: TransferError, of key: Int64) {
+        guard storageFull == nil else { return }
+        storageFull = error
+        for (other, download) in downloads where other != key {
+            download.storageIsFull(error)
+        }
+        emit(.storageFull(key: key, error))
+    }
+
+    func setStorageFull(_ error: TransferError?) {
+        storageFull = error
+        storageIsFullByOwner = error != nil
+        for download in downloads.values {
+            if let error {
+                download.storageIsFull(error)
+            } else {
+                download.storageAvailable()
+            }
+        }
+    }
+
+    /// A person asks for a file: a write may be tried again, unless the owner has forbidden it.
+    func tryStorage() {
+        if storageFull != nil, !storageIsFullByOwner { setStorageFull(nil) }
     }
 
     func forget(_ key: Int64) {

@@ -91,6 +91,7 @@ package final class TransferEngine: Sendable {
 
     /// Fetches the whole file in the background.
     package func fill(_ key: Int64, load: @escaping Loader) {
+        mailbox.post { $0.tryStorage() }
         withDownload(key, load: load) {
             $0.fill()
         } orElse: { _ in
@@ -124,6 +125,11 @@ package final class TransferEngine: Sendable {
             if !isRunning { continuation.resume(returning: []) }
         }
     }
+
+    /// Says that no more bytes may be stored, for the reason given, or that there is space again. Without space,
+    /// downloads that would have to write rest in the state *suspended*, also those asked for later, and readers of
+    /// missing bytes are answered with the error.
+    package func setStorageFull(_ error: TransferError?) { mailbox.post { $0.setStorageFull(error) } }
 
     // MARK: Data
 
@@ -163,6 +169,14 @@ package final class TransferEngine: Sendable {
             }
         }
         if !isRunning { failed(Self.stopped) }
+    }
+
+    /// How many opens and reads of a file wait for an answer.
+    func waits(_ key: Int64) async -> Int {
+        await withCheckedContinuation { continuation in
+            let isRunning = mailbox.post { continuation.resume(returning: $0.download(key)?.waits ?? 0) }
+            if !isRunning { continuation.resume(returning: 0) }
+        }
     }
 
     /// How often the engine's loop has turned.

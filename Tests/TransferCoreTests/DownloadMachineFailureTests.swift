@@ -199,10 +199,10 @@ import Testing
         #expect(bench.machine.state == .failed)
     }
 
-    @Test func aFullDiskEndsEverythingAndKeepsWhatIsHere() {
+    @Test func aDiskThatCannotBeWrittenEndsEverythingAndKeepsWhatIsHere() {
         let bench = filling()
         _ = bench.read(1, 1_000..<1_100)
-        let error = TransferError(.diskFull, "full")
+        let error = TransferError(.failed, "cannot write")
         #expect(
             bench.machine.storageFailed(error, now: bench.now) == [.abort(1), .answerRead(1, error), .failed(error)])
         #expect(bench.machine.present.text == "0-999")
@@ -213,7 +213,7 @@ import Testing
         let bench = MachineBench()
         _ = bench.fill()
         #expect(bench.head(1, MachineBench.whole()).last == .createFile(generation: 1, MachineBench.pin()))
-        _ = bench.machine.fileMissing(TransferError(.diskFull, "full"), now: bench.now)
+        _ = bench.machine.fileMissing(TransferError(.failed, "cannot write"), now: bench.now)
         #expect(!bench.machine.hasFile)
         _ = bench.retry()
         #expect(bench.head(2, MachineBench.whole()) == [.createFile(generation: 1, MachineBench.pin())])
@@ -222,7 +222,7 @@ import Testing
     @Test func aFileThatCannotBeHashedFails() {
         let bench = filling()
         _ = bench.received(1, 9_000)
-        let error = TransferError(.diskFull, "unreadable")
+        let error = TransferError(.failed, "unreadable")
         #expect(bench.machine.finished(error, now: bench.now) == [.failed(error)])
         #expect(bench.machine.state == .failed)
         #expect(bench.retry() == [.finish(generation: 1)])

@@ -53,6 +53,10 @@ final class MachineBench {
         ended(id, .failure(TransferError(code, "broken")))
     }
 
+    func storageFailed(_ error: TransferError) -> [Machine.Action] { machine.storageFailed(error, now: now) }
+    func storageIsFull(_ error: TransferError) -> [Machine.Action] { machine.storageIsFull(error, now: now) }
+    func storageAvailable() -> [Machine.Action] { machine.storageAvailable(now: now) }
+
     func finished() -> [Machine.Action] { machine.finished(nil, now: now) }
 
     /// Lets time go by without ticks.

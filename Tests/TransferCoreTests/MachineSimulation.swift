@@ -62,8 +62,16 @@ struct MachineSimulation {
         case 35..<37: try perform("retry", machine.retry(now: now))
         case 37..<45: try pass(Int64.random(in: 1...2_000, using: &random))
         case 45..<46: try pass(Int64.random(in: 1...70_000, using: &random))
+        case 46..<47: try fullStorage()
+        case 47..<49: try perform("space", machine.storageAvailable(now: now))
         default: try moveConnection()
         }
+    }
+
+    private mutating func fullStorage() throws {
+        let error = TransferError(.diskFull, "full")
+        try perform("full", machine.storageIsFull(error, now: now))
+        try check(connections.isEmpty && opens.isEmpty && reads.isEmpty, "something goes on without space")
     }
 
     mutating func open() throws {
@@ -225,7 +233,7 @@ struct MachineSimulation {
             if error == nil { try checkAnswer(reader) }
         case .finish:
             finishing = true
-        case .failed: break
+        case .failed, .storageFull: break
         }
     }
 
@@ -257,6 +265,7 @@ struct MachineSimulation {
     mutating func settle() throws {
         server.badness = 0
         server.brokenness = 0
+        try perform("space", machine.storageAvailable(now: now))
         try perform("unsuspend", machine.setSuspended(false, now: now))
         try perform("retry", machine.retry(now: now))
         var rounds = 0

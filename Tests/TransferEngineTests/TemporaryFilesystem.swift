@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TestSupport
 
@@ -14,6 +15,19 @@ final class TemporaryFilesystem: Sendable {
     }
 
     deinit { umount2(folder.path, Int32(MNT_DETACH)) }
+
+    /// Leaves no byte free.
+    ///
+    /// - Returns: the file that takes all the space.
+    func fill() throws -> String {
+        let path = folder.file("ballast")
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SystemCallError("open") }
+        defer { close(descriptor) }
+        let zeros = [UInt8](repeating: 0, count: 4_096)
+        while write(descriptor, zeros, zeros.count) > 0 {}
+        return path
+    }
 
     func grow(to mebibytes: Int) async throws { try await Self.mount("remount,size=\(mebibytes)m", folder.path) }
 

@@ -224,23 +224,4 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         #expect(bench.source(1)?.generation == 1)
     }
-
-    // MARK: Storage
-
-    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskIsSaidAndNothingIsLost() async throws {
-        let disk = try await TemporaryFilesystem(mebibytes: 2)
-        let bench = try EngineBench(in: disk.path) { $0.limits.failureMemory = 0 }
-        bench.add(1, resource)
-        #expect(await failure { try await bench.read(1, 3_900_000..<3_900_100) }?.code == nil)
-        try bench.fill(1)
-        try await bench.wait("it fails") { !bench.failures.isEmpty }
-        #expect(bench.failures.allSatisfy { $0.code == .diskFull })
-        #expect(await failure { try await bench.read(1, 2_500_000..<2_500_100) }?.code == .diskFull)
-        #expect(try await bench.read(1, 3_900_000..<3_900_100) == content.bytes(in: 3_900_000..<3_900_100))
-        try await disk.grow(to: 16)
-        try bench.fill(1)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
-        #expect(bench.source(1)?.generation == 1)
-    }
 }

@@ -1,0 +1,145 @@
+import Testing
+
+@testable import TransferCore
+
+/// What becomes of a download while there is no space for its bytes.
+@Suite struct DownloadMachineStorageTests {
+    private let full = TransferError(.diskFull, "no space left in the cache")
+
+    private func filling() -> MachineBench {
+        let bench = MachineBench()
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole())
+        _ = bench.received(1, 1_000)
+        return bench
+    }
+
+    @Test func aFullDiskSuspendsAndAnswersWhoWaits() {
+        let bench = filling()
+        _ = bench.read(7, 1_000..<1_100)
+        #expect(bench.storageFailed(full) == [.abort(1), .answerRead(7, full), .storageFull(full)])
+        #expect(bench.machine.state == .suspended)
+        #expect(bench.machine.error == full)
+        #expect(bench.machine.failure == nil)
+        #expect(bench.machine.isFilling, "nothing is forgotten")
+        #expect(!bench.machine.isIdle, "it stays at hand")
+        #expect(bench.machine.deadline == nil, "nothing happens until there is space")
+        #expect(bench.machine.present.text == "0-999")
+    }
+
+    @Test func whileItIsFullPresentBytesAreReadAndOthersRefused() {
+        let bench = filling()
+        _ = bench.storageFailed(full)
+        #expect(bench.read(1, 0..<1_000) == [.answerRead(1, nil)])
+        #expect(bench.read(2, 999..<1_001) == [.answerRead(2, full)])
+        #expect(bench.open(3) == [.answerOpen(3, nil)], "its size is known")
+        #expect(bench.tick() == [])
+    }
+
+    @Test func anOpenThatWaitsForItsHeadIsAnswered() {
+        let bench = MachineBench()
+        _ = bench.open(1)
+        #expect(bench.storageIsFull(full) == [.abort(1), .answerOpen(1, full)])
+        #expect(bench.open(2) == [.answerOpen(2, full)])
+        #expect(bench.machine.state == .remote, "there is no task")
+        #expect(bench.machine.error == nil)
+        #expect(bench.machine.isIdle)
+    }
+
+    @Test func theTaskGoesOnWhereItStopped() {
+        let bench = filling()
+        _ = bench.storageFailed(full)
+        #expect(bench.storageAvailable() == [.connect(2, .part(1_000..<10_000, forReader: false))])
+        #expect(bench.machine.state == .queued)
+        #expect(bench.machine.error == nil)
+        #expect(bench.storageAvailable() == [])
+    }
+
+    @Test func aBackOffEndsWithIt() {
+        let bench = filling()
+        _ = bench.failed(1)
+        #expect(bench.storageIsFull(full) == [])
+        #expect(bench.machine.deadline == nil)
+        #expect(bench.storageAvailable() == [.connect(2, .part(1_000..<10_000, forReader: false))])
+    }
+
+    @Test func aFileThatCannotBeMadeForWantOfSpaceIsMadeLater() {
+        let bench = MachineBench()
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole())
+        #expect(bench.machine.fileMissing(full, now: bench.now) == [.abort(1), .storageFull(full)])
+        #expect(!bench.machine.hasFile)
+        #expect(bench.storageAvailable() == [.connect(2, .whole(direct: true, forReader: false))])
+        #expect(bench.head(2, MachineBench.whole()) == [.createFile(generation: 1, MachineBench.pin())])
+    }
+
+    @Test func aSuspendedTaskStaysSuspendedAfterwards() {
+        let bench = filling()
+        _ = bench.suspend(true)
+        #expect(bench.storageIsFull(full) == [])
+        #expect(bench.machine.isIdle, "a person's suspension is kept by its owner")
+        #expect(bench.storageAvailable() == [])
+        #expect(bench.machine.state == .suspended)
+        #expect(bench.machine.error == nil)
+        #expect(bench.suspend(false) == [.connect(2, .part(1_000..<10_000, forReader: false))])
+    }
+
+    @Test func resumingDoesNotMakeSpace() {
+        let bench = filling()
+        _ = bench.storageFailed(full)
+        #expect(bench.suspend(true) == [])
+        #expect(bench.suspend(false) == [])
+        #expect(bench.retry() == [])
+        #expect(bench.machine.state == .suspended)
+    }
+
+    @Test func aCancelledTaskIsNotResumedWhenThereIsSpace() {
+        let bench = filling()
+        _ = bench.storageFailed(full)
+        #expect(bench.cancel() == [])
+        #expect(bench.machine.state == .remote)
+        #expect(bench.machine.isIdle)
+        #expect(bench.storageAvailable() == [])
+    }
+
+    @Test func aWholeFileThatCannotBeMarkedIsMarkedLater() {
+        let bench = filling()
+        #expect(bench.received(1, 9_000).last == .finish(generation: 1))
+        #expect(bench.storageIsFull(full) == [])
+        #expect(bench.machine.state == .running, "it is being finished")
+        #expect(bench.machine.finished(full, now: bench.now) == [.storageFull(full)])
+        #expect(bench.machine.state == .suspended)
+        #expect(bench.read(1, 0..<10_000) == [.answerRead(1, nil)])
+        #expect(bench.storageAvailable() == [.finish(generation: 1)])
+        #expect(bench.finished() == [])
+        #expect(bench.machine.state == .cached)
+    }
+
+    @Test func aWholeFileNeedsNoSpace() {
+        let bench = MachineBench(
+            pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000), isCached: true)
+        #expect(bench.storageIsFull(full) == [])
+        #expect(bench.machine.storageFull == nil)
+        #expect(bench.machine.state == .cached)
+    }
+
+    @Test func whatTheDiskDidNotKeepComesAgain() {
+        let bench = filling()
+        _ = bench.received(1, 9_000)
+        let error = TransferError(.failed, "I/O error")
+        #expect(
+            bench.machine.lostStored(keeping: MachineBench.ranges(0..<600), error, now: bench.now) == [.failed(error)])
+        #expect(bench.machine.present.text == "0-599")
+        #expect(bench.read(1, 600..<601) == [.answerRead(1, error)])
+        #expect(bench.retry() == [.connect(2, .part(600..<10_000, forReader: false))])
+    }
+
+    @Test func aConnectionDoesNotGoOnBehindWhatWasLost() {
+        let bench = filling()
+        #expect(
+            bench.machine.lostStored(keeping: MachineBench.ranges(0..<600), full, now: bench.now) == [
+                .abort(1), .storageFull(full),
+            ])
+        #expect(bench.storageAvailable() == [.connect(2, .part(600..<10_000, forReader: false))])
+    }
+}

@@ -1,0 +1,159 @@
+import ContentCache
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// What happens while there is no space for bytes, and afterwards.
+@Suite struct TransferEngineStorageTests {
+    private let content = TestContent(seed: 21, size: 4_000_000)
+    private let full = TransferError(.diskFull, "the cache has reached its limit")
+    private var resource: Resource { Resource(content, etag: "\"v1\"") }
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskSuspendsAndNothingIsLost() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 2)
+        let bench = try EngineBench(in: disk.path)
+        let path = bench.add(1, resource)
+        #expect(await failure { try await bench.read(1, 3_900_000..<3_900_100) }?.code == nil)
+        try bench.fill(1)
+        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        let error = TransferError(.diskFull, "no space left in the cache")
+        #expect(bench.snapshots(1).last?.error == error)
+        #expect(bench.snapshots(1).last?.isTask == true)
+        #expect(await failure { try await bench.read(1, 2_500_000..<2_500_100) } == error)
+        #expect(try await bench.read(1, 3_900_000..<3_900_100) == content.bytes(in: 3_900_000..<3_900_100))
+        #expect(bench.failures.isEmpty)
+        #expect(bench.storageFailures.map(\.key) == [1])
+        #expect(bench.storageFailures.map(\.error) == [error])
+        let asked = bench.server.requests.count
+        try await disk.grow(to: 16)
+        try bench.engine.setStorageFull(nil)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.generation == 1)
+        #expect(bench.server.requests(for: path).count > asked)
+    }
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aPersonMayTryAFullDiskAgain() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 2)
+        let bench = try EngineBench(in: disk.path)
+        bench.add(1, resource)
+        try bench.fill(1)
+        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        try await disk.grow(to: 16)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskRestsAllDownloadsAndIsToldOnce() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 2)
+        let bench = try EngineBench(in: disk.path)
+        let gate = Gate(heldAt: 1_000)
+        bench.add(1, resource)
+        bench.add(2, resource, [.hold(gate)])
+        bench.add(3, resource)
+        try bench.fill(2)
+        try await bench.waitUntilReceived(2, 1_000)
+        try bench.fill(1)
+        for key in [1, 2] as [Int64] {
+            try await bench.wait("\(key) is suspended") { bench.snapshots(key).last?.state == .suspended }
+        }
+        #expect(await failure { try await bench.read(3, 0..<10) }?.code == .diskFull, "also what is loaded later")
+        #expect(bench.server.requests(for: "/3.mp3").isEmpty, "nothing is asked for that cannot be kept")
+        #expect(bench.storageFailures.map(\.key) == [1])
+        gate.open()
+        try await disk.grow(to: 16)
+        try bench.engine.setStorageFull(nil)
+        try await bench.waitUntilWhole(1, 2)
+        for key in [1, 2] as [Int64] { #expect(try bench.holds(key, content)) }
+    }
+
+    @Test func theOwnersWordSuspendsAndResumes() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource, [.stall(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        async let reader = failure { try await bench.read(1, 1_500_000..<1_500_010) }
+        try await bench.wait("the reader waits") { try await bench.engine.waits(1) == 1 }
+        try bench.engine.setStorageFull(full)
+        #expect(await reader == full)
+        try await bench.wait("the connection has ended") { bench.server.requests(for: path)[0].isFinished }
+        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        #expect(bench.snapshots(1).last?.error == full)
+        #expect(try await bench.read(1, 0..<1_000_000) == content.bytes(in: 0..<1_000_000))
+        bench.add(2, resource)
+        #expect(await failure { try await bench.open(2) } == full)
+        try bench.fill(1, 2)
+        try await bench.wait("the second is suspended too") { bench.snapshots(2).last?.state == .suspended }
+        #expect(bench.server.requests.count == 1, "a person cannot overrule it")
+        #expect(bench.storageFailures.isEmpty, "it knows")
+        try bench.engine.setStorageFull(nil)
+        try await bench.waitUntilWhole(1, 2)
+        #expect(bench.share(path, of: content.size) <= 1.05)
+    }
+
+    /// What is to be written where nothing can be: no file can be made below a folder that is a file.
+    @Test func aFileThatCannotBeMadeIsAFailureAndLeavesNothing() async throws {
+        let bench = try EngineBench { $0.limits.failureMemory = 0 }
+        bench.add(1, resource)
+        let media = bench.cacheFolder + "/media"
+        try FileManager.default.removeItem(atPath: media)
+        try Data().write(to: URL(fileURLWithPath: media))
+        #expect(await failure { try await bench.read(1, 0..<10) }?.code == .failed)
+        #expect(bench.storageFailures.isEmpty)
+        try FileManager.default.removeItem(atPath: media)
+        try FileManager.default.createDirectory(atPath: media, withIntermediateDirectories: true)
+        #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
+    }
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFileIsMadeWhenThereIsSpace() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 1)
+        let bench = try EngineBench(in: disk.path)
+        bench.add(1, resource)
+        let ballast = try disk.fill()
+        #expect(await failure { try await bench.read(1, 0..<10) }?.code == .diskFull)
+        try await bench.wait("its owner is told") { bench.storageFailures.map(\.key) == [1] }
+        #expect(bench.source(1)?.file == nil)
+        #expect(try await bench.snapshot(1)?.state == .suspended)
+        try FileManager.default.removeItem(atPath: ballast)
+        try await disk.grow(to: 16)
+        try bench.engine.setStorageFull(nil)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(try bench.engine.fileNames == [#require(bench.source(1)?.file)], "none was left from the first try")
+    }
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible))
+    func aCheckpointThatCannotBeWrittenLeavesTheOneBefore() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 16)
+        let bench = try EngineBench(in: disk.path)
+        let gate = Gate(heldAt: 1_000_000)
+        bench.add(1, resource, [.hold(gate)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        let name = try #require(bench.source(1)?.file)
+        try await bench.wait("a checkpoint says so") { try bench.engine.file(name)?.received == 1_000_000 }
+        let ballast = try disk.fill()
+        // It has a place in the file's last block, but the checkpoint that is to name it has none.
+        gate.advance(to: 1_000_001)
+        try await bench.waitUntilReceived(1, 1_000_001)
+        try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }
+        try await bench.wait("its owner is told") { bench.storageFailures.map(\.key) == [1] }
+        #expect(try bench.engine.file(name)?.received == 1_000_000)
+        gate.open()
+        bench.shutDown()
+        let left = ContentCache.checkpoint(of: name, in: FilePath(bench.cacheFolder))
+        #expect(left?.receivedRanges.text == "0-999999")
+        try FileManager.default.removeItem(atPath: ballast)
+        try bench.start()
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.generation == 1)
+        #expect(bench.source(1)?.file == name)
+    }
+}
