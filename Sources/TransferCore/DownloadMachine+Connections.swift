@@ -26,10 +26,13 @@ extension DownloadMachine {
         guard let connection = connections[id], count > 0 else { return [] }
         let position = connection.position
         connections[id]?.position = position + count
+        var isNowProven = false
         if !connection.hasWritten {
             connections[id]?.hasWritten = true
             // What was compared agrees: this answer's validator is that of the whole file.
             if pin?.validator == nil, let found = connection.found, connection.compares { pin?.validator = found }
+            isNowProven = isForeign && connection.compares
+            if isNowProven { isForeign = false }
         }
         present.insert(contentsOf: position..<(position + count))
         lastProgress = now
@@ -40,7 +43,7 @@ extension DownloadMachine {
         if let finished = finishIfWhole() { return finished }
         if reads.isEmpty { return [] }
         let answers = answerSatisfied()
-        return answers.isEmpty ? [] : answers + plan(now)
+        return answers.isEmpty && !isNowProven ? [] : answers + plan(now)
     }
 
     /// The bytes of a connection differ from the file's where both have them: it is another rendition.
@@ -122,6 +125,9 @@ extension DownloadMachine {
             retryIsServers = false
         }
         if let due = failureForgotten, due <= now { failureForgotten = nil }
+        if let awaited = awaitedAddress, awaited.since + limits.renewal <= now {
+            actions += addressRenewed(false, now: now)
+        }
         return actions + plan(now)
     }
 
@@ -187,6 +193,7 @@ extension DownloadMachine {
         lies = 0
         distrusts = false
         lacksValidator = false
+        isForeign = false
         actions += reads.map { .answerRead($0.id, Self.changed) }
         reads = []
         renewals += 1
@@ -237,11 +244,12 @@ extension DownloadMachine {
             return lost(id, error, after: nil, now: now, random: random)
         }
         connections[id] = nil
-        return fail(error, now: now)
+        return renewAddress(after: error, now: now) ?? fail(error, now: now)
     }
 
     mutating func fail(_ error: TransferError, now: Int64) -> [Action] {
         var actions = dropAll()
+        awaitedAddress = nil
         failure = error
         failureForgotten = now + limits.failureMemory
         retryAt = nil

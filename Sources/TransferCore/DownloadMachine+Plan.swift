@@ -3,6 +3,10 @@ extension DownloadMachine {
     /// Opens, pauses and resumes connections until they are what the readers and the filling need.
     mutating func plan(_ now: Int64) -> [Action] {
         guard !isCached, !isFinishing, failure == nil, storageFull == nil else { return [] }
+        if awaitedAddress != nil {
+            if isFilling || hasBlockedReaders { return [] }
+            awaitedAddress = nil
+        }
         if isFilling || hasBlockedReaders, let finished = finishIfWhole() { return finished }
         var actions: [Action] = []
         // Each round adds a connection for a reader; more rounds than connections cannot help.
@@ -26,7 +30,7 @@ extension DownloadMachine {
     }
 
     /// Whether a strong validator shows which answers belong to the rendition.
-    var isProven: Bool { pin?.validator != nil && !distrusts }
+    var isProven: Bool { pin?.validator != nil && !distrusts && !isForeign }
 
     /// Whether a continuation has to show by its bytes that it continues what is here. Also where the address has to be
     /// resolved again: it may lead to another rendition now.

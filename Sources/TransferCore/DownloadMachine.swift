@@ -44,6 +44,10 @@ package struct DownloadMachine: Sendable {
         /// is not the body's, another tag with every answer) would be asked for the same bytes for ever.
         package var renewals = 4
         package var refusesText = true
+        /// Whether the owner is asked for a newer address when the one that it gave is refused. It has to answer.
+        package var renewsAddress = false
+        /// How long an owner may take for that: to fetch a feed it has ten minutes, and one more to store it.
+        package var renewal: Int64 = 660_000
         package var retry = RetryPolicy()
 
         package init() {}
@@ -92,6 +96,8 @@ package struct DownloadMachine: Sendable {
         case failed(TransferError)
         /// There was no space for bytes that had to be stored: everything rests until `storageAvailable`.
         case storageFull(TransferError)
+        /// The owner's address was refused: is there a newer one? `addressRenewed` is the answer.
+        case renewAddress(TransferError)
     }
 
     /// What to do with the next bytes of a connection.
@@ -191,6 +197,13 @@ package struct DownloadMachine: Sendable {
     var renewals = 0
     /// The address that the last answer came from may be asked directly.
     var knowsDirect: Bool
+    /// What is here came from another address than the next answer will: tags of two addresses say nothing of each
+    /// other, so bytes have to be compared before anything else is believed.
+    var isForeign = false
+    /// The owner looks for a newer address, since when, and what was wrong with the one before.
+    var awaitedAddress: (since: Int64, error: TransferError)?
+    /// When the owner was last asked for one.
+    var lastRenewal: Int64?
 
     /// - Parameters:
     ///   - generation: the rendition's number.
@@ -229,7 +242,8 @@ package struct DownloadMachine: Sendable {
     /// Whether anything is going on, waited for or to be remembered; an idle machine can be let go.
     package var isIdle: Bool {
         connections.isEmpty && opens.isEmpty && reads.isEmpty && handles == 0 && !isFinishing
-            && failureForgotten == nil && (!isFilling || isSuspended || failure != nil || isCached)
+            && failureForgotten == nil && awaitedAddress == nil
+            && (!isFilling || isSuspended || failure != nil || isCached)
     }
 
     /// Whether a reader is blocked on a missing byte.
@@ -255,6 +269,7 @@ package struct DownloadMachine: Sendable {
             if !connection.receiving, let started = connection.started { consider(started + limits.stall) }
         }
         if let retryAt { consider(retryAt) }
+        if let awaitedAddress { consider(awaitedAddress.since + limits.renewal) }
         if let failureForgotten { consider(failureForgotten) }
         for read in reads { consider(giveUpTime(since: read.since)) }
         for open in opens { consider(giveUpTime(since: open.since)) }

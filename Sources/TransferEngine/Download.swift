@@ -6,7 +6,7 @@ internal import TransferCore
 /// Belongs to the engine's thread. What takes long (sync, hash, checkpoints) runs on the engine's storage queues and
 /// comes back through its mailbox.
 final class Download {
-    let source: DownloadSource
+    private(set) var source: DownloadSource
     unowned let engine: EngineLoop
     var machine: DownloadMachine
     var file: CacheFile?
@@ -103,6 +103,22 @@ final class Download {
         report(force: true)
     }
 
+    /// The owner has looked for a newer address.
+    func renew(_ url: String?) {
+        let isNew = url.map { $0 != source.url } ?? false
+        if let url { source.url = url }
+        apply { machine, now in machine.addressRenewed(isNew, now: now) }
+        report(force: false)
+    }
+
+    /// The owner has another address now.
+    func setSource(_ url: String) {
+        guard url != source.url else { return }
+        source.url = url
+        apply { machine, now in machine.addressChanged(now: now) }
+        report(force: false)
+    }
+
     func storageIsFull(_ error: TransferError) {
         apply { machine, now in machine.storageIsFull(error, now: now) }
         report(force: false)
@@ -175,6 +191,8 @@ final class Download {
             finish()
         case .failed(let error):
             engine.emit(.failed(key: source.key, error))
+        case .renewAddress(let error):
+            engine.emit(.addressRefused(key: source.key, error))
         case .storageFull(let error):
             engine.storageFailed(error, of: source.key)
         }

@@ -92,6 +92,9 @@ package enum TransferEvent: Sendable {
     /// No space was left for bytes of this download. All that have to write rest, and go on when `setStorageFull(nil)` is
     /// called; it is not told again before.
     case storageFull(key: Int64, TransferError)
+    /// The address of this download was refused, and with `Limits.renewsAddress` it waits for a newer one: `renew` is the
+    /// answer, in any case.
+    case addressRefused(key: Int64, TransferError)
     /// Something that the owner put into the queue of events.
     case marker(@Sendable () async -> Void)
 }

@@ -115,6 +115,14 @@ package final class TransferEngine: Sendable {
         }
     }
 
+    /// The answer to `TransferEvent.addressRefused`: the address where the file is now. With `nil`, or the address that
+    /// was refused, the download fails as it would have done.
+    package func renew(_ key: Int64, url: String?) { mailbox.post { $0.download(key)?.renew(url) } }
+
+    /// The file has another address now, by its feed. A download that is at hand asks there when it has to ask anew; one
+    /// that has failed tries again.
+    package func setSource(_ key: Int64, url: String) { mailbox.post { $0.download(key)?.setSource(url) } }
+
     /// Ends everything about a file that goes away; readers are answered with a failure.
     package func forget(_ key: Int64) { mailbox.post { $0.forget(key) } }
 

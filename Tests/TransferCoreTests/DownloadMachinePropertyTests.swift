@@ -9,6 +9,7 @@ import TransferCore
         limits.reach = 24
         limits.overlap = 8
         limits.excess = excess
+        limits.renewsAddress = true
         return limits
     }
 

@@ -57,6 +57,8 @@ final class MachineBench {
     func storageIsFull(_ error: TransferError) -> [Machine.Action] { machine.storageIsFull(error, now: now) }
     func storageAvailable() -> [Machine.Action] { machine.storageAvailable(now: now) }
 
+    func renewed(_ isNew: Bool) -> [Machine.Action] { machine.addressRenewed(isNew, now: now) }
+
     func finished() -> [Machine.Action] { machine.finished(nil, now: now) }
 
     /// Lets time go by without ticks.

@@ -63,9 +63,15 @@ struct MachineSimulation {
         case 37..<45: try pass(Int64.random(in: 1...2_000, using: &random))
         case 45..<46: try pass(Int64.random(in: 1...70_000, using: &random))
         case 46..<47: try fullStorage()
+        case 49..<52: try renew(random.chance(50))
+        case 52..<53: try perform("address", machine.addressChanged(now: now))
         case 47..<49: try perform("space", machine.storageAvailable(now: now))
         default: try moveConnection()
         }
+    }
+
+    private mutating func renew(_ isNew: Bool) throws {
+        try perform("renewed \(isNew)", machine.addressRenewed(isNew, now: now))
     }
 
     private mutating func fullStorage() throws {
@@ -233,7 +239,7 @@ struct MachineSimulation {
             if error == nil { try checkAnswer(reader) }
         case .finish:
             finishing = true
-        case .failed, .storageFull: break
+        case .failed, .storageFull, .renewAddress: break
         }
     }
 
@@ -274,6 +280,7 @@ struct MachineSimulation {
             try check(rounds < 20_000, "it does not become whole")
             try moveConnection()
             if rounds % 7 == 0 { try pass(50) }
+            if random.chance(20) { try renew(true) }
             if machine.failure != nil { try perform("retry", machine.retry(now: now)) }
         }
         try check(opens.isEmpty && reads.isEmpty, "somebody was forgotten: \(opens) \(reads.keys)")

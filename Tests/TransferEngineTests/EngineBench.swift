@@ -116,7 +116,7 @@ final class EngineBench: Sendable {
                     owner.sources[key]?.generation = generation + 1
                 }
             case .completed(let key, _, _, _): owner.sources[key]?.isComplete = true
-            case .progress, .failed, .storageFull, .marker: break
+            case .progress, .failed, .storageFull, .addressRefused, .marker: break
             }
         }
     }
@@ -125,6 +125,11 @@ final class EngineBench: Sendable {
 
     var failures: [TransferError] {
         events.compactMap { if case .failed(_, let error) = $0 { error } else { nil } }
+    }
+
+    /// The downloads whose addresses were refused, and how.
+    var refusals: [(key: Int64, error: TransferError)] {
+        events.compactMap { if case .addressRefused(let key, let error) = $0 { (key, error) } else { nil } }
     }
 
     /// What was said of storage without space, with the download that found it.

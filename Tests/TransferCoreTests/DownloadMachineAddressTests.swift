@@ -1,0 +1,180 @@
+import Testing
+
+@testable import TransferCore
+
+/// Addresses that expire, and owners that know newer ones.
+@Suite struct DownloadMachineAddressTests {
+    private static let missing = TransferError(.missing, "the server answered 404")
+    private var missing: TransferError { Self.missing }
+
+    private func bench() -> MachineBench { MachineBench { $0.renewsAddress = true } }
+
+    /// A task whose address is refused in the middle of the file.
+    private func refused(_ status: Int = 404) -> MachineBench {
+        let bench = bench()
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole())
+        _ = bench.received(1, 1_000)
+        _ = bench.failed(1)
+        _ = bench.tick()
+        #expect(bench.head(2, MachineBench.status(status)).last.map { "\($0)".contains("direct: false") } == true)
+        _ = bench.head(3, MachineBench.status(status))
+        return bench
+    }
+
+    @Test(arguments: [401, 403, 404, 410]) func theOwnerIsAskedForANewerAddress(status: Int) {
+        let bench = bench()
+        _ = bench.fill()
+        let error = TransferError(status < 404 ? .refused : .missing, "the server answered \(status)")
+        #expect(bench.head(1, MachineBench.status(status)) == [.abort(1), .renewAddress(error)])
+        #expect(bench.machine.state == .queued)
+        #expect(bench.machine.failure == nil)
+        #expect(!bench.machine.isIdle)
+    }
+
+    @Test(arguments: [400, 406, 451]) func otherRefusalsAreFailuresAtOnce(status: Int) {
+        let bench = bench()
+        _ = bench.fill()
+        #expect(
+            bench.head(1, MachineBench.status(status)) == [
+                .abort(1), .failed(TransferError(.failed, "the server answered \(status)")),
+            ])
+    }
+
+    @Test func anOwnerThatIsNotToBeAskedIsNotAsked() {
+        let bench = MachineBench()
+        _ = bench.fill()
+        #expect(bench.head(1, MachineBench.status(404)) == [.abort(1), .failed(missing)])
+    }
+
+    @Test func whatComesFromANewAddressHasToProveItself() {
+        let bench = refused()
+        #expect(
+            bench.renewed(true) == [
+                .connect(4, .part(500..<10_000, direct: false, forReader: false))
+            ])
+        #expect(bench.head(4, MachineBench.part(500..<10_000)) == [])
+        #expect(bench.machine.step(4) == .compare(until: 1_000))
+    }
+
+    @Test func aSeekThereWaitsForTheProof() {
+        let bench = refused()
+        _ = bench.read(1, 8_000..<8_100)
+        #expect(bench.renewed(true) == [.connect(4, .part(500..<10_000, direct: false, forReader: true))])
+        _ = bench.head(4, MachineBench.part(500..<10_000))
+        bench.passed(4, 500)
+        #expect(
+            bench.received(4, 1) == [
+                .connect(5, .part(8_000..<10_000, forReader: true)), .serving(4, false), .pause(4),
+            ])
+    }
+
+    @Test func anotherRenditionThereBeginsANewFile() {
+        let bench = refused()
+        _ = bench.renewed(true)
+        _ = bench.head(4, MachineBench.part(500..<10_000))
+        #expect(bench.differs(4).prefix(2) == [.abort(4), .abandonFile(generation: 1)])
+        #expect(bench.machine.generation == 2)
+    }
+
+    @Test func withoutANewerAddressTheFailureStands() {
+        let bench = refused()
+        #expect(bench.renewed(false) == [.failed(missing)])
+        #expect(bench.machine.state == .failed)
+        #expect(bench.machine.error == missing)
+    }
+
+    @Test func whoReadsWaitsForIt() {
+        let bench = refused()
+        #expect(bench.read(1, 1_000..<1_100) == [])
+        #expect(bench.read(2, 0..<1_000) == [.answerRead(2, nil)])
+        #expect(bench.tick() == [.answerRead(1, TransferError(.timedOut, "nothing arrived for 60 s: broken"))])
+        #expect(bench.read(3, 1_000..<1_100) == [])
+        #expect(
+            bench.renewed(true) == [
+                .connect(4, .part(500..<10_000, direct: false, forReader: true))
+            ])
+        _ = bench.head(4, MachineBench.part(500..<10_000))
+        bench.passed(4, 500)
+        #expect(bench.received(4, 100) == [.answerRead(3, nil), .serving(4, false)])
+    }
+
+    @Test func whoOpensWaitsForIt() {
+        let bench = bench()
+        _ = bench.open(1)
+        #expect(bench.head(1, MachineBench.status(404)) == [.abort(1), .renewAddress(missing)])
+        #expect(bench.open(2) == [])
+        #expect(bench.renewed(false) == [.answerOpen(1, missing), .answerOpen(2, missing), .failed(missing)])
+    }
+
+    @Test func anOpenThatGivesUpLeavesNothingBehind() {
+        let bench = bench()
+        _ = bench.open(1)
+        _ = bench.head(1, MachineBench.status(404))
+        #expect(bench.cancelWait(1) == [])
+        #expect(bench.machine.isIdle)
+        #expect(bench.machine.deadline == nil)
+        #expect(bench.renewed(false) == [])
+        #expect(bench.machine.failure == nil)
+    }
+
+    @Test func itIsAskedOnceInTheTimeThatAFailureIsRemembered() {
+        let bench = refused()
+        _ = bench.renewed(true)
+        bench.pass(59_999)
+        #expect(bench.head(4, MachineBench.status(404)) == [.abort(4), .failed(missing)])
+        bench.pass(1)
+        #expect(bench.retry() == [.connect(5, .part(500..<10_000, direct: false, forReader: false))])
+        #expect(bench.head(5, MachineBench.status(404)) == [.abort(5), .renewAddress(missing)])
+    }
+
+    @Test func aRetryDoesNotCutTheSearchShort() {
+        let bench = refused()
+        #expect(bench.retry() == [])
+        #expect(bench.machine.state == .queued)
+        #expect(bench.renewed(false) == [.failed(missing)])
+    }
+
+    @Test func anOwnerThatNeverAnswersIsNotWaitedForForEver() {
+        let bench = refused()
+        #expect(bench.machine.deadline == bench.now + 660_000)
+        #expect(bench.tick() == [.failed(missing)])
+        #expect(bench.renewed(true) == [.connect(4, .part(500..<10_000, direct: false, forReader: false))])
+    }
+
+    @Test func aCancelledTaskDoesNotWait() {
+        let bench = refused()
+        #expect(bench.cancel() == [])
+        #expect(bench.machine.isIdle)
+        #expect(bench.renewed(false) == [])
+        #expect(bench.machine.state == .remote)
+    }
+
+    @Test func anotherAddressIsTriedAtOnceAfterAFailure() {
+        let bench = refused()
+        _ = bench.renewed(false)
+        #expect(
+            bench.machine.addressChanged(now: bench.now) == [
+                .connect(4, .part(500..<10_000, direct: false, forReader: false))
+            ])
+        #expect(bench.machine.failure == nil)
+    }
+
+    @Test func anotherAddressDoesNotDisturbWhatRuns() {
+        let bench = bench()
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole())
+        _ = bench.received(1, 1_000)
+        #expect(bench.machine.addressChanged(now: bench.now) == [])
+        _ = bench.failed(1)
+        #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: false))], "its final address still answers")
+    }
+
+    @Test func anotherAddressIsANewerOne() {
+        let bench = refused()
+        #expect(
+            bench.machine.addressChanged(now: bench.now) == [
+                .connect(4, .part(500..<10_000, direct: false, forReader: false))
+            ])
+    }
+}

@@ -1,0 +1,70 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Addresses that expire, and owners that know newer ones.
+@Suite struct TransferEngineAddressTests {
+    private let content = TestContent(seed: 51, size: 4_000_000)
+    private var resource: Resource { Resource(content, etag: "\"v1\"") }
+
+    /// A download whose address is refused after a quarter of the file.
+    private func refused() async throws -> EngineBench {
+        let bench = try EngineBench { $0.limits.renewsAddress = true }
+        bench.server.serve("/old.mp3", resource) { request in
+            request.index == 0 ? .close(after: 1_000_000) : .status(410)
+        }
+        bench.know(DownloadSource(key: 1, url: bench.server.url("/old.mp3"), generation: 1))
+        try bench.fill(1)
+        try await bench.wait("its address is refused") { bench.refusals.count == 1 }
+        return bench
+    }
+
+    @Test func aNewerAddressIsAskedForAndContinued() async throws {
+        let bench = try await refused()
+        #expect(bench.refusals.map(\.error) == [TransferError(.missing, "the server answered 410")])
+        #expect(try await bench.snapshot(1)?.state == .queued)
+        bench.server.serve("/new.mp3", resource)
+        try bench.engine.renew(1, url: bench.server.url("/new.mp3"))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.generation == 1)
+        #expect(bench.server.requests(for: "/new.mp3").map(\.range) == [.closed(1_000_000 - 65_536, 3_999_999)])
+        #expect(bench.failures.isEmpty)
+    }
+
+    @Test func anotherFileAtTheNewAddressIsNotJoined() async throws {
+        let bench = try await refused()
+        let other = TestContent(seed: 52, size: 4_000_000)
+        bench.server.serve("/new.mp3", Resource(other, etag: "\"v1\""))
+        try bench.engine.renew(1, url: bench.server.url("/new.mp3"))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, other))
+        #expect(bench.source(1)?.generation == 2)
+    }
+
+    @Test(arguments: [true, false]) func withoutANewerAddressItFails(sameAddress: Bool) async throws {
+        let bench = try await refused()
+        async let reader = failure { try await bench.read(1, 2_000_000..<2_000_010) }
+        try await bench.wait("a reader waits") { try await bench.engine.waits(1) == 1 }
+        try bench.engine.renew(1, url: sameAddress ? bench.server.url("/old.mp3") : nil)
+        #expect(await reader == TransferError(.missing, "the server answered 410"))
+        try await bench.wait("it has failed") { bench.failures.count == 1 }
+        #expect(bench.snapshots(1).last?.state == .failed)
+        #expect(bench.server.requests.count == 3, "the final address, then the first one")
+    }
+
+    @Test func aChangedFeedMendsAFailure() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource)
+        bench.server.remove(path)
+        try bench.fill(1)
+        try await bench.wait("it has failed") { bench.failures.count == 1 }
+        bench.server.serve("/moved.mp3", resource)
+        try bench.engine.setSource(1, url: bench.server.url("/moved.mp3"))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.refusals.isEmpty, "nobody is asked without being told so")
+    }
+}
