@@ -1,5 +1,8 @@
 /// Who may connect now, and who waits: two pools, so that readers never wait behind background filling.
 ///
+/// Who waits to fill is admitted by priority, then in order of arrival; and a file that a person has asked for takes the
+/// place of one that is fetched automatically.
+///
 /// A connection that was made for a blocked reader goes on filling when the reader has what it wanted. It moves to the
 /// filling's pool when there is room, and else lingers for a while, to give way as soon as another reader needs its place.
 /// A value without IO: the driver asks before it connects, tells what becomes of a connection, and ends those that
@@ -26,6 +29,8 @@ package struct ConnectionPools: Sendable {
     private struct Entry {
         var host: String
         var forReader: Bool
+        /// Of the task that it fills for.
+        var priority: TransferPriority
         /// A reader is blocked on it now.
         var isServing: Bool
         /// Since when it has its place.
@@ -45,8 +50,10 @@ package struct ConnectionPools: Sendable {
     package init(limits: Limits = Limits()) { self.limits = limits }
 
     /// Asks for a place. `false`: it waits, and a later call's result names it.
-    package mutating func request(_ token: Token, host: String, forReader: Bool, now: Int64) -> Bool {
-        let entry = Entry(host: host, forReader: forReader, isServing: forReader)
+    package mutating func request(
+        _ token: Token, host: String, forReader: Bool, priority: TransferPriority = .asked, now: Int64
+    ) -> Bool {
+        let entry = Entry(host: host, forReader: forReader, priority: priority, isServing: forReader)
         if mayStart(entry) {
             admit(token, entry, now)
             return true
@@ -57,7 +64,7 @@ package struct ConnectionPools: Sendable {
 
     /// A connection has ended, or is held and takes no place; or one that waits is wanted no more.
     ///
-    /// - Returns: the tokens that have a place now, in order of arrival.
+    /// - Returns: the tokens that have a place now, those of higher priority first, each in order of arrival.
     package mutating func release(_ token: Token, now: Int64) -> [Token] {
         waiting.removeAll { $0.token == token }
         guard active.removeValue(forKey: token) != nil else { return [] }
@@ -84,15 +91,25 @@ package struct ConnectionPools: Sendable {
         return admitWaiting(now)
     }
 
+    /// The task of a connection counts for more, or less, than before.
+    ///
+    /// - Returns: as `release`.
+    package mutating func setPriority(_ token: Token, _ priority: TransferPriority, now: Int64) -> [Token] {
+        active[token]?.priority = priority
+        guard let index = waiting.firstIndex(where: { $0.token == token }) else { return [] }
+        waiting[index].entry.priority = priority
+        return admitWaiting(now)
+    }
+
     /// The connections to end now: those that have lingered for too long, and those whose place another reader waits
-    /// for.
+    /// for, or a task of higher priority.
     package func preempted(now: Int64) -> [Token] {
         var chosen = active.filter { $0.value.lingers && $0.value.idleSince + limits.linger <= now }.map(\.key)
         for request in waiting where request.entry.forReader {
             guard let token = candidate(for: request.entry, besides: chosen) else { continue }
             if let entry = active[token], entry.since + limits.turn <= now { chosen.append(token) }
         }
-        return chosen.sorted()
+        return (chosen + outranked(besides: chosen)).sorted()
     }
 
     /// When `preempted` may name more, if at all.
@@ -116,6 +133,38 @@ package struct ConnectionPools: Sendable {
         }.min { ($0.value.since, $0.key) < ($1.value.since, $1.key) }?.key
     }
 
+    /// The filling connections that tasks of higher priority have to wait for.
+    private func outranked(besides gone: [Token]) -> [Token] {
+        var chosen: [Token] = []
+        // What would be there once those are ended, and the ones that wait have come in their place.
+        var later = self
+        for token in gone { later.active[token] = nil }
+        for request in waitingByPriority where !request.entry.forReader && request.entry.priority > .automatic {
+            if !later.mayStart(request.entry) {
+                let outranked = later.active.filter { token, entry in
+                    guard !entry.forReader, entry.priority < request.entry.priority, active[token] != nil else {
+                        return false
+                    }
+                    var without = later
+                    without.active[token] = nil
+                    return without.mayStart(request.entry)
+                }
+                // The one that has had least of its turn, so that the others come to their end.
+                let last = outranked.max { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
+                guard let token = last?.key else { continue }
+                later.active[token] = nil
+                chosen.append(token)
+            }
+            later.active[request.token] = request.entry
+        }
+        return chosen
+    }
+
+    /// In order of admission.
+    private var waitingByPriority: [(token: Token, entry: Entry)] {
+        TransferPriority.allCases.reversed().flatMap { priority in waiting.filter { $0.entry.priority == priority } }
+    }
+
     private mutating func admit(_ token: Token, _ entry: Entry, _ now: Int64) {
         var entry = entry
         entry.since = now
@@ -126,16 +175,13 @@ package struct ConnectionPools: Sendable {
     private mutating func admitWaiting(_ now: Int64) -> [Token] {
         var started: [Token] = []
         repeat {
-            var rest: [(token: Token, entry: Entry)] = []
-            for item in waiting {
-                if mayStart(item.entry) {
-                    admit(item.token, item.entry, now)
-                    started.append(item.token)
-                } else {
-                    rest.append(item)
-                }
+            var admitted: Set<Token> = []
+            for item in waitingByPriority where mayStart(item.entry) {
+                admit(item.token, item.entry, now)
+                admitted.insert(item.token)
+                started.append(item.token)
             }
-            waiting = rest
+            waiting.removeAll { admitted.contains($0.token) }
         } while settleLingering() && !waiting.isEmpty
         return started
     }

@@ -17,7 +17,7 @@ extension DownloadMachine {
         if !opens.isEmpty, connections.isEmpty, mayTry(now) {
             actions += start(at: present.firstMissing(from: 0), forReader: true, now: now)
         }
-        if isFilling, !isSuspended, reads.isEmpty, connections.isEmpty, mayTry(now) {
+        if fillsInBackground, reads.isEmpty, connections.isEmpty, mayTry(now) {
             actions += start(at: present.firstMissing(from: 0), forReader: false, now: now)
         }
         actions += regulate(now)
@@ -169,7 +169,7 @@ extension DownloadMachine {
         let serving = servingConnections()
         // Filling yields to a blocked reader that is being served elsewhere. One that cannot be, for the time of a
         // back-off, gains nothing from a pause.
-        let fills = isFilling && !isSuspended && (reads.isEmpty || serving.isEmpty)
+        let fills = fillsInBackground && (reads.isEmpty || serving.isEmpty)
         for id in connections.keys.sorted() {
             guard var connection = connections[id] else { continue }
             let serves = serving.contains(id)
@@ -188,7 +188,7 @@ extension DownloadMachine {
                         connection.paused = false
                         actions.append(.resume(id, forReader: serves))
                     }
-                } else if isFilling, !isSuspended {
+                } else if fillsInBackground {
                     connection.heldUntil = nil
                     if !connection.paused {
                         connection.paused = true

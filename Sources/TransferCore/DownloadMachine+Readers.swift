@@ -16,12 +16,13 @@ extension DownloadMachine {
     /// A reader wants `range` of `generation`. Answered when every byte of it below the end of the file is present.
     package mutating func read(_ id: WaitID, _ range: Range<Int64>, generation: Int, now: Int64) -> [Action] {
         guard generation == self.generation else { return [.answerRead(id, Self.changed)] }
-        if isSatisfied(range) { return [.answerRead(id, nil)] + fill(now) }
+        if isSatisfied(range) { return [.answerRead(id, nil)] + fill(now: now) }
         if let failure = rememberedFailure(now) ?? storageFull { return [.answerRead(id, failure)] }
         isFilling = true
+        let raised = raise(to: .asked)
         reads.append(Wait(id: id, range: range, since: now))
         hurry(now)
-        return plan(now)
+        return raised + plan(now)
     }
 
     static let changed = TransferError(.changed, "the file changed on the server")
@@ -41,20 +42,41 @@ extension DownloadMachine {
         return dropUnwanted()
     }
 
-    /// A person, or a task from before a restart, wants the whole file.
-    package mutating func fill(_ now: Int64) -> [Action] {
-        guard !isFilling, !isCached else { return [] }
+    /// The whole file is wanted: by a person or a program that has read of it, or by nobody in particular. What somebody
+    /// wants more counts for more; a failure is remembered, and a suspension stays.
+    package mutating func fill(_ priority: TransferPriority = .asked, now: Int64) -> [Action] {
+        guard !isCached else { return [] }
+        let changed = isFilling ? raise(to: priority) : setPriority(priority)
+        if isFilling, changed.isEmpty { return [] }
         isFilling = true
-        return plan(now)
+        return changed + plan(now)
     }
 
-    /// A person asks again after a failure, without waiting for the memory of it to fade.
+    /// A person asks for the file: again after a failure, without waiting for the memory of it to fade.
     package mutating func retry(now: Int64) -> [Action] {
         guard !isCached else { return [] }
         forgetFailure()
         isFilling = true
         isSuspended = false
-        return plan(now)
+        return raise(to: .asked) + plan(now)
+    }
+
+    private mutating func raise(to priority: TransferPriority) -> [Action] { setPriority(max(self.priority, priority)) }
+
+    private mutating func setPriority(_ priority: TransferPriority) -> [Action] {
+        guard priority != self.priority else { return [] }
+        self.priority = priority
+        return [.prioritized(priority)]
+    }
+
+    /// Automatic tasks may run now, or have to rest. A reader is served all the same, and makes a task one that was
+    /// asked for.
+    package mutating func setAllowsAutomatic(_ allowed: Bool, now: Int64) -> [Action] {
+        guard allowed != allowsAutomatic else { return [] }
+        let fillsNow = fillsInBackground
+        allowsAutomatic = allowed
+        if isCached || isFinishing || fillsInBackground == fillsNow { return [] }
+        return (allowed ? [] : dropUnwanted()) + plan(now)
     }
 
     package mutating func setSuspended(_ suspended: Bool, now: Int64) -> [Action] {

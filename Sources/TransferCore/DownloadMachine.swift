@@ -98,6 +98,8 @@ package struct DownloadMachine: Sendable {
         case storageFull(TransferError)
         /// The owner's address was refused: is there a newer one? `addressRenewed` is the answer.
         case renewAddress(TransferError)
+        /// The task counts for more, or less, than before; its connections had the priority that it had when they began.
+        case prioritized(TransferPriority)
     }
 
     /// What to do with the next bytes of a connection.
@@ -167,6 +169,10 @@ package struct DownloadMachine: Sendable {
     package internal(set) var isFilling = false
     /// A person has suspended the task.
     package internal(set) var isSuspended = false
+    /// What the task counts for; while nobody reads.
+    package internal(set) var priority = TransferPriority.asked
+    /// Automatic tasks may run: the link is unmetered, say.
+    package internal(set) var allowsAutomatic = true
     package internal(set) var failure: TransferError?
     /// There is no space for more bytes: nothing is asked for until there is.
     package internal(set) var storageFull: TransferError?
@@ -211,9 +217,10 @@ package struct DownloadMachine: Sendable {
     ///   - present: what a cache file of this generation holds already, when there is one.
     ///   - isCached: that file is whole, checked and hashed.
     ///   - knowsDirect: the address that its bytes came from is known.
+    ///   - priority: what the task counts for, if there is one.
     package init(
         generation: Int, pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false,
-        knowsDirect: Bool = false, limits: Limits = Limits()
+        knowsDirect: Bool = false, priority: TransferPriority = .asked, limits: Limits = Limits()
     ) {
         self.generation = generation
         self.pin = pin
@@ -221,6 +228,7 @@ package struct DownloadMachine: Sendable {
         self.hasFile = present != nil
         self.isCached = isCached
         self.knowsDirect = knowsDirect
+        self.priority = min(priority, .asked)
         self.limits = limits
     }
 
@@ -232,6 +240,15 @@ package struct DownloadMachine: Sendable {
         if !isFilling { return .remote }
         return isFinishing || connections.values.contains { $0.receiving } ? .running : .queued
     }
+
+    /// Whether the task rests only because conditions do not allow automatic ones.
+    package var isWaitingForConditions: Bool {
+        isFilling && priority == .automatic && !allowsAutomatic && !isSuspended && !isCached && !isFinishing
+            && failure == nil && storageFull == nil
+    }
+
+    /// Whether bytes may be fetched that no reader is blocked on.
+    var fillsInBackground: Bool { isFilling && !isSuspended && (allowsAutomatic || priority > .automatic) }
 
     /// Why the task does not go on, as people are told.
     package var error: TransferError? {

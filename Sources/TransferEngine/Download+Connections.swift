@@ -29,6 +29,8 @@ extension Download {
             }
         case .serving(let id, let serving):
             if let connection = connections[id] { engine.setServing(connection.token, serving) }
+        case .prioritized(let priority):
+            for connection in connections.values { engine.setPriority(connection.token, priority) }
         default: break
         }
     }
@@ -43,7 +45,7 @@ extension Download {
 
     private func requestTurn(_ connection: DownloadConnection, forReader: Bool, start: @escaping () -> Void) {
         connection.awaitsTurn = true
-        engine.requestTurn(connection, forReader: forReader) {
+        engine.requestTurn(connection, forReader: forReader, priority: machine.priority) {
             connection.awaitsTurn = false
             connection.hasTurn = true
             start()

@@ -62,8 +62,9 @@ final class Download {
         }
         machine = DownloadMachine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: finalURL != nil,
-            limits: limits)
+            priority: source.priority, limits: limits)
         if source.isSuspended { _ = machine.setSuspended(true, now: engine.now) }
+        if !engine.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
         if let full = engine.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
     }
 
@@ -97,10 +98,19 @@ final class Download {
         apply(machine.read(id, range, generation: generation, now: engine.now))
     }
 
-    func fill() {
+    func fill(_ priority: TransferPriority) {
         tellIfWhole()
-        apply(machine.retry(now: engine.now))
+        if priority == .automatic {
+            apply(machine.fill(priority, now: engine.now))
+        } else {
+            apply(machine.retry(now: engine.now))
+        }
         report(force: true)
+    }
+
+    func setAllowsAutomatic(_ allowed: Bool) {
+        apply { machine, now in machine.setAllowsAutomatic(allowed, now: now) }
+        report(force: false)
     }
 
     /// The owner has looked for a newer address.
@@ -168,7 +178,7 @@ final class Download {
 
     private func perform(_ action: DownloadMachine.Action) {
         switch action {
-        case .connect, .abort, .hold, .resume, .serving:
+        case .connect, .abort, .hold, .resume, .serving, .prioritized:
             // Not now: this may come from one of curl's callbacks, or from the middle of a buffer; and what is done here
             // may move other connections on, which may bring bytes at once.
             deferred.append(action)
@@ -258,7 +268,8 @@ final class Download {
         let state = machine.state
         let isNews =
             force || reported?.state != state || reported?.generation != machine.generation
-            || reported?.error != machine.error
+            || reported?.error != machine.error || reported?.priority != machine.priority
+            || reported?.isWaitingForConditions != machine.isWaitingForConditions
         guard isNews || now >= reportDue && reported?.received != machine.present.byteCount else { return }
         let snapshot = self.snapshot
         // A machine that was only loaded is no news.
@@ -273,6 +284,7 @@ final class Download {
             key: source.key, generation: machine.generation, state: machine.state,
             received: machine.present.byteCount, total: machine.pin?.total,
             rate: machine.state == .running ? rate.bytesPerSecond(at: engine.now) : nil, error: machine.error,
-            present: machine.present, isTask: machine.isFilling)
+            present: machine.present, isTask: machine.isFilling, priority: machine.priority,
+            isWaitingForConditions: machine.isWaitingForConditions)
     }
 }

@@ -17,13 +17,15 @@ package struct DownloadSource: Sendable {
     package var userAgent: String?
     /// A download task exists already, and a person has suspended it.
     package var isSuspended: Bool
+    /// What the task counts for.
+    package var priority: TransferPriority
     /// The owner knows that the cache file is whole. When it does not and the file is, it is told so once more.
     package var isComplete: Bool
 
     package init(
         key: Int64, url: String, generation: Int, confirmedSize: Int64? = nil, file: String? = nil,
         refusesText: Bool = true, userAgent: String? = nil, isSuspended: Bool = false,
-        isComplete: Bool = false
+        priority: TransferPriority = .asked, isComplete: Bool = false
     ) {
         self.key = key
         self.url = url
@@ -33,6 +35,7 @@ package struct DownloadSource: Sendable {
         self.refusesText = refusesText
         self.userAgent = userAgent
         self.isSuspended = isSuspended
+        self.priority = priority
         self.isComplete = isComplete
     }
 }
@@ -60,10 +63,15 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var present: ByteRanges
     /// A download task exists: the whole file is wanted.
     package var isTask: Bool
+    /// What the task counts for. A reader makes it one that was asked for.
+    package var priority: TransferPriority
+    /// The task is automatic, and rests until such tasks may run.
+    package var isWaitingForConditions: Bool
 
     package init(
         key: Int64, generation: Int, state: TransferState, received: Int64, total: Int64?, rate: Double? = nil,
-        error: TransferError? = nil, present: ByteRanges = ByteRanges(), isTask: Bool
+        error: TransferError? = nil, present: ByteRanges = ByteRanges(), isTask: Bool,
+        priority: TransferPriority = .asked, isWaitingForConditions: Bool = false
     ) {
         self.key = key
         self.generation = generation
@@ -74,6 +82,8 @@ package struct DownloadSnapshot: Sendable, Equatable {
         self.error = error
         self.present = present
         self.isTask = isTask
+        self.priority = priority
+        self.isWaitingForConditions = isWaitingForConditions
     }
 }
 

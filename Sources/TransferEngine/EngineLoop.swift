@@ -26,6 +26,8 @@ final class EngineLoop {
     private var starts: [ConnectionPools.Token: () -> Void] = [:]
     private var nextToken = 1
     private var isStopping = false
+    /// Automatic downloads may run.
+    private(set) var allowsAutomatic = true
     /// There is no space for more bytes, for any download.
     private(set) var storageFull: TransferError?
     /// The owner has said so, and not a write that failed.
@@ -133,6 +135,12 @@ final class EngineLoop {
         return download
     }
 
+    func setDiscretionary(allowed: Bool) {
+        guard allowed != allowsAutomatic else { return }
+        allowsAutomatic = allowed
+        for download in downloads.values { download.setAllowsAutomatic(allowed) }
+    }
+
     // MARK: Storage
 
     /// A write of a download has found no space: there is none for the others either. The owner is told once, until it
@@ -180,10 +188,12 @@ final class EngineLoop {
         return nextToken
     }
 
-    func requestTurn(_ connection: DownloadConnection, forReader: Bool, start: @escaping () -> Void) {
+    func requestTurn(
+        _ connection: DownloadConnection, forReader: Bool, priority: TransferPriority, start: @escaping () -> Void
+    ) {
         turns[connection.token] = connection
         let host = Self.host(of: connection.url)
-        if pools.request(connection.token, host: host, forReader: forReader, now: now) {
+        if pools.request(connection.token, host: host, forReader: forReader, priority: priority, now: now) {
             start()
         } else {
             starts[connection.token] = start
@@ -199,6 +209,11 @@ final class EngineLoop {
     /// Whether a reader is blocked on a connection has changed.
     func setServing(_ token: ConnectionPools.Token, _ serving: Bool) {
         begin(pools.setServing(token, serving, now: now))
+    }
+
+    /// The task of a connection counts for more, or less, than before.
+    func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority) {
+        begin(pools.setPriority(token, priority, now: now))
     }
 
     private func begin(_ tokens: [ConnectionPools.Token]) {

@@ -90,10 +90,14 @@ package final class TransferEngine: Sendable {
     // MARK: Tasks
 
     /// Fetches the whole file in the background.
-    package func fill(_ key: Int64, load: @escaping Loader) {
-        mailbox.post { $0.tryStorage() }
+    ///
+    /// - Parameter priority: `asked` when a person wants it: a failure is forgotten then, a suspension ends, and a full
+    ///   disk is tried again. An `automatic` task runs when conditions allow it, leaves its place to others, and becomes
+    ///   one that was asked for as soon as somebody asks or reads.
+    package func fill(_ key: Int64, priority: TransferPriority = .asked, load: @escaping Loader) {
+        if priority > .automatic { mailbox.post { $0.tryStorage() } }
         withDownload(key, load: load) {
-            $0.fill()
+            $0.fill(priority)
         } orElse: { _ in
         }
     }
@@ -133,6 +137,9 @@ package final class TransferEngine: Sendable {
             if !isRunning { continuation.resume(returning: []) }
         }
     }
+
+    /// Whether automatic tasks may run; they may until told otherwise. Those that may not hold no connection.
+    package func setDiscretionary(allowed: Bool) { mailbox.post { $0.setDiscretionary(allowed: allowed) } }
 
     /// Says that no more bytes may be stored, for the reason given, or that there is space again. Without space,
     /// downloads that would have to write rest in the state *suspended*, also those asked for later, and readers of

@@ -7,8 +7,14 @@ private final class Subject {
 
     init(_ limits: ConnectionPools.Limits) { pools = ConnectionPools(limits: limits) }
 
-    func request(_ token: Int, host: String, forReader: Bool, now: Int64) -> Bool {
-        pools.request(token, host: host, forReader: forReader, now: now)
+    func request(
+        _ token: Int, host: String, forReader: Bool, priority: TransferPriority = .asked, now: Int64
+    ) -> Bool {
+        pools.request(token, host: host, forReader: forReader, priority: priority, now: now)
+    }
+
+    func setPriority(_ token: Int, _ priority: TransferPriority, now: Int64) -> [Int] {
+        pools.setPriority(token, priority, now: now)
     }
 
     func release(_ token: Int, now: Int64) -> [Int] { pools.release(token, now: now) }
@@ -128,5 +134,63 @@ private final class Subject {
         #expect(!pools.request(1, host: "a", forReader: true, now: 2_001))
         #expect(pools.release(2, now: 2_001) == [4])
         #expect(pools.release(3, now: 2_002) == [1])
+    }
+
+    // MARK: Priorities
+
+    private func request(_ tokens: ClosedRange<Int>, _ priority: TransferPriority, host: String? = nil) -> [Bool] {
+        tokens.map { pools.request($0, host: host ?? "h\($0)", forReader: false, priority: priority, now: 0) }
+    }
+
+    @Test func whatWasAskedForComesBeforeWhatIsAutomatic() {
+        #expect(request(1...3, .asked) == [true, true, true])
+        #expect(request(4...5, .automatic) == [false, false])
+        #expect(request(6...7, .asked) == [false, false])
+        #expect(pools.preempted(now: 0) == [])
+        #expect(pools.release(1, now: 1) == [6])
+        #expect(pools.release(2, now: 2) == [7])
+        #expect(pools.release(3, now: 3) == [4])
+        #expect(pools.release(6, now: 4) == [5])
+    }
+
+    @Test func whatWasAskedForTakesThePlaceOfWhatIsAutomatic() {
+        #expect(request(1...3, .automatic) == [true, true, true])
+        #expect(request(4...4, .automatic) == [false], "one of its own kind waits")
+        #expect(pools.preempted(now: 0) == [])
+        #expect(request(5...6, .asked) == [false, false])
+        #expect(pools.deadline == nil, "it is to be done at once")
+        #expect(pools.preempted(now: 0) == [2, 3], "those that began last")
+        #expect(pools.release(3, now: 0) == [5])
+        #expect(pools.preempted(now: 0) == [2])
+        #expect(pools.release(2, now: 0) == [6])
+        #expect(pools.preempted(now: 0) == [])
+        #expect(request(2...3, .automatic) == [false, false], "they come again")
+        #expect(pools.release(5, now: 1) == [4])
+    }
+
+    @Test func onlyAPlaceThatHelpsIsTaken() {
+        #expect(request(1...2, .asked, host: "a") == [true, true])
+        #expect(request(3...3, .automatic, host: "b") == [true])
+        #expect(request(4...4, .asked, host: "a") == [false])
+        #expect(pools.preempted(now: 0) == [], "its host is full with what was asked for")
+        #expect(pools.release(1, now: 1) == [4])
+        #expect(request(5...5, .asked, host: "c") == [false])
+        #expect(pools.preempted(now: 1) == [3])
+    }
+
+    @Test func aTaskThatIsRaisedMovesAhead() {
+        #expect(request(1...3, .automatic) == [true, true, true])
+        #expect(request(4...5, .automatic) == [false, false])
+        #expect(pools.setPriority(5, .asked, now: 0) == [])
+        #expect(pools.preempted(now: 0) == [3])
+        #expect(pools.setPriority(3, .asked, now: 0) == [])
+        #expect(pools.preempted(now: 0) == [2], "one that runs is no longer to be ended when it is raised")
+        #expect(pools.release(2, now: 0) == [5])
+    }
+
+    @Test func readersTakeNoPlaceOfWhatFills() {
+        #expect(request(1...3, .automatic) == [true, true, true])
+        #expect(pools.request(4, host: "h1", forReader: true, priority: .automatic, now: 0))
+        #expect(pools.preempted(now: 0) == [])
     }
 }

@@ -167,7 +167,8 @@ import Testing
         _ = bench.received(1, 1_000)
         #expect(bench.machine.addressChanged(now: bench.now) == [])
         _ = bench.failed(1)
-        #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: false))], "its final address still answers")
+        #expect(
+            bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: false))], "its final address still answers")
     }
 
     @Test func anotherAddressIsANewerOne() {

@@ -26,10 +26,11 @@ final class MachineBench {
 
     func open(_ id: Int64) -> [Machine.Action] { machine.open(id, now: now) }
     func close() -> [Machine.Action] { machine.close(now: now) }
-    func fill() -> [Machine.Action] { machine.fill(now) }
+    func fill(_ priority: TransferPriority = .asked) -> [Machine.Action] { machine.fill(priority, now: now) }
     func retry() -> [Machine.Action] { machine.retry(now: now) }
     func cancel() -> [Machine.Action] { machine.cancel(now: now) }
     func suspend(_ suspended: Bool) -> [Machine.Action] { machine.setSuspended(suspended, now: now) }
+    func allowAutomatic(_ allowed: Bool) -> [Machine.Action] { machine.setAllowsAutomatic(allowed, now: now) }
     func cancelWait(_ id: Int64) -> [Machine.Action] { machine.cancelWait(id, now: now) }
 
     func read(_ id: Int64, _ range: Range<Int64>, generation: Int = 1) -> [Machine.Action] {

@@ -55,7 +55,8 @@ struct MachineSimulation {
         case 6..<20: try read()
         case 20..<24: try close()
         case 24..<27: try cancelWait()
-        case 27..<29: try perform("fill", machine.fill(now))
+        case 27..<28: try perform("fill", machine.fill(now: now))
+        case 28..<29: try perform("automatic", machine.fill(.automatic, now: now))
         case 29..<31: try perform("suspend", machine.setSuspended(true, now: now))
         case 31..<34: try perform("unsuspend", machine.setSuspended(false, now: now))
         case 34..<35: try perform("cancel", machine.cancel(now: now))
@@ -64,10 +65,17 @@ struct MachineSimulation {
         case 45..<46: try pass(Int64.random(in: 1...70_000, using: &random))
         case 46..<47: try fullStorage()
         case 49..<52: try renew(random.chance(50))
+        case 53..<56: try allowAutomatic(random.chance(50))
         case 52..<53: try perform("address", machine.addressChanged(now: now))
         case 47..<49: try perform("space", machine.storageAvailable(now: now))
         default: try moveConnection()
         }
+    }
+
+    private mutating func allowAutomatic(_ allowed: Bool) throws {
+        try perform("automatic \(allowed)", machine.setAllowsAutomatic(allowed, now: now))
+        let rests = machine.isWaitingForConditions && !machine.hasBlockedReaders && handles == 0
+        try check(!rests || connections.isEmpty, "an automatic task holds a connection")
     }
 
     private mutating func renew(_ isNew: Bool) throws {
@@ -239,7 +247,7 @@ struct MachineSimulation {
             if error == nil { try checkAnswer(reader) }
         case .finish:
             finishing = true
-        case .failed, .storageFull, .renewAddress: break
+        case .failed, .storageFull, .renewAddress, .prioritized: break
         }
     }
 

@@ -185,8 +185,8 @@ final class EngineBench: Sendable {
         return Array(bytes.prefix(count))
     }
 
-    func fill(_ keys: Int64...) throws {
-        for key in keys { try engine.fill(key, load: loader(key)) }
+    func fill(_ keys: Int64..., priority: TransferPriority = .asked) throws {
+        for key in keys { try engine.fill(key, priority: priority, load: loader(key)) }
     }
 
     // MARK: Waiting

@@ -1,0 +1,115 @@
+import Testing
+
+@testable import TransferCore
+
+/// Tasks that nobody asked for, and what makes them more.
+@Suite struct DownloadMachinePriorityTests {
+    private func automatic(allowed: Bool = true) -> MachineBench {
+        let bench = MachineBench()
+        _ = bench.allowAutomatic(allowed)
+        _ = bench.fill(.automatic)
+        return bench
+    }
+
+    @Test func aTaskIsAskedForUnlessItIsAutomatic() {
+        let bench = MachineBench()
+        #expect(bench.fill() == [.connect(1, .whole(forReader: false))])
+        #expect(bench.machine.priority == .asked)
+        let other = MachineBench()
+        #expect(other.fill(.automatic) == [.prioritized(.automatic), .connect(1, .whole(forReader: false))])
+        #expect(other.machine.state == .queued)
+    }
+
+    @Test func askingRaisesAnAutomaticTaskAndNothingLowersIt() {
+        let bench = automatic()
+        #expect(bench.fill(.automatic) == [])
+        #expect(bench.fill(.asked) == [.prioritized(.asked)])
+        #expect(bench.fill(.automatic) == [])
+        #expect(bench.machine.priority == .asked)
+    }
+
+    @Test func aReaderRaisesWhatItReads() {
+        let bench = automatic()
+        _ = bench.head(1, MachineBench.whole())
+        #expect(bench.read(1, 0..<100).first == .prioritized(.asked))
+        #expect(bench.machine.priority == .asked)
+        let other = automatic()
+        _ = other.head(1, MachineBench.whole())
+        _ = other.received(1, 1_000)
+        #expect(other.read(1, 0..<100) == [.answerRead(1, nil), .prioritized(.asked)])
+    }
+
+    @Test func anAutomaticTaskRestsUntilConditionsAllowIt() {
+        let bench = automatic(allowed: false)
+        #expect(bench.machine.connections.isEmpty)
+        #expect(bench.machine.state == .queued)
+        #expect(bench.machine.isWaitingForConditions)
+        #expect(bench.machine.deadline == nil)
+        #expect(!bench.machine.isIdle, "it waits")
+        #expect(bench.allowAutomatic(true) == [.connect(1, .whole(forReader: false))])
+        #expect(!bench.machine.isWaitingForConditions)
+    }
+
+    @Test func aRunningOneEndsItsConnectionAndGoesOnWhereItStopped() {
+        let bench = automatic()
+        _ = bench.head(1, MachineBench.whole())
+        _ = bench.received(1, 1_000)
+        #expect(bench.allowAutomatic(false) == [.abort(1)])
+        #expect(bench.machine.state == .queued)
+        #expect(bench.tick() == [])
+        #expect(bench.allowAutomatic(true) == [.connect(2, .part(1_000..<10_000, forReader: false))])
+    }
+
+    @Test func whatWasAskedForDoesNotWaitForConditions() {
+        let bench = MachineBench()
+        _ = bench.allowAutomatic(false)
+        #expect(bench.fill() == [.connect(1, .whole(forReader: false))])
+        #expect(!bench.machine.isWaitingForConditions)
+    }
+
+    @Test func askingStartsAtOnceWhatWaitedForConditions() {
+        let bench = automatic(allowed: false)
+        #expect(bench.retry() == [.prioritized(.asked), .connect(1, .whole(forReader: false))])
+    }
+
+    @Test func aReaderOfAWaitingTaskIsServedAllTheSame() {
+        let bench = automatic(allowed: false)
+        #expect(bench.read(1, 5_000..<5_100).first == .prioritized(.asked))
+        #expect(bench.machine.connections.count == 1)
+        #expect(!bench.machine.isWaitingForConditions)
+    }
+
+    @Test func anOpenOfAWaitingTaskIsAnsweredAndDoesNotStartIt() {
+        let bench = automatic(allowed: false)
+        #expect(bench.open(1) == [.connect(1, .whole(forReader: true))])
+        #expect(
+            bench.head(1, MachineBench.whole()) == [
+                .confirmed(generation: 1, MachineBench.pin()), .answerOpen(1, nil), .serving(1, false), .hold(1),
+            ])
+        #expect(bench.machine.isWaitingForConditions)
+        #expect(bench.tick() == [.abort(1)])
+    }
+
+    @Test func anAutomaticTaskForgivesNoFailureAndEndsNoSuspension() {
+        let bench = MachineBench()
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.status(404))
+        #expect(bench.fill(.automatic) == [])
+        #expect(bench.machine.state == .failed)
+        let other = MachineBench()
+        _ = other.suspend(true)
+        #expect(other.fill(.automatic) == [])
+        #expect(other.machine.state == .suspended)
+    }
+
+    @Test func conditionsDoNotMoveWhatIsWholeOrFinishing() {
+        let bench = automatic()
+        _ = bench.head(1, MachineBench.whole())
+        _ = bench.received(1, 10_000)
+        #expect(bench.allowAutomatic(false) == [])
+        #expect(bench.machine.state == .running)
+        #expect(bench.finished() == [])
+        #expect(bench.machine.state == .cached)
+        #expect(!bench.machine.isWaitingForConditions)
+    }
+}
