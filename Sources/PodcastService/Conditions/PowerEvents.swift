@@ -1,0 +1,79 @@
+internal import CLinux
+internal import CSystemd
+internal import Glibc
+
+/// The kernel's announcements that a power supply has changed: sysfs itself cannot be watched by inotify(7).
+///
+/// A netlink socket in the group of the kernel's own events (NETLINK_KOBJECT_UEVENT, group 1), which any user may join.
+/// An announcement is only the reason to read sysfs again, so that it does not matter whom it comes from or whether
+/// some were lost.
+struct PowerEvents: ~Copyable {
+    /// Becomes readable with an event.
+    let descriptor: Int32
+
+    /// The kernel's group; 2 is udevd's, in a format of its own.
+    private static let kernelGroup: UInt32 = 1
+
+    /// An event is at most 2 KiB of variables (UEVENT_BUFFER_SIZE of the kernel) after its path.
+    private static let bufferSize = 8 * 1024
+
+    /// Takes over a socket that gives one event a datagram.
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// `nil` where the kernel or a sandbox gives no such socket.
+    init?() {
+        let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_NETLINK, type, NETLINK_KOBJECT_UEVENT)
+        guard descriptor >= 0 else { return nil }
+        var address = sockaddr_nl()
+        address.nl_family = sa_family_t(AF_NETLINK)
+        address.nl_groups = Self.kernelGroup
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
+            }
+        }
+        guard bound == 0 else {
+            Glibc.close(descriptor)
+            return nil
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { Glibc.close(descriptor) }
+
+    enum Outcome: Sendable, Equatable {
+        case nothing
+        /// A power supply has changed, or events were lost, of which one may have said so.
+        case changed
+        /// The socket gives nothing any more.
+        case ended
+    }
+
+    /// Takes all events that have come.
+    func drain() -> Outcome {
+        withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 16) { buffer in
+            var hasChanged = false
+            while true {
+                let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                if count > 0 {
+                    let event = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                    hasChanged = Self.isOfPowerSupply(event) || hasChanged
+                    continue
+                }
+                if count == 0 { return .ended }
+                switch errno {
+                case EINTR: continue
+                case ENOBUFS: hasChanged = true
+                case EAGAIN: return hasChanged ? .changed : .nothing
+                default: return .ended
+                }
+            }
+        }
+    }
+
+    /// Whether an event is about a power supply: `ACTION@PATH` and variables, each with a NUL at its end.
+    static func isOfPowerSupply(_ event: some Collection<UInt8>) -> Bool {
+        event.split(separator: 0).contains { $0.elementsEqual("SUBSYSTEM=power_supply".utf8) }
+    }
+}

@@ -1,0 +1,179 @@
+import CLinux
+import CSystemd
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+
+/// Owns NetworkManager's name on a bus, and answers for its property `Metered`. Leaves the bus with `stop`, or with the
+/// value.
+final class FakeNetworkManager: Sendable {
+    /// How a change of the property is announced.
+    enum Announcement: Sendable {
+        /// With the new value, after that of another property.
+        case value
+        /// By name only.
+        case invalidated
+        /// As a change of another property alone; `Metered` must not be taken from it.
+        case other
+    }
+
+    private let core = Core()
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(on address: String, metered: UInt32) throws {
+        core.state.withLock { $0.metered = metered }
+        let bus = try Self.connect(to: address)
+        // The only reference passes to the thread; sd-bus may move between threads, but not be on two.
+        let pointer = UInt(bitPattern: bus)
+        let thread = Thread { [core, ended] in
+            if let bus = OpaquePointer(bitPattern: pointer) {
+                core.serve(bus)
+                sd_bus_flush_close_unref(bus)
+            }
+            ended.signal()
+        }
+        thread.name = "network-manager"
+        // Registered here, so that the name is taken when this returns.
+        guard
+            sd_bus_add_object(
+                bus, nil, Core.path,
+                { message, core, _ in
+                    guard let core else { return 0 }
+                    return Unmanaged<Core>.fromOpaque(core).takeUnretainedValue().answer(message)
+                }, Unmanaged.passUnretained(core).toOpaque()) >= 0,
+            sd_bus_request_name(bus, Core.name, 0) >= 0
+        else {
+            sd_bus_close_unref(bus)
+            throw SystemCallError("sd_bus_request_name")
+        }
+        thread.start()
+    }
+
+    deinit { core.end() }
+
+    /// How often the property has been asked for.
+    var questions: Int { core.state.withLock { $0.questions } }
+
+    func set(_ metered: UInt32, announce: Announcement = .value) {
+        core.state.withLock { state in
+            state.metered = metered
+            state.announcements.append((announce, metered))
+        }
+        core.wake()
+    }
+
+    func stop() {
+        core.end()
+        ended.wait()
+    }
+
+    private static func connect(to address: String) throws -> OpaquePointer {
+        var bus: OpaquePointer?
+        guard sd_bus_new(&bus) >= 0, let bus else { throw SystemCallError("sd_bus_new") }
+        guard sd_bus_set_address(bus, address) >= 0, sd_bus_set_bus_client(bus, 1) >= 0, sd_bus_start(bus) >= 0 else {
+            sd_bus_close_unref(bus)
+            throw SystemCallError("sd_bus_start")
+        }
+        return bus
+    }
+
+    private final class Core: Sendable {
+        struct State {
+            var metered: UInt32 = 0
+            var announcements: [(Announcement, UInt32)] = []
+            var questions = 0
+            var isEnded = false
+        }
+
+        static let name = "org.freedesktop.NetworkManager"
+        static let path = "/org/freedesktop/NetworkManager"
+        static let properties = "org.freedesktop.DBus.Properties"
+
+        let state = Mutex(State())
+        private let waker = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+
+        deinit { close(waker) }
+
+        func wake() { eventfd_write(waker, 1) }
+
+        func end() {
+            state.withLock { $0.isEnded = true }
+            wake()
+        }
+
+        func serve(_ bus: OpaquePointer) {
+            while true {
+                while sd_bus_process(bus, nil) > 0 {}
+                var count: eventfd_t = 0
+                eventfd_read(waker, &count)
+                let (isEnded, announcements) = state.withLock { state in
+                    defer { state.announcements = [] }
+                    return (state.isEnded, state.announcements)
+                }
+                for (announcement, metered) in announcements { announce(announcement, metered, on: bus) }
+                if isEnded || sd_bus_is_open(bus) <= 0 { return }
+                var descriptors = [
+                    pollfd(fd: waker, events: Int16(POLLIN), revents: 0),
+                    pollfd(fd: sd_bus_get_fd(bus), events: Int16(sd_bus_get_events(bus)), revents: 0),
+                ]
+                poll(&descriptors, 2, -1)
+            }
+        }
+
+        func answer(_ message: OpaquePointer?) -> Int32 {
+            guard sd_bus_message_is_method_call(message, Self.properties, "Get") > 0 else { return 0 }
+            let metered = state.withLock { state in
+                state.questions += 1
+                return state.metered
+            }
+            var reply: OpaquePointer?
+            sd_bus_message_new_method_return(message, &reply)
+            appendVariant(metered, to: reply)
+            sd_bus_message_send(reply)
+            sd_bus_message_unref(reply)
+            return 1
+        }
+
+        private func announce(_ announcement: Announcement, _ metered: UInt32, on bus: OpaquePointer) {
+            var signal: OpaquePointer?
+            sd_bus_message_new_signal(bus, &signal, Self.path, Self.properties, "PropertiesChanged")
+            append(Self.name, to: signal)
+            open("a", "{sv}", in: signal)
+            // As NetworkManager does: several properties in one signal.
+            entry("State", 70, in: signal)
+            if announcement == .value { entry("Metered", metered, in: signal) }
+            sd_bus_message_close_container(signal)
+            open("a", "s", in: signal)
+            append("ActiveConnections", to: signal)
+            if announcement == .invalidated { append("Metered", to: signal) }
+            sd_bus_message_close_container(signal)
+            sd_bus_message_send(signal)
+            sd_bus_message_unref(signal)
+        }
+
+        private func entry(_ name: String, _ value: UInt32, in message: OpaquePointer?) {
+            open("e", "sv", in: message)
+            append(name, to: message)
+            appendVariant(value, to: message)
+            sd_bus_message_close_container(message)
+        }
+
+        private func append(_ text: String, to message: OpaquePointer?) {
+            sd_bus_message_append_basic(message, code("s"), text)
+        }
+
+        private func appendVariant(_ value: UInt32, to message: OpaquePointer?) {
+            open("v", "u", in: message)
+            var value = value
+            sd_bus_message_append_basic(message, code("u"), &value)
+            sd_bus_message_close_container(message)
+        }
+
+        private func open(_ type: Unicode.Scalar, _ contents: String, in message: OpaquePointer?) {
+            sd_bus_message_open_container(message, code(type), contents)
+        }
+
+        private func code(_ type: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: type.value) }
+    }
+}
