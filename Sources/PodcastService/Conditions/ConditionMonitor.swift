@@ -34,13 +34,13 @@ package final class ConditionMonitor: Sendable {
             return
         }
         self.stopper = stopper
-        let thread = Thread { [board] in
+        Thread { [board] in
+            // A name that is given before the thread runs does not reach the kernel.
+            Thread.current.name = "podfs-link"
             let watch = ConditionWatch(options, board: board, stopper: stopper)
             watch.run()
             board.close()
-        }
-        thread.name = "podfs-link"
-        thread.start()
+        }.start()
     }
 
     deinit { stopper?.send() }

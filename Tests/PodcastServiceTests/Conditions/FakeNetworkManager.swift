@@ -33,7 +33,6 @@ final class FakeNetworkManager: Sendable {
             }
             ended.signal()
         }
-        thread.name = "network-manager"
         // Registered here, so that the name is taken when this returns.
         guard
             sd_bus_add_object(
