@@ -38,6 +38,7 @@ let package = Package(
         .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev", "fuse3"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CLinux"),
 
@@ -55,7 +56,10 @@ let package = Package(
         target("PodcastProtocol", ["TransferCore"]),
         target(
             "PodcastService",
-            ["PodcastProtocol", "PodcastLibrary", "PodcastFeed", "TransferEngine", "CLinux", logging]),
+            [
+                "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "TransferEngine", "TransferCore", "ContentCache",
+                "CSystemd", "CLinux", systemPackage, logging,
+            ]),
         target("PodcastClient", ["PodcastProtocol", "CLinux"]),
 
         // The mount.
@@ -71,7 +75,8 @@ let package = Package(
             name: "podfs",
             dependencies: [
                 "PodcastFilesystem", "PodcastService", "PodcastClient", "PodcastPages", "PodcastLibrary",
-                "PodcastFeed", "PodcastProtocol", "TransferEngine", "TransferCore", "Fuse", "CLinux", logging,
+                "PodcastFeed", "PodcastProtocol", "TransferEngine", "TransferCore", "ContentCache", "Fuse", "CLinux",
+                logging,
                 systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
@@ -92,9 +97,8 @@ let package = Package(
         tests(
             "PodcastServiceTests",
             [
-                "PodcastService", "PodcastClient", "PodcastLibrary", "PodcastProtocol", "TransferEngine",
-                "TransferCore",
-                "TestSupport", "CLinux",
+                "PodcastService", "PodcastClient", "PodcastLibrary", "PodcastFeed", "PodcastProtocol", "TransferEngine",
+                "TransferCore", "ContentCache", "TestSupport", "CSystemd", "CLinux", systemPackage,
             ]),
         tests("PodcastClientTests", ["PodcastClient", "PodcastProtocol", "TestSupport", "CLinux"]),
         tests("FuseTests", ["Fuse", "CLinux", systemPackage]),

@@ -18,21 +18,19 @@ package struct EvictionPolicy: Sendable, Equatable {
     /// About 180 hours of speech at 128 kbit/s.
     package static let standardCapacity: Int64 = 10 << 30
 
-    /// What is left free on a disk of up to 20 GiB when nobody has said otherwise.
+    /// What is left free on a disk of 20 GiB or more when nobody has said otherwise.
     package static let standardKeepFree: Int64 = 1 << 30
 
-    /// What is left free of a larger disk: a twentieth, as much as ext4 keeps for root (mke2fs(8), -m). Beyond that file
-    /// systems fragment and become slow.
+    /// What is left free of a smaller disk: a twentieth, as much as ext4 keeps for root (mke2fs(8), -m).
     private static let keptShare: Int64 = 20
 
     /// What is to stay free on a disk of that size.
     ///
-    /// Whoever set `cache.keep_free` gets just that, also less than the default. Without it: 1 GiB or 5 %, whichever is
-    /// greater, so that a small disk is not filled to the last 100 MB and a large one does not come near its end. On a
-    /// disk of less than 1 GiB that leaves no room for a cache until somebody sets the key.
+    /// Whoever set `cache.keep_free` gets just that. Without it: 1 GiB or 5 %, whichever is less, so that a memory card of
+    /// 8 GiB has room for podcasts and a disk of 4 TiB does not keep 200 GiB from them.
     package func floor(total: Int64) -> Int64 {
         if let keepFree { return max(0, keepFree) }
-        return max(Self.standardKeepFree, total / Self.keptShare)
+        return min(Self.standardKeepFree, total / Self.keptShare)
     }
 
     /// How much more than needed is evicted once a limit is reached.

@@ -139,7 +139,7 @@ extension Library {
 enum RenditionSQL {
     private static let select = """
         SELECT r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, \
-        r.complete, r.sha256, r.created, r.last_opened, e.pinned \
+        r.complete, r.sha256, r.created, r.last_opened, e.pinned, e.played \
         FROM rendition r JOIN episode e ON e.id = r.episode WHERE
         """
 
@@ -149,7 +149,7 @@ enum RenditionSQL {
             Rendition(
                 episode: row[0], generation: row[1], file: row[2], size: row[3], validator: row[4],
                 contentType: row[5], finalURL: row[6], received: row[7], complete: row[8], sha256: row[9],
-                created: row[10], lastOpened: row[11], pinned: row[12])
+                created: row[10], lastOpened: row[11], pinned: row[12], played: row[13])
         }
     }
 }

@@ -19,11 +19,14 @@ package struct Rendition: Sendable, Equatable {
     package var created: Int64
     package var lastOpened: Int64
     package var pinned: Bool
+    /// Of the episode.
+    package var played: Bool
 
     package init(
         episode: Int64, generation: Int, file: String, size: Int64? = nil, validator: String? = nil,
         contentType: String? = nil, finalURL: String? = nil, received: Int64 = 0, complete: Bool = false,
-        sha256: String? = nil, created: Int64 = 0, lastOpened: Int64 = 0, pinned: Bool = false
+        sha256: String? = nil, created: Int64 = 0, lastOpened: Int64 = 0, pinned: Bool = false,
+        played: Bool = false
     ) {
         self.episode = episode
         self.generation = generation
@@ -38,6 +41,7 @@ package struct Rendition: Sendable, Equatable {
         self.created = created
         self.lastOpened = lastOpened
         self.pinned = pinned
+        self.played = played
     }
 }
 

@@ -25,6 +25,8 @@ extension PodcastService {
             case .completed(let key, let generation, let size, let sha256):
                 try completed(key, generation, size, sha256)
             case .failed(let key, let error): try failed(key, error)
+            case .storageFull(_, let error): storageIsFull(error)
+            case .addressRefused(let key, _): renewAddress(of: key)
             case .marker(let work): await work()
             }
         } catch LibraryError.noSuchEpisode(let id) {
@@ -65,6 +67,7 @@ extension PodcastService {
             // The library learns of the progress now and then, for the time when no daemon runs.
             if record.recorded + 2 <= now() {
                 record.recorded = now()
+                record.recordedBytes = snapshot.received
                 try library.recordReceived(
                     episode: snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
             }
@@ -74,13 +77,15 @@ extension PodcastService {
             // The failure was told as such, and is the last that is heard of the task.
             if snapshot.state == .failed { return considerIdle() }
             broadcast(event(changed ? .state : .progress, snapshot, record))
+            if !storage.isFull, snapshot.state == .running || changed { makeRoom() }
             considerIdle()
             return
         }
         // The completion was told as such, and is the last that is heard of the task.
         if snapshot.state == .cached { return considerIdle() }
         if snapshot.state == .remote {
-            // The task has ended with a part of the file here.
+            // The task was cancelled, with a part of the file here.
+            if let download = record?.download.id { try library.removeDownload(id: download) }
             try library.recordReceived(
                 episode: snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
         }
@@ -104,6 +109,7 @@ extension PodcastService {
         holds.withLock { $0.forget(episode) }
         announce(event)
         log.info("complete: \(record?.path ?? "episode \(episode)"), \(size) bytes")
+        makeRoom()
         runHook(configuration.onDownload, episode: episode)
         if tasks.values.allSatisfy({ $0.snapshot?.state != .running && $0.snapshot?.state != .queued }) {
             broadcast(Event(sequence: nextSequence(), time: now(), kind: .idle))

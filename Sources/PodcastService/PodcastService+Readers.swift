@@ -168,6 +168,8 @@ extension PodcastService {
 
     private func left(_ key: ObjectIdentifier) async {
         await endSession(key)
+        // What it had open may go now.
+        if storage.isFull { makeRoom() }
         considerIdle()
     }
 }

@@ -65,8 +65,11 @@ extension PodcastService {
     func resumeTask(_ episode: Int64, for client: ClientConnection) async throws -> Reply {
         let key = ObjectIdentifier(client)
         try requireSession(key)
-        if holds.withLock({ $0.resume(episode, by: key) }) { try applySuspension(of: episode) }
-        guard sessions[key]?.created.contains(episode) ?? false else {
+        // A task that was made and not begun is suspended once, beside what its client has added.
+        let isTakenBack = holds.withLock { $0.resume(episode, by: key) }
+        if isTakenBack { try applySuspension(of: episode) }
+        guard !isTakenBack, sessions[key]?.created.contains(episode) ?? false else {
+            if isTakenBack, tasks[episode] == nil { return .done }
             guard let record = tasks[episode] else {
                 throw Failure(kind: .usage, message: "there is no task for episode \(episode): create it first")
             }
@@ -85,8 +88,8 @@ extension PodcastService {
         if download.session == Self.passingSession { sessions[key]?.begun.insert(episode) }
         if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
         tasks[episode]?.download = download
-        engine.fill(episode, load: loader(episode))
-        try applySuspension(of: episode)
+        makeRoom()
+        run(episode)
         return tasks[episode].map { .task(Self.info($0)) } ?? .done
     }
 
@@ -131,7 +134,7 @@ extension PodcastService {
     }
 
     private func endPassingTask(_ episode: Int64, isEphemeral: Bool) async throws {
-        if isOpen(episode) {
+        if openEpisodes().contains(episode) {
             // Somebody reads it: it becomes what every read episode is.
             if !isEphemeral, tasks[episode]?.download.session == Self.passingSession {
                 tasks[episode]?.download = try library.enqueue(
@@ -143,20 +146,34 @@ extension PodcastService {
         if isEphemeral, let row = try library.episode(id: episode), !row.pinned { _ = try await dropBytes(of: row) }
     }
 
-    /// Whether a client has the episode open, or waits for it.
-    func isOpen(_ episode: Int64) -> Bool {
-        clients.withLock { Array($0.values) }.contains { client in
+    /// The episodes that clients have open, as far as the daemon was asked for them, or wait for.
+    func openEpisodes() -> Set<Int64> {
+        var episodes: Set<Int64> = []
+        for client in clients.withLock({ Array($0.values) }) {
             client.state.withLock { state in
-                state.opens.values.contains(episode) || state.waits.values.contains { $0.episode == episode }
+                episodes.formUnion(state.opens.values)
+                episodes.formUnion(state.waits.values.map(\.episode))
             }
         }
+        return episodes
     }
 
-    /// Tells the engine whether a person or a client has suspended a task.
+    /// Whether a person or a client has suspended a task.
+    private func isSuspended(_ episode: Int64) -> Bool {
+        tasks[episode]?.download.suspended ?? false || holds.withLock { $0.isHeld(episode) }
+    }
+
+    /// Tells the engine of it.
     func applySuspension(of episode: Int64) throws {
-        guard let record = tasks[episode] else { return }
-        let isHeld = holds.withLock { $0.isHeld(episode) }
-        engine.setSuspended(episode, record.download.suspended || isHeld, load: loader(episode))
+        guard let record = tasks[episode], record.snapshot?.state != .failed else { return }
+        run(episode, priority: record.download.automatic ? .automatic : .asked)
+    }
+
+    /// Begins a task, or lets one go on that has failed, as far as nobody has suspended it.
+    func run(_ episode: Int64, priority: TransferPriority = .asked) {
+        let isSuspended = isSuspended(episode)
+        engine.setSuspended(episode, isSuspended, load: loader(episode))
+        if !isSuspended { engine.fill(episode, priority: priority, load: loader(episode)) }
     }
 
     private func requireSession(_ key: ObjectIdentifier) throws {

@@ -107,6 +107,10 @@ extension PodcastService {
                 let result = try library.merge(
                     feed: feed, into: podcast.id, response: response, template: configuration.nameTemplate, now: now())
                 broadcastChange(podcast: podcast.id, name: podcast.name)
+                let updated = Set(result.updated)
+                for episode in Set(tasks.keys).union(openEpisodes()) where updated.contains(episode) {
+                    if let url = try library.episode(id: episode)?.url { engine.setSource(episode, url: url) }
+                }
                 for episode in result.inserted { runHook(configuration.onNewEpisode, episode: episode) }
                 return RefreshResult(name: podcast.name, added: result.inserted.count)
             }
@@ -115,6 +119,23 @@ extension PodcastService {
             try? library.refreshFailed(
                 podcast: podcast.id, status: status, error: "\(error)", next: nil, now: now())
             return RefreshResult(name: podcast.name, added: 0, error: "\(error)")
+        }
+    }
+
+    /// The server refuses an episode's address: the feed may have a newer one by now.
+    func renewAddress(of episode: Int64) {
+        Task {
+            var url: String?
+            do {
+                if let row = try library.episode(id: episode), let podcast = try library.podcast(id: row.podcast) {
+                    _ = await refresh(podcast)
+                    url = try library.episode(id: episode)?.url
+                }
+            } catch {
+                log.error("\(error)")
+            }
+            engine.renew(episode, url: url)
+            considerIdle()
         }
     }
 

@@ -36,6 +36,7 @@ extension PodcastService {
                 broadcastChange(episode: id)
             }
         }
+        if storage.isFull { makeRoom() }
         return .acted(count: count, problems: problems)
     }
 
@@ -46,8 +47,7 @@ extension PodcastService {
             if episode.complete { return nil }
             try begin(episode.id)
             try setSuspended(episode.id, false)
-            engine.fill(episode.id, load: loader(episode.id))
-            try applySuspension(of: episode.id)
+            run(episode.id)
         case .suspend:
             if episode.complete { return "it is cached already" }
             try begin(episode.id)
@@ -68,6 +68,7 @@ extension PodcastService {
         let download = try library.enqueue(episode: episode, session: Self.commonSession, now: now())
         if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
         tasks[episode]?.download = download
+        makeRoom()
     }
 
     /// A person's suspension: it is written down, and outlives the daemon.

@@ -3,6 +3,7 @@ internal import Glibc
 internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
+internal import TransferEngine
 
 // What comes by itself: each thing has a moment at which it is due; one timer sleeps until the first of them.
 extension PodcastService {
@@ -26,14 +27,34 @@ extension PodcastService {
         }
     }
 
-    private func nextUpkeep() -> Int64 { nextBackup() }
+    private func nextUpkeep() -> Int64 { min(nextBackup(), storage.recheck ?? .max) }
 
     private func upkeep() async {
         guard !isUpkeepRunning else { return }
         isUpkeepRunning = true
+        if let due = storage.recheck, due <= now() {
+            storage.recheck = nil
+            makeRoom()
+        }
         if nextBackup() <= now() { await backUp() }
         isUpkeepRunning = false
         planUpkeep()
+    }
+
+    // MARK: Conditions
+
+    /// Lets downloads that nobody has asked for run while the link and the power allow it.
+    func watchConditions() {
+        let configuration = configuration
+        // Until the conditions are known they are not taken for good ones.
+        if configuration.conditions.current() == nil { engine.setDiscretionary(allowed: false) }
+        conditionWatch = Task { [weak self] in
+            for await conditions in configuration.conditions.changes() {
+                let allowed = conditions.allowsDiscretionary(
+                    allowMetered: configuration.allowsMetered, allowBattery: configuration.allowsBattery)
+                self?.engine.setDiscretionary(allowed: allowed)
+            }
+        }
     }
 
     // MARK: The library's backup

@@ -41,10 +41,13 @@ package actor PodcastService {
     nonisolated let notice: Mutex<String?>
     /// How the library came to be opened.
     private let recovery: LibraryRecovery?
+    var storage = StorageState()
     var idleCheck: Task<Void, Never>?
     /// Sleeps until the next thing is due that comes by itself.
     var upkeepTimer: Task<Void, Never>?
     var isUpkeepRunning = false
+    /// Follows the link and the power.
+    var conditionWatch: Task<Void, Never>?
     var lastBackupTry: Int64 = 0
     var backupDue: Int64?
     let onIdle: @Sendable () -> Void
@@ -55,8 +58,11 @@ package actor PodcastService {
         var path: String
         var podcast: Int64
         var snapshot: DownloadSnapshot?
-        /// When `received` last went into the library, in seconds.
+        /// When `received` last went into the library, in seconds, and what it was.
         var recorded: Int64 = 0
+        var recordedBytes: Int64 = 0
+        /// How large the file is by its feed; `nil` when that says nothing.
+        var guess: Int64?
     }
 
     /// - Parameters:
@@ -74,8 +80,11 @@ package actor PodcastService {
         let (events, queue) = AsyncStream<TransferEvent>.makeStream()
         self.events = events
         self.queue = queue
+        var transfers = configuration.transfers
+        // Answered by a refresh of the feed.
+        transfers.limits.renewsAddress = true
         engine = try TransferEngine(
-            configuration: configuration.transfers, cacheFolder: configuration.places.cache
+            configuration: transfers, cacheFolder: configuration.places.cache
         ) { queue.yield($0) }
         fetcher = FeedFetcher(engine: engine)
     }
@@ -96,9 +105,13 @@ package actor PodcastService {
             guard let record = try makeRecord(download) else { continue }
             tasks[download.episode] = record
             if download.error == nil, !download.suspended {
-                engine.fill(download.episode, load: loader(download.episode))
+                engine.fill(
+                    download.episode, priority: download.automatic ? .automatic : .asked,
+                    load: loader(download.episode))
             }
         }
+        makeRoom()
+        watchConditions()
         considerIdle()
         planUpkeep()
     }
@@ -107,6 +120,7 @@ package actor PodcastService {
     package func stop() async {
         idleCheck?.cancel()
         upkeepTimer?.cancel()
+        conditionWatch?.cancel()
         engine.shutDown()
         await backUpIfDue()
         for record in tasks.values {
@@ -170,7 +184,7 @@ package actor PodcastService {
                 key: episode, url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
                 file: try library.rendition(of: episode)?.file,
                 isSuspended: row.download.map { $0.suspended || holds.withLock { $0.isHeld(episode) } } ?? false,
-                isComplete: row.complete)
+                priority: row.download?.automatic ?? false ? .automatic : .asked, isComplete: row.complete)
         }
     }
 
@@ -185,6 +199,8 @@ package actor PodcastService {
             state: download.error != nil ? .failed : download.suspended ? .suspended : .queued,
             received: episode.cachedBytes, total: episode.confirmedSize, rate: nil,
             error: download.error.map { TransferError(.failed, $0) }, isTask: true)
+        record.recordedBytes = episode.cachedBytes
+        record.guess = episode.size.source == .unknown ? nil : episode.size.bytes
         return record
     }
 

@@ -1,3 +1,4 @@
+package import ContentCache
 package import PodcastLibrary
 package import PodcastProtocol
 package import TransferEngine
@@ -15,6 +16,12 @@ package struct ServiceConfiguration: Sendable {
     package var onNewEpisode: String?
     /// Run when the last task has ended.
     package var onIdle: String?
+    /// What the cache may take, and what it leaves free.
+    package var eviction = EvictionPolicy()
+    /// What downloads wait for that nobody has asked for.
+    package var conditions = ConditionSource.constant(.unknown)
+    package var allowsMetered = false
+    package var allowsBattery = false
 
     package init(places: Places, version: String, transfers: TransferConfiguration) {
         self.places = places

@@ -105,7 +105,7 @@ package final class TransferEngine: Sendable {
     package func setSuspended(_ key: Int64, _ suspended: Bool, load: @escaping Loader) {
         withDownload(key, load: load) { download in
             download.apply { machine, now in machine.setSuspended(suspended, now: now) }
-            download.report(force: true)
+            download.report(force: false)
         } orElse: { _ in
         }
     }

@@ -1,3 +1,4 @@
+import ContentCache
 import Foundation
 import Glibc
 import PodcastClient
@@ -73,6 +74,11 @@ struct Installation: Sendable {
         service.onDownload = configuration.hooks.onDownload
         service.onNewEpisode = configuration.hooks.onNewEpisode
         service.onIdle = configuration.hooks.onIdle
+        service.eviction = EvictionPolicy(
+            capacity: configuration.cache.limit, keepFree: configuration.cache.keepFree)
+        service.conditions = .system()
+        service.allowsMetered = configuration.discretionary.allowMetered
+        service.allowsBattery = configuration.discretionary.allowBattery
         return service
     }
 }

@@ -58,9 +58,9 @@ struct EvictionPolicyTests {
         let policy = EvictionPolicy()
         #expect(policy.capacity == 10 * Self.gibibyte)
         #expect(policy.keepFree == nil)
-        #expect(policy.floor(total: 8 * Self.gibibyte) == Self.gibibyte)
+        #expect(policy.floor(total: 10 * Self.gibibyte) == Self.gibibyte / 2)
         #expect(policy.floor(total: 20 * Self.gibibyte) == Self.gibibyte)
-        #expect(policy.floor(total: 100 * Self.gibibyte) == 5 * Self.gibibyte)
+        #expect(policy.floor(total: 100 * Self.gibibyte) == Self.gibibyte)
     }
 
     @Test(arguments: [0, 1 << 20, 1 << 30, 3 << 30] as [Int64])
@@ -231,11 +231,11 @@ struct EvictionPolicyTests {
 
     @Test func aFullDiskSaysWhichLimitItIs() throws {
         let demand = EvictionPolicy.Demand(
-            used: Self.gibibyte, disk: DiskSpace(total: 100 * Self.gibibyte, free: 4 * Self.gibibyte + 512 * 1024))
+            used: Self.gibibyte, disk: DiskSpace(total: 100 * Self.gibibyte, free: Self.gibibyte / 2))
         let byDefault = try #require(EvictionPolicy().plan(for: demand, from: []).shortage)
         #expect(
             byDefault.description
-                == "the disk is full (4 GiB free of which 5 GiB stay free by default): delete something there, use "
+                == "the disk is full (512 MiB free of which 1 GiB stay free by default): delete something there, use "
                 + "podfs evict or podfs unpin, or set cache.keep_free lower")
         let chosen = try #require(
             EvictionPolicy(keepFree: 9 * Self.gibibyte / 2).plan(for: demand, from: []).shortage)

@@ -29,7 +29,7 @@ import Testing
         let configuration = try Configuration.load(from: directory.file("none/config.toml"))
         #expect(configuration == Configuration())
         #expect(configuration.cache.limit == 10_737_418_240)
-        #expect(configuration.cache.keepFree == 1_073_741_824)
+        #expect(configuration.cache.keepFree == nil)
         #expect(configuration.transfers.filling == 3 && configuration.transfers.fillingPerHost == 2)
         #expect(configuration.transfers.readersPerHost == 6 && configuration.transfers.rateLimit == nil)
         #expect(configuration.transfers.readerDeadline == .seconds(60))

@@ -59,7 +59,9 @@ struct ConfigurationKey: Sendable {
     /// a client for more.
     static let all: [Self] = [
         .size("cache.limit", \.cache.limit, minimum: 1),
-        .size("cache.keep_free", \.cache.keepFree, minimum: 0),
+        Self(path: "cache.keep_free") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.cache.keepFree = try value.size(minimum: 0)
+        },
         .number("transfers.filling", \.transfers.filling, in: 1...64),
         .number("transfers.filling_per_host", \.transfers.fillingPerHost, in: 1...16),
         .number("transfers.readers_per_host", \.transfers.readersPerHost, in: 1...64),

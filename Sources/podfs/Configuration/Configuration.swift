@@ -7,8 +7,8 @@ import PodcastLibrary
 struct Configuration: Sendable, Equatable {
     struct Cache: Sendable, Equatable {
         var limit: Int64 = 10 << 30
-        /// What is left free on the disk whatever the limit says.
-        var keepFree: Int64 = 1 << 30
+        /// What is left free on the disk whatever the limit says; `nil` stands for 1 GiB or 5 % of it.
+        var keepFree: Int64?
     }
 
     struct Transfers: Sendable, Equatable {
