@@ -63,7 +63,7 @@ extension Download {
         var request = EasyHandle.Request(
             url: connection.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
             connectTimeout: machine.limits.stall, stall: max(1, machine.limits.stall / 1_000))
-        request.rateLimit = engine.configuration.rateLimit
+        request.rateLimit = rateLimit
         if asked.ranged { request.range = "\(asked.offset)-\(asked.end.map { "\($0 - 1)" } ?? "")" }
         if let validator = asked.ifRange { request.fields.append(("If-Range", validator.headerValue)) }
         guard let handle = EasyHandle(request) else {
@@ -74,12 +74,19 @@ extension Download {
         handle.receiver = connection
         connection.handle = handle
         machine.began(connection.id, now: engine.now)
+        engine.rates.add(connection.token, group: source.key, groupLimit: source.rateLimit ?? 0, now: engine.now)
         engine.add(handle, owner: connection)
+    }
+
+    /// What one of its connections may bring at the most, in bytes per second; 0 for no limit.
+    private var rateLimit: Int64 {
+        [engine.rates.limit, source.rateLimit ?? 0].filter { $0 > 0 }.min() ?? 0
     }
 
     private func end(_ connection: DownloadConnection) {
         connections[connection.id] = nil
         if let handle = connection.handle { engine.remove(handle) }
+        engine.rates.remove(connection.token)
         giveBackTurn(connection)
     }
 

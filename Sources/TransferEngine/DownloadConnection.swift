@@ -5,7 +5,8 @@ internal import TransferCore
 /// Belongs to the engine's thread. While curl is at work nothing but the buffer and the file is touched; what needs curl
 /// is done afterwards, in `Download.process`.
 ///
-/// The bytes of a connection that is paused wait in the buffer; when that is full curl is told to keep the rest.
+/// The bytes of a connection that is paused wait in the buffer; when that is full curl is told to keep the rest. So it
+/// is when the connection has brought as much as the limits of rate allow.
 final class DownloadConnection: EasyHandleReceiver {
     let id: DownloadMachine.ConnectionID
     let token: ConnectionPools.Token
@@ -57,6 +58,7 @@ final class DownloadConnection: EasyHandleReceiver {
 
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
         if isReleased { return .stop }
+        guard download.engine.rates.mayReceive(token) else { return .pause }
         if count + bytes.count > buffer.count {
             guard head == nil, download.machine.isReceiving(id) else { return .pause }
             guard flush() else { return .stop }
@@ -64,6 +66,7 @@ final class DownloadConnection: EasyHandleReceiver {
         guard let base = buffer.baseAddress else { return .stop }
         base.advanced(by: count).copyMemory(from: bytes.baseAddress ?? UnsafeRawPointer(base), byteCount: bytes.count)
         count += bytes.count
+        download.engine.rates.received(token, Int64(bytes.count))
         download.markDirty(self)
         return .taken
     }

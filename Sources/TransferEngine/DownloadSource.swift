@@ -15,6 +15,8 @@ package struct DownloadSource: Sendable {
     package var refusesText: Bool
     /// Overrides the engine's own.
     package var userAgent: String?
+    /// Bytes per second of this download, below the limit of all; `nil` or 0 does not limit.
+    package var rateLimit: Int64?
     /// A download task exists already, and a person has suspended it.
     package var isSuspended: Bool
     /// What the task counts for.
@@ -25,7 +27,7 @@ package struct DownloadSource: Sendable {
     package init(
         key: Int64, url: String, generation: Int, confirmedSize: Int64? = nil, file: String? = nil,
         refusesText: Bool = true, userAgent: String? = nil, isSuspended: Bool = false,
-        priority: TransferPriority = .asked, isComplete: Bool = false
+        priority: TransferPriority = .asked, rateLimit: Int64? = nil, isComplete: Bool = false
     ) {
         self.key = key
         self.url = url
@@ -34,6 +36,7 @@ package struct DownloadSource: Sendable {
         self.file = file
         self.refusesText = refusesText
         self.userAgent = userAgent
+        self.rateLimit = rateLimit
         self.isSuspended = isSuspended
         self.priority = priority
         self.isComplete = isComplete
@@ -113,7 +116,7 @@ package struct TransferConfiguration: Sendable {
     package var limits = DownloadMachine.Limits()
     package var pools = ConnectionPools.Limits()
     package var userAgent: String
-    /// Bytes per second of one connection; 0 does not limit.
+    /// Bytes per second of all downloads together; 0 does not limit. Data requests are not counted.
     package var rateLimit: Int64 = 0
 
     package init(userAgent: String) { self.userAgent = userAgent }

@@ -39,7 +39,9 @@ final class EasyHandle {
         var decodes = false
         /// Milliseconds to the end of the exchange; 0 does not limit.
         var timeout: Int64 = 0
-        /// Bytes per second; 0 does not limit.
+        /// Bytes per second that will be taken, by pausing; 0 for as many as come. curl itself is not asked to limit them:
+        /// it evens a rate out over the last three seconds at least, so that one that is lowered on a running handle
+        /// stops it for as long as the bytes before would have taken, and a stop of some length looks like a stall.
         var rateLimit: Int64 = 0
     }
 
@@ -53,6 +55,8 @@ final class EasyHandle {
     /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time that it costs with
     /// the default of 16 KiB.
     private static let receiveBuffer = 512 * 1024
+    /// The least that curl accepts.
+    private static let smallestReceiveBuffer = 1_024
     /// Followed redirects; tracking prefixes chain up to seven.
     private static let redirects = 10
 
@@ -76,7 +80,7 @@ final class EasyHandle {
         ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, 1)
         ccurl_set_long(handle, CURLOPT_MAXREDIRS, Self.redirects)
         ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1)
-        ccurl_set_long(handle, CURLOPT_BUFFERSIZE, Self.receiveBuffer)
+        ccurl_set_long(handle, CURLOPT_BUFFERSIZE, Self.receiveBuffer(rateLimit: request.rateLimit))
         ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout))
         ccurl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1)
         ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, Int(request.stall))
@@ -89,9 +93,6 @@ final class EasyHandle {
         ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent)
         if let range = request.range { ccurl_set_string(handle, CURLOPT_RANGE, range) }
         if request.decodes { ccurl_set_string(handle, CURLOPT_ACCEPT_ENCODING, "") }
-        if request.rateLimit > 0 {
-            ccurl_set_offset(handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(request.rateLimit))
-        }
         for field in request.fields {
             fieldList = curl_slist_append(fieldList, "\(field.name): \(field.value)")
         }
@@ -111,6 +112,12 @@ final class EasyHandle {
             handle.receiveField(UnsafeRawBufferPointer(start: bytes, count: size * count))
             return size * count
         }
+    }
+
+    /// What is received and has to wait is small beside the limit: an eighth of a second of it.
+    private static func receiveBuffer(rateLimit: Int64) -> Int {
+        guard rateLimit > 0 else { return receiveBuffer }
+        return max(smallestReceiveBuffer, Int(min(rateLimit / 8, Int64(receiveBuffer))))
     }
 
     private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {

@@ -21,6 +21,8 @@ final class EngineLoop {
     private var owners: [ObjectIdentifier: DownloadConnection] = [:]
     private var dataTasks: [ObjectIdentifier: (number: Int64, task: DataExchange)] = [:]
     private var pools: ConnectionPools
+    /// How fast connections may be; by the tokens that they have for their turns.
+    var rates: RateLimits
     /// Connections that have a turn or wait for one; and what those that wait do when it comes.
     private var turns: [ConnectionPools.Token: DownloadConnection] = [:]
     private var starts: [ConnectionPools.Token: () -> Void] = [:]
@@ -46,6 +48,7 @@ final class EngineLoop {
         self.mailbox = mailbox
         self.events = events
         pools = ConnectionPools(limits: configuration.pools)
+        rates = RateLimits(limit: configuration.rateLimit)
     }
 
     func run() {
@@ -105,11 +108,16 @@ final class EngineLoop {
     /// - Returns: when the next is. Everything that is due now is done or put off by then, so that the loop sleeps
     ///   until something happens.
     private func tick() -> Int64? {
+        if let due = rates.deadline, due <= now {
+            // One that is held is resumed when it is wanted again.
+            for token in rates.refill(now: now) { turns[token]?.handle?.resume() }
+        }
         for download in downloads.values {
             if let due = download.deadline, due <= now { download.tick() }
         }
         settle()
         var deadline = pools.deadline
+        if let due = rates.deadline { deadline = min(deadline ?? due, due) }
         for download in downloads.values {
             if let due = download.deadline { deadline = min(deadline ?? due, due) }
         }

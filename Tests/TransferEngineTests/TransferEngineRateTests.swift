@@ -1,0 +1,95 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Limits of rate. Bytes are compared with what the limit allows in the time that went by: a slow machine makes them
+/// fewer.
+@Suite struct TransferEngineRateTests {
+    private let content = TestContent(seed: 71, size: 8_000_000)
+    private var resource: Resource { Resource(content, etag: "\"v1\"") }
+
+    /// What may come before it is paid for: what is saved up, and a piece of each connection.
+    private func burst(_ limit: Int, connections: Int) -> Int { limit / 4 + connections * 16_384 }
+
+    @Test func downloadsTogetherKeepToTheLimitAndShareIt() async throws {
+        let limit = 2_000_000
+        let bench = try EngineBench { $0.rateLimit = Int64(limit) }
+        for key in 1...2 { bench.add(Int64(key), resource) }
+        let clock = ContinuousClock()
+        let start = clock.now
+        try bench.fill(1, 2)
+        var received: [Int] = []
+        var elapsed = 0.0
+        try await bench.wait("three megabytes are here") {
+            received = try await bench.engine.snapshots().map { Int($0.received) }
+            elapsed = clock.now - start
+            #expect(Double(received.reduce(0, +)) <= Double(limit) * elapsed + Double(burst(limit, connections: 2)))
+            return received.reduce(0, +) >= 3_000_000
+        }
+        #expect(received.count == 2)
+        #expect(received.allSatisfy { $0 >= received.reduce(0, +) / 4 }, "\(received)")
+    }
+
+    @Test func aReaderHasItsShareWhileAnotherFills() async throws {
+        let limit = 1_000_000
+        let bench = try EngineBench { $0.rateLimit = Int64(limit) }
+        for key in 1...2 { bench.add(Int64(key), resource) }
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 500_000)
+        // At half of the limit the reader's part is here before the other file has as much again, and half more.
+        let before = try #require(try await bench.snapshot(1)).received
+        #expect(try await bench.read(2, 4_000_000..<4_500_000) == content.bytes(in: 4_000_000..<4_500_000))
+        let other = try #require(try await bench.snapshot(1)).received - before
+        #expect(other <= 1_000_000)
+    }
+
+    @Test func aDownloadCanHaveALimitOfItsOwn() async throws {
+        let limit = 200_000
+        let bench = try EngineBench()
+        for key in 1...2 { bench.add(Int64(key), resource) }
+        var source = try #require(bench.source(1))
+        source.rateLimit = Int64(limit)
+        bench.know(source)
+        let clock = ContinuousClock()
+        let start = clock.now
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1)
+        try bench.fill(2)
+        try await bench.waitUntilWhole(2)
+        let received = try #require(try await bench.snapshot(1)).received
+        let elapsed: Double = clock.now - start
+        #expect(Double(received) <= Double(limit) * elapsed + Double(burst(limit, connections: 1)))
+        #expect(bench.completed.keys.sorted() == [2])
+    }
+
+    @Test func aFileUnderALimitIsWholeAndRight() async throws {
+        let bench = try EngineBench { $0.rateLimit = 8_000_000 }
+        let path = bench.add(1, resource)
+        _ = try await bench.open(1)
+        #expect(try await bench.read(1, 6_000_000..<6_000_100) == content.bytes(in: 6_000_000..<6_000_100))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.server.requests(for: path).allSatisfy { $0.isFinished })
+    }
+
+    @Test func aSlowLimitIsNoStall() async throws {
+        let small = TestContent(seed: 72, size: 2_500)
+        // A piece of 1,024 bytes is paid for in two and a half seconds.
+        let bench = try EngineBench {
+            $0.rateLimit = 400
+            $0.limits.stall = 1_000
+        }
+        let path = bench.add(1, Resource(small, etag: "\"v1\""))
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, small))
+        #expect(bench.server.requests(for: path).count == 1)
+    }
+}
+
+/// The seconds from one moment to another.
+private func - (end: ContinuousClock.Instant, start: ContinuousClock.Instant) -> Double {
+    start.duration(to: end) / .seconds(1)
+}
