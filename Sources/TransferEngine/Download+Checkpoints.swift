@@ -15,6 +15,20 @@ extension Download {
         return checkpoint
     }
 
+    /// Ends the task; `answer` is called on any thread, with what is left of it when a checkpoint says the same.
+    func cancelProducingResumeData(answer: @escaping @Sendable (ResumeData?) -> Void) {
+        cancel()
+        var data: ResumeData?
+        if file != nil, !machine.isCached, !machine.isFinishing, !machine.present.isEmpty {
+            data = ResumeData(
+                key: source.key, generation: machine.generation, total: machine.pin?.total,
+                validator: machine.pin?.validator?.text, present: machine.present.text, url: source.url)
+        }
+        if checkpoints.isBehind { saveCheckpoint(synchronously: false) }
+        // The queue is serial: this comes after the checkpoint.
+        engine.storage.async { [data] in answer(data) }
+    }
+
     /// A file that is being finished gets its checkpoints from `finish`, and its last one there.
     var savesCheckpoints: Bool { file != nil && !machine.isCached && !machine.isFinishing }
 

@@ -113,6 +113,11 @@ final class Download {
         report(force: false)
     }
 
+    func cancel() {
+        apply { machine, now in machine.cancel(now: now) }
+        report(force: true)
+    }
+
     /// The owner has looked for a newer address.
     func renew(_ url: String?) {
         let isNew = url.map { $0 != source.url } ?? false

@@ -112,10 +112,24 @@ package final class TransferEngine: Sendable {
 
     /// Ends the task; what is present stays.
     package func cancel(_ key: Int64) {
-        mailbox.post { loop in
-            guard let download = loop.download(key) else { return }
-            download.apply { machine, now in machine.cancel(now: now) }
-            download.report(force: true)
+        mailbox.post { $0.download(key)?.cancel() }
+    }
+
+    /// Ends the task as `cancel` does, and says what is left of it, once a checkpoint does.
+    ///
+    /// - Parameter load: as for `fill`; without it, a download that is not at hand has nothing to say.
+    /// - Returns: `nil` when nothing is present, or everything: there is nothing to resume then.
+    package func cancelProducingResumeData(_ key: Int64, load: Loader? = nil) async -> ResumeData? {
+        await withCheckedContinuation { continuation in
+            let isRunning = mailbox.post { loop in
+                let download = load.flatMap { try? loop.download(key, load: $0) } ?? loop.download(key)
+                guard let download else {
+                    continuation.resume(returning: nil)
+                    return
+                }
+                download.cancelProducingResumeData { continuation.resume(returning: $0) }
+            }
+            if !isRunning { continuation.resume(returning: nil) }
         }
     }
 

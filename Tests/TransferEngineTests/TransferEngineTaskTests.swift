@@ -51,6 +51,40 @@ import TransferCore
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
+    @Test func aCancelledDownloadSaysWhatIsLeft() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource, [.stall(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.waitUntilReceived(1, 1_000_000)
+        let data = try #require(await bench.engine.cancelProducingResumeData(1))
+        let expected = ResumeData(
+            key: 1, generation: 1, total: 4_000_000, validator: "etag:\"v1\"", present: "0-999999",
+            url: bench.server.url(path))
+        #expect(data == expected)
+        let name = try #require(bench.source(1)?.file)
+        let file = try #require(try bench.engine.file(name))
+        #expect(file.received == 1_000_000, "the checkpoint says so too")
+        #expect(data.fits(generation: file.generation, validator: file.validator, total: file.total))
+        try await bench.wait("it is let go") { try await bench.snapshot(1) == nil }
+        #expect(bench.snapshots(1).last?.state == .remote)
+        #expect(try await bench.engine.cancelProducingResumeData(1) == nil, "it is not at hand")
+        #expect(try await bench.engine.cancelProducingResumeData(1, load: bench.loader(1)) == expected)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(bench.server.requests(for: path).last?.range == .closed(1_000_000, 3_999_999))
+        #expect(try await bench.engine.cancelProducingResumeData(1, load: bench.loader(1)) == nil, "it is whole")
+    }
+
+    @Test func aDownloadWithoutBytesLeavesNothingToResume() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource, [.stall(after: 0)])
+        try bench.fill(1)
+        try await bench.server.waitForRequest()
+        #expect(try await bench.engine.cancelProducingResumeData(1) == nil)
+        #expect(try await bench.engine.cancelProducingResumeData(2) == nil)
+        bench.shutDown()
+    }
+
     @Test func aForgottenFileLeavesNothing() async throws {
         let bench = try EngineBench()
         bench.add(1, resource, [.stall(after: 1_000_000), .stall(after: 0), .stall(after: 0)])
@@ -106,8 +140,7 @@ import TransferCore
             answers.add()
         }
         try bench.engine.cancelWait(1, wait)
-        // The engine has come to it: bytes that are on their way before might still be an answer.
-        _ = try await bench.engine.snapshots()
+        try await bench.wait("nobody waits") { try await bench.engine.waits(1) == 0 }
         gate.open()
         try await bench.waitUntilWhole(1)
         #expect(answers.value == 0)
