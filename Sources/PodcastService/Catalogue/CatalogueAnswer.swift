@@ -1,0 +1,90 @@
+internal import Foundation
+internal import TransferCore
+
+/// What all catalogues have in common: a JSON document that is bounded and not trusted.
+package enum CatalogueAnswer {
+    /// Entries of one answer: what the iTunes Search API gives at most, and more than anyone looks through.
+    package static let limit = 200
+
+    /// Bytes of an answer, to be set as the limit of the request. The 200 entries of either catalogue have 2 to 4 KiB
+    /// each; descriptions may be longer.
+    package static let largest = 8 << 20
+
+    /// The members of a list in the answer's outermost object; those that are no objects are left out.
+    ///
+    /// - Parameters:
+    ///   - key: the name of the list.
+    ///   - complaint: where the catalogue explains a refusal, when it does.
+    static func objects(
+        _ key: String, complaint: String, head: ResponseHead, body: [UInt8], catalogue: String
+    ) throws(CatalogueError) -> [[String: Any]] {
+        func failure(_ message: String) -> CatalogueError { CatalogueError(catalogue: catalogue, message: message) }
+        guard body.count <= largest else { throw failure("the answer is larger than \(largest >> 20) MiB") }
+        let document = (try? JSONSerialization.jsonObject(with: Data(withoutMark(body)))) as? [String: Any]
+        guard head.status == 200 else {
+            let says = (document?[complaint] as? String).flatMap(CatalogueEntry.line).map { ": \($0.prefix(200))" }
+            throw failure(explain(head.status) + (says ?? ""))
+        }
+        guard let document else {
+            if body.isEmpty { throw failure("the answer is empty") }
+            let isPage = head.mediaType == "text/html" || body.first { $0 > 0x20 } == UInt8(ascii: "<")
+            throw failure(
+                isPage
+                    ? "the server sent a page instead of results; is there a log-in between here and the web?"
+                    : "the answer cannot be read: it is not the JSON that was expected")
+        }
+        guard let list = document[key] as? [Any] else {
+            if let says = (document[complaint] as? String).flatMap(CatalogueEntry.line) {
+                throw failure("the search was refused: \(says.prefix(200))")
+            }
+            throw failure("the answer has no list '\(key)'")
+        }
+        return list.lazy.compactMap { $0 as? [String: Any] }
+    }
+
+    private static func explain(_ status: Int) -> String {
+        let says = "the server answered \(status)"
+        return switch status {
+        case 401, 403: says + ": it refuses the key, or podfs"
+        case 429: says + ": too many searches; wait a minute"
+        case 500...599: says + "; try again later"
+        default: says
+        }
+    }
+
+    /// JSON may begin with a byte order mark, which readers may pass over (RFC 8259 §8.1).
+    private static func withoutMark(_ body: [UInt8]) -> ArraySlice<UInt8> {
+        body.starts(with: [0xEF, 0xBB, 0xBF]) ? body.dropFirst(3) : body[...]
+    }
+
+    /// A whole number, also one that was written as text. (`true` is 1, to Foundation.)
+    static func number(_ value: Any?) -> Int? {
+        if let text = value as? String { return Int(text) }
+        return (value as? Double).flatMap { Int(exactly: $0.rounded()) }
+    }
+
+    /// The text as a part of a query: all but RFC 3986's unreserved characters is escaped, so that no term can add
+    /// a parameter.
+    static func escaped(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var result: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.append(byte)
+            default: result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// An address with further parameters, whether it has some already or not.
+    static func address(_ base: String, _ parameters: [(String, String)]) -> String {
+        let base = base.prefix { $0 != "#" }
+        let query = parameters.map { "\($0)=\(escaped($1))" }.joined(separator: "&")
+        guard base.contains("?") else { return "\(base)?\(query)" }
+        return base.hasSuffix("?") || base.hasSuffix("&") ? base + query : "\(base)&\(query)"
+    }
+}

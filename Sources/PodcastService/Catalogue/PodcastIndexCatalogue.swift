@@ -1,0 +1,71 @@
+internal import CCrypto
+package import TransferCore
+
+/// The Podcast Index (podcastindex.org), an open catalogue. It needs a key, which its makers give away.
+package struct PodcastIndexCatalogue: Catalogue {
+    package static let standardURL = "https://api.podcastindex.org"
+
+    package let name = "Podcast Index"
+    private let url: String
+    private let key: String
+    private let secret: String
+
+    /// - Parameters:
+    ///   - key, secret: `search.podcastindex.key` and `search.podcastindex.secret`.
+    ///   - url: the server, without the API's path.
+    package init(key: String, secret: String, url: String = PodcastIndexCatalogue.standardURL) {
+        self.key = key
+        self.secret = secret
+        self.url = url
+    }
+
+    /// The request is signed with the time, which must be right to five minutes.
+    ///
+    /// User-Agent is required, too: that is the engine's business, which always sends one.
+    package func request(for term: SearchTerm, limit: Int, now: Int64) throws(CatalogueError) -> CatalogueRequest {
+        let count = min(max(limit, 1), CatalogueAnswer.limit)
+        var base = url[...]
+        while base.hasSuffix("/") { base = base.dropLast() }
+        guard let signature = Self.sha1("\(key)\(secret)\(now)") else {
+            throw CatalogueError(catalogue: name, message: "OpenSSL offers no SHA-1 here, so no request can be signed")
+        }
+        return CatalogueRequest(
+            url: CatalogueAnswer.address(
+                base + "/api/1.0/search/byterm", [("q", term.text), ("max", String(count))]),
+            fields: [
+                ("Accept", "application/json"), ("X-Auth-Key", key), ("X-Auth-Date", String(now)),
+                ("Authorization", signature),
+            ],
+            hasCredentials: true)
+    }
+
+    /// Feeds that the index calls dead are left out.
+    package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
+        let feeds = try CatalogueAnswer.objects(
+            "feeds", complaint: "description", head: head, body: body, catalogue: name)
+        let entries = feeds.lazy.filter { CatalogueAnswer.number($0["dead"]) != 1 }.compactMap { feed in
+            CatalogueEntry(
+                untrustedTitle: feed["title"] as? String,
+                author: [feed["author"], feed["ownerName"]].lazy.compactMap { $0 as? String }.first { !$0.isEmpty },
+                feedURL: feed["url"] as? String, artwork: [feed["artwork"] as? String, feed["image"] as? String],
+                episodes: CatalogueAnswer.number(feed["episodeCount"]), link: feed["link"] as? String)
+        }
+        return CatalogueEntry.merged([Array(entries.prefix(CatalogueAnswer.limit))])
+    }
+
+    /// The SHA-1 of a text in lower-case hexadecimal, as the API asks for it; `nil` where OpenSSL is set up without.
+    ///
+    /// The corresponding C function is `EVP_Digest`.
+    static func sha1(_ text: String) -> String? {
+        let bytes = Array(text.utf8)
+        var digest = [UInt8](repeating: 0, count: 20)
+        guard EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha1(), nil) == 1 else { return nil }
+        return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension PodcastIndexCatalogue: CustomStringConvertible, CustomReflectable {
+    /// Without the secret, which would else stand in every log that prints the value.
+    package var description: String { "\(name) at \(url)" }
+    package var customMirror: Mirror { Mirror(self, children: ["url": url]) }
+}

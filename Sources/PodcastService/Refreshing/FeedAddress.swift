@@ -1,0 +1,114 @@
+internal import PodcastFeed
+
+/// An http or https address taken apart as far as refreshing and search must understand it.
+///
+/// Text in, text out: `text` stays as it was written, because that is how the server must be asked. What is compared is
+/// `key`.
+package struct FeedAddress: Sendable, Hashable {
+    /// As written.
+    package let text: String
+    /// Whether the scheme is https.
+    package let isSecure: Bool
+    /// In lower case, without a dot at its end; an IPv6 address stands in brackets.
+    package let host: String
+    /// The port as given or as the scheme implies.
+    package let port: Int
+    /// Whether there is a `user:password@` (RFC 3986 §3.2.1).
+    package let hasUserInfo: Bool
+    private let hasWrittenPort: Bool
+    /// Two addresses with one key are the same feed: host, path and query, without scheme, user info, fragment, a port
+    /// that the scheme implies, and slashes at the end of the path.
+    package let key: String
+
+    /// `nil` for what podfs never asks: another scheme, no host, a port that is none, white space or control
+    /// characters, a backslash (which browsers take for a slash and servers do not), more than 16 KiB.
+    package init?(_ text: String) {
+        guard text.utf8.count <= FeedLimits.standard.url else { return nil }
+        guard text.unicodeScalars.allSatisfy(Self.isAllowed) else { return nil }
+        guard let scheme = text.firstRange(of: "://") else { return nil }
+        switch text[..<scheme.lowerBound].lowercased() {
+        case "https": isSecure = true
+        case "http": isSecure = false
+        default: return nil
+        }
+        let rest = text[scheme.upperBound...].prefix { $0 != "#" }
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        let at = authority.lastIndex(of: "@")
+        let place = at.map { authority[authority.index(after: $0)...] } ?? authority
+        guard let (host, written) = Self.hostAndPort(place) else { return nil }
+        let port = written ?? (isSecure ? 443 : 80)
+        self.text = text
+        self.host = host
+        self.port = port
+        hasUserInfo = at != nil
+        hasWrittenPort = written != nil
+        let isStandard = port == (isSecure ? 443 : 80)
+        key = (isStandard ? host : "\(host):\(port)") + Self.comparable(rest[authority.endIndex...])
+    }
+
+    /// The host of an address, for limits by host; of what is no address the text itself, which is limited alike.
+    package static func host(of text: String) -> String { FeedAddress(text)?.host ?? text }
+
+    /// The same address over https; `nil` where a port is written, which speaks one protocol.
+    package var secured: FeedAddress? {
+        if isSecure { return self }
+        guard !hasWrittenPort, let colon = text.firstIndex(of: ":") else { return nil }
+        return FeedAddress("https" + text[colon...])
+    }
+
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value > 0x20 && scalar.value != 0x7F && scalar != "\\" }
+        switch scalar.properties.generalCategory {
+        // Format characters turn the reading direction around or are not seen at all.
+        case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator, .surrogate: return false
+        default: return true
+        }
+    }
+
+    private static func hostAndPort(_ place: Substring) -> (String, Int?)? {
+        var host = place
+        var port: Int?
+        let colon =
+            place.hasPrefix("[")
+            ? place.lastIndex(of: "]").flatMap { place[$0...].firstIndex(of: ":") } : place.firstIndex(of: ":")
+        if let colon {
+            let digits = place[place.index(after: colon)...]
+            host = place[..<colon]
+            // An empty port is the scheme's own (RFC 3986 §3.2.3).
+            if !digits.isEmpty {
+                guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
+                    (1...65_535).contains(number)
+                else { return nil }
+                port = number
+            }
+        }
+        if host.hasSuffix(".") { host = host.dropLast() }
+        let name = host.lowercased()
+        let inner = name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : Substring(name)
+        let isBracketed = inner.utf8.count != name.utf8.count
+        guard !inner.isEmpty,
+            inner.unicodeScalars.allSatisfy({ !$0.isASCII || isInHost($0) || isBracketed && $0 == ":" })
+        else { return nil }
+        return (name, port)
+    }
+
+    /// RFC 3986 §3.2.2, without the sub-delimiters, which stand in no host of the web.
+    private static func isInHost(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "-._~%".unicodeScalars.contains(scalar)
+    }
+
+    /// Path and query with percent escapes in upper case (RFC 3986 §6.2.2.1).
+    private static func comparable(_ tail: Substring) -> String {
+        let end = tail.firstIndex(of: "?") ?? tail.endIndex
+        var path = tail[..<end]
+        while path.hasSuffix("/") { path = path.dropLast() }
+        let query = tail[end...].count > 1 ? tail[end...] : ""
+        var result: [UInt8] = []
+        var escaped = 0
+        for byte in (path + query).utf8 {
+            result.append(escaped > 0 && byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "f") ? byte & 0xDF : byte)
+            escaped = byte == UInt8(ascii: "%") ? 2 : max(0, escaped - 1)
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}

@@ -1,0 +1,47 @@
+internal import Foundation
+
+/// Which episodes of a show stay in the library: the setting `keep`.
+package enum Keep: Sendable, Equatable {
+    case all
+    /// The newest so many.
+    case episodes(Int)
+    /// Those published in the last so many days.
+    case days(Int)
+    /// Those that the feed lists.
+    case listed
+
+    package static let forms =
+        "\"all\", \"listed\", or a number of episodes or days, such as \"20 episodes\" or \"30 days\""
+
+    /// A library holds no more of one show (`FeedLimits.items`), and 100,000 days are three lifetimes.
+    private static let largest = 100_000
+
+    /// Reads one of `forms`, in letters of either case; `nil` for everything else.
+    package init?(_ text: String) {
+        switch text.trimmingCharacters(in: .whitespaces).lowercased() {
+        case "all": self = .all
+        case "listed": self = .listed
+        default:
+            guard let (number, unit) = SettingText.numberAndUnit(text), let count = Int(exactly: number),
+                (1...Self.largest).contains(count)
+            else { return nil }
+            switch unit {
+            case "episode", "episodes": self = .episodes(count)
+            case "day", "days": self = .days(count)
+            default: return nil
+            }
+        }
+    }
+}
+
+extension Keep: CustomStringConvertible {
+    /// As it is written in settings.
+    package var description: String {
+        switch self {
+        case .all: "all"
+        case .listed: "listed"
+        case .episodes(let count): count == 1 ? "1 episode" : "\(count) episodes"
+        case .days(let count): count == 1 ? "1 day" : "\(count) days"
+        }
+    }
+}

@@ -1,0 +1,161 @@
+internal import Foundation
+package import PodcastLibrary
+
+/// Why a setting of a show is refused: one line that names the key, the value, and what is allowed.
+package struct ShowSettingError: Error, Sendable, Equatable, CustomStringConvertible {
+    package let message: String
+    package var description: String { message }
+}
+
+/// A setting of one show, as `podfs set SHOW KEY=VALUE` names it.
+package enum ShowSettingKey: String, CaseIterable, Sendable {
+    case rateLimit = "transfers.rate_limit"
+    case nameTemplate = "names.template"
+    case autoDownload = "auto_download"
+    case keep = "keep"
+    case userAgent = "user_agent"
+}
+
+/// One `KEY=VALUE`, checked.
+package struct ShowSettingChange: Sendable, Equatable {
+    package let key: ShowSettingKey
+    /// As it is stored; `nil` takes the show's own setting away, so that the configuration file's holds again.
+    package let value: String?
+
+    /// Reads `KEY=VALUE`; with nothing behind the equals sign the setting is taken away.
+    ///
+    /// A value may itself hold equals signs. White space around key and value is not part of them.
+    package init(_ assignment: String) throws(ShowSettingError) {
+        guard let equals = assignment.firstIndex(of: "=") else {
+            throw ShowSettingError(
+                message: "'\(Self.shown(assignment))' is no setting: write KEY=VALUE, such as auto_download=3, "
+                    + "or KEY= to take the show's own setting away")
+        }
+        let key = assignment[..<equals].trimmingCharacters(in: .whitespaces)
+        let value = assignment[assignment.index(after: equals)...].trimmingCharacters(in: .whitespacesAndNewlines)
+        try self.init(key: key, value: value)
+    }
+
+    package init(key: String, value: String) throws(ShowSettingError) {
+        guard let known = ShowSettingKey(rawValue: key) else { throw Self.unknown(key) }
+        self.key = known
+        guard !value.isEmpty else {
+            self.value = nil
+            return
+        }
+        var settings = ShowSettings()
+        try settings.set(known, value)
+        self.value = value
+    }
+
+    private static func unknown(_ key: String) -> ShowSettingError {
+        let keys = ShowSettingKey.allCases.map(\.rawValue)
+        let guess = SettingText.nearest(to: String(key.prefix(64)), in: keys).map { "; did you mean '\($0)'?" }
+        return ShowSettingError(
+            message: "a show has no setting '\(shown(key))'"
+                + (guess ?? "; there are \(keys.joined(separator: ", "))"))
+    }
+
+    /// The beginning of what a person wrote, without characters that would change the line it is shown in.
+    static func shown(_ text: String) -> String {
+        let visible = text.unicodeScalars.prefix(64).map { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: Unicode.Scalar(" ")
+            default: scalar
+            }
+        }
+        var result = String(String.UnicodeScalarView(visible))
+        if text.unicodeScalars.count > 64 { result += "…" }
+        return result
+    }
+}
+
+/// What a user set for one show alone. `nil` stands for the configuration file's value.
+package struct ShowSettings: Sendable, Equatable {
+    package enum RateLimit: Sendable, Equatable {
+        /// For this show no limit holds, whatever the configuration file says.
+        case unlimited
+        case bytesPerSecond(Int64)
+    }
+
+    package private(set) var rateLimit: RateLimit?
+    package private(set) var nameTemplate: NameTemplate?
+    package private(set) var autoDownload: Int?
+    package private(set) var keep: Keep?
+    package private(set) var userAgent: String?
+
+    package init() {}
+
+    /// Reads what `Library.settings(of:)` returns.
+    ///
+    /// - Parameter problem: called for each entry that cannot be read, as when an older podfs opens the library of a
+    ///   newer one; such an entry counts as absent.
+    package init(stored: [String: String], problem: (ShowSettingError) -> Void = { _ in }) {
+        for (key, value) in stored.sorted(by: { $0.key < $1.key }) {
+            do throws(ShowSettingError) {
+                let change = try ShowSettingChange(key: key, value: value)
+                if let value = change.value { try set(change.key, value) }
+            } catch {
+                problem(error)
+            }
+        }
+    }
+
+    /// The upper bound is that of the configuration file: as many items as a feed may have.
+    private static let counts = 0...100_000
+
+    /// A field of HTTP that servers accept is at most 8 KiB with all others; a name has use for far less.
+    private static let longestUserAgent = 512
+
+    mutating func set(_ key: ShowSettingKey, _ value: String) throws(ShowSettingError) {
+        switch key {
+        case .rateLimit:
+            if value.lowercased() == "none" {
+                rateLimit = .unlimited
+            } else {
+                guard let bytes = SettingText.bytes(value, suffix: "/s"), bytes > 0 else {
+                    throw Self.refused(
+                        key, value,
+                        "a rate of at least 1 byte per second, such as \"500 KiB\", \"2 MB/s\" or 250000, "
+                            + "or \"none\"")
+                }
+                rateLimit = .bytesPerSecond(bytes)
+            }
+        case .nameTemplate:
+            guard !Self.hasControl(value) else { throw Self.refused(key, value, "text on one line") }
+            do {
+                nameTemplate = try NameTemplate(value)
+            } catch {
+                throw ShowSettingError(message: "\(key.rawValue)='\(ShowSettingChange.shown(value))': \(error)")
+            }
+        case .autoDownload:
+            guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(value),
+                Self.counts.contains(count)
+            else {
+                throw Self.refused(
+                    key, value,
+                    "how many of the newest episodes are to be downloaded, a whole number from "
+                        + "\(Self.counts.lowerBound) to \(Self.counts.upperBound)")
+            }
+            autoDownload = count
+        case .keep:
+            guard let keep = Keep(value) else { throw Self.refused(key, value, Keep.forms) }
+            self.keep = keep
+        case .userAgent:
+            guard !Self.hasControl(value), value.utf8.count <= Self.longestUserAgent else {
+                throw Self.refused(key, value, "text on one line, at most \(Self.longestUserAgent) bytes")
+            }
+            userAgent = value
+        }
+    }
+
+    /// Control characters would be a further field in a request.
+    private static func hasControl(_ value: String) -> Bool {
+        value.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
+
+    private static func refused(_ key: ShowSettingKey, _ value: String, _ allowed: String) -> ShowSettingError {
+        ShowSettingError(
+            message: "\(key.rawValue)='\(ShowSettingChange.shown(value))' cannot be set: expected \(allowed)")
+    }
+}
