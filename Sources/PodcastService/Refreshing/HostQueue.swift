@@ -13,8 +13,6 @@ package struct HostQueue: Sendable {
         var blockedUntil: Int64 = .min
 
         var next: (number: Int, id: Int64)? { first < waiting.count ? waiting[first] : nil }
-        /// A host with nothing to remember is forgotten.
-        func isIdle(now: Int64) -> Bool { next == nil && running == 0 && blockedUntil <= now && refusals == 0 }
     }
 
     /// How the fetch of a feed ended, as far as its host is concerned.
@@ -30,6 +28,8 @@ package struct HostQueue: Sendable {
     private static let firstPause: Int64 = 60
     /// An hour, after which one more request is no burden.
     private static let longestPause: Int64 = 3_600
+    /// How long after a pause a further refusal counts as one in a row: as long as the longest pause.
+    private static let memory: Int64 = longestPause
 
     private let total: Int
     private let perHost: Int
@@ -101,12 +101,12 @@ package struct HostQueue: Sendable {
         case .answered: hosts[name]?.refusals = 0
         case .refused(let retryAfter): refuse(name, retryAfter: retryAfter, now: now)
         }
-        if hosts[name]?.isIdle(now: now) == true { hosts[name] = nil }
     }
 
     private mutating func refuse(_ name: String, retryAfter: Int64?, now: Int64) {
         guard var host = hosts[name] else { return }
         // Two fetches that were under way together are refused together: that is one refusal.
+        if host.blockedUntil < now - Self.memory { host.refusals = 0 }
         if host.blockedUntil <= now { host.refusals += 1 }
         let pause = min(Self.longestPause, Self.firstPause << Int64(min(max(host.refusals, 1) - 1, 10)))
         let asked = min(max(retryAfter ?? 0, 0), Freshness.longest)
@@ -118,8 +118,7 @@ package struct HostQueue: Sendable {
     package mutating func remove(_ id: Int64) {
         guard !isRunning.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
         if let place = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: place) }
-        let isForgotten = host.next == nil && host.running == 0 && host.refusals == 0
-        hosts[name] = isForgotten ? nil : host
+        hosts[name] = host
     }
 
     /// Until when a host is left alone; `nil` when it may be asked.
@@ -130,9 +129,11 @@ package struct HostQueue: Sendable {
 
     /// When `start` is to be called again although nothing ended; `nil` when only an end or an arrival can help.
     ///
-    /// Also forgets hosts whose pause is over and of whom nothing waits.
+    /// Also forgets the hosts of whom nothing waits or runs and whose last pause is long over.
     package mutating func nextWake(now: Int64) -> Int64? {
-        hosts = hosts.filter { $0.value.next != nil || $0.value.running > 0 || $0.value.blockedUntil > now - 3_600 }
+        hosts = hosts.filter { _, host in
+            host.next != nil || host.running > 0 || host.blockedUntil >= now - Self.memory
+        }
         return hosts.values.filter { $0.next != nil && $0.blockedUntil > now }.map(\.blockedUntil).min()
     }
 

@@ -21,7 +21,9 @@ struct RefreshScheduleTests {
     }
 
     /// Episodes at random hours, so that the gap alone counts: one a week.
-    private static let irregular = (0..<20).map { now - Int64($0) * week - [0, 9, 31, 58, 77, 101, 122][$0 % 7] * hour }
+    private static let irregular = (0..<20).map {
+        now - Int64($0) * week - [0, 9, 31, 58, 77, 101, 122][$0 % 7] * hour
+    }
 
     @Test func withoutAnyWordItIsFourHours() {
         #expect(delay(RefreshFacts()) == 4 * Self.hour)
@@ -53,7 +55,9 @@ struct RefreshScheduleTests {
     }
 
     @Test func retryAfterIsObeyedInFullUpToAWeek() {
-        for (text, seconds) in [("120", 120), ("7200", 7_200), ("172800", 172_800), ("31536000", 604_800)] as [(String, Int64)] {
+        for (text, seconds) in [("120", 120), ("7200", 7_200), ("172800", 172_800), ("31536000", 604_800)]
+            as [(String, Int64)]
+        {
             for status in [200, 429, 503] {
                 let facts = RefreshFacts(
                     head: Self.head(status, ["retry-after": text]), failures: status == 200 ? 0 : 1)
@@ -195,7 +199,8 @@ struct RefreshScheduleTests {
             if chance(30) { fields["age"] = String(number()) }
             if chance(20) { fields["retry-after"] = String(number()) }
             if chance(20) { fields["expires"] = "Sat, 21 Nov 2026 08:49:37 GMT" }
-            facts.head = ResponseHead(status: [200, 304, 404, 429, 503].randomElement(using: &dice) ?? 200, fields: fields)
+            facts.head = ResponseHead(
+                status: [200, 304, 404, 429, 503].randomElement(using: &dice) ?? 200, fields: fields)
         }
         if chance(40) { facts.updateInterval = chance(10) ? -number() : number() }
         if chance(20) { facts.skipHours = Set((0..<24).filter { _ in Bool.random(using: &dice) }) }
@@ -211,16 +216,17 @@ struct RefreshScheduleTests {
 
     @Test func theTimeIsAlwaysWithinBoundsAndMovesOneWay() {
         var dice = SeededDice(state: 2026)
-        for _ in 0..<20_000 {
+        for _ in 0..<4_000 {
             let facts = Self.randomFacts(&dice)
             let minimum = Int64.random(in: 1...7_200, using: &dice)
             let schedule = RefreshSchedule(
                 minimum: minimum, maximum: minimum + Int64.random(in: 0...200_000, using: &dice))
-            let word = facts.head.map { head in
-                max(
-                    min(Freshness.seconds(head, now: Self.now) ?? 0, schedule.maximum),
-                    Freshness.retryAfter(head, now: Self.now) ?? 0)
-            } ?? 0
+            let word =
+                facts.head.map { head in
+                    max(
+                        min(Freshness.seconds(head, now: Self.now) ?? 0, schedule.maximum),
+                        Freshness.retryAfter(head, now: Self.now) ?? 0)
+                } ?? 0
             let random = Double.random(in: 0..<1, using: &dice)
             func delay(_ facts: RefreshFacts, _ random: Double) -> Int64 {
                 schedule.next(facts, now: Self.now, random: random) - Self.now

@@ -68,7 +68,7 @@ struct ReleaseRhythmTests {
 
     @Test func aShowWithoutHoursHasNoWindow() {
         var dice = SeededDice(state: 7)
-        let dates = (0..<12).map { Self.now - Int64($0) * 5 * Self.day + Int64.random(in: -60_000 ... 0, using: &dice) }
+        let dates = (0..<12).map { Self.now - Int64($0) * 5 * Self.day + Int64.random(in: -60_000...0, using: &dice) }
         let rhythm = rhythm(dates)
         #expect(rhythm.windows.isEmpty)
         #expect(rhythm.gap != nil)

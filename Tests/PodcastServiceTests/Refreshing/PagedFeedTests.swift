@@ -1,0 +1,174 @@
+import PodcastFeed
+import PodcastService
+import Testing
+
+struct PagedFeedTests {
+    private static let first = "https://feeds.example/show"
+
+    private static func item(_ number: Int) -> Item {
+        var item = Item()
+        item.guid = "guid-\(number)"
+        item.title = "Episode \(number)"
+        item.published = PublicationDate(seconds: 1_000_000_000 - Int64(number) * 86_400, offset: 0)
+        item.enclosures = [Enclosure(url: "https://m.example/\(number).mp3?t=\(number)")]
+        return item
+    }
+
+    private static func page(_ numbers: Range<Int>, next: String? = nil) -> Feed {
+        var feed = Feed(format: .rss2)
+        feed.title = "Page from \(numbers.lowerBound)"
+        feed.items = numbers.map(item)
+        feed.next = next
+        return feed
+    }
+
+    private static func url(_ page: Int) -> String { "\(first)?page=\(page)" }
+
+    private func titles(_ feed: Feed) -> [String] { feed.items.compactMap(\.title) }
+
+    @Test func pagesAreJoinedInTheirOrder() {
+        var pages = PagedFeed(Self.page(0..<3, next: Self.url(2)), from: Self.first, for: .subscription)
+        #expect(pages.next == Self.url(2) && !pages.isWhole)
+        pages.append(Self.page(3..<6, next: Self.url(3)), from: Self.url(2))
+        #expect(pages.next == Self.url(3))
+        pages.append(Self.page(6..<8), from: Self.url(3))
+        #expect(pages.next == nil && pages.isWhole)
+        #expect(titles(pages.feed) == (0..<8).map { "Episode \($0)" })
+        #expect(pages.feed.title == "Page from 0" && pages.feed.diagnostics.isEmpty && pages.feed.next == nil)
+        // Nothing is asked for any more, so nothing is taken.
+        pages.append(Self.page(8..<9), from: Self.url(4))
+        #expect(pages.feed.items.count == 8)
+    }
+
+    @Test func aScheduledRefreshStaysOnTheFirstPage() {
+        let pages = PagedFeed(Self.page(0..<3, next: Self.url(2)), from: Self.first, for: .schedule)
+        #expect(pages.next == nil && !pages.isWhole && pages.feed.items.count == 3)
+        #expect(PagedFeed(Self.page(0..<3, next: Self.url(2)), from: Self.first, for: .request).next != nil)
+        #expect(PagedFeed(Self.page(0..<3), from: Self.first, for: .schedule).isWhole)
+    }
+
+    @Test func whatMovedToTheNextPageMeanwhileIsThereOnce() {
+        var pages = PagedFeed(Self.page(1..<4, next: Self.url(2)), from: Self.first, for: .subscription)
+        var second = Self.page(3..<6)
+        // With another token, and another line.
+        second.items[0].enclosures[0].url = "https://m.example/3.mp3?t=other"
+        second.items[0].line = 7
+        pages.append(second, from: Self.url(2))
+        #expect(titles(pages.feed) == (1..<6).map { "Episode \($0)" })
+    }
+
+    @Test func episodesThatShareAGuidAreNotOne() {
+        func shared(_ numbers: Range<Int>, next: String? = nil) -> Feed {
+            var feed = Self.page(numbers, next: next)
+            for index in feed.items.indices { feed.items[index].guid = "always the same" }
+            return feed
+        }
+        var pages = PagedFeed(shared(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
+        pages.append(shared(1..<4), from: Self.url(2))
+        #expect(titles(pages.feed) == (0..<4).map { "Episode \($0)" })
+    }
+
+    @Test func withoutGuidsTheAddressTells() {
+        func bare(_ numbers: Range<Int>, next: String? = nil) -> Feed {
+            var feed = Self.page(numbers, next: next)
+            for index in feed.items.indices { feed.items[index].guid = nil }
+            return feed
+        }
+        var pages = PagedFeed(bare(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
+        pages.append(bare(1..<3), from: Self.url(2))
+        #expect(titles(pages.feed) == (0..<3).map { "Episode \($0)" })
+    }
+
+    @Test func twoOfOneDocumentAreNeverOne() {
+        var second = Self.page(2..<4)
+        second.items.append(second.items[1])
+        var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
+        pages.append(second, from: Self.url(2))
+        #expect(titles(pages.feed) == ["Episode 0", "Episode 1", "Episode 2", "Episode 3", "Episode 3"])
+    }
+
+    @Test func aCircleEnds() {
+        let own = PagedFeed(Self.page(0..<2, next: Self.first + "/"), from: Self.first, for: .subscription)
+        #expect(own.next == nil && own.feed.diagnostics.last?.message.contains("circle") == true)
+        var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
+        pages.append(Self.page(2..<4, next: Self.url(3)), from: Self.url(2))
+        pages.append(Self.page(4..<6, next: Self.url(2)), from: Self.url(3))
+        #expect(pages.next == nil && pages.feed.items.count == 6)
+        #expect(pages.feed.diagnostics.last?.message == "the pages go in a circle at page 4")
+    }
+
+    @Test func aServerThatGivesTheSamePageForEverIsLeft() {
+        var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
+        pages.append(Self.page(0..<2, next: Self.url(3)), from: Self.url(2))
+        #expect(pages.next == nil && pages.feed.items.count == 2)
+        #expect(pages.feed.diagnostics.last?.message.contains("nothing new") == true)
+    }
+
+    @Test func aHundredPagesAreEnough() {
+        var pages = PagedFeed(Self.page(0..<1, next: Self.url(2)), from: Self.first, for: .subscription)
+        var number = 1
+        while let next = pages.next {
+            number += 1
+            #expect(next == Self.url(number))
+            pages.append(Self.page(number - 1..<number, next: Self.url(number + 1)), from: next)
+        }
+        #expect(number == 100 && pages.feed.items.count == 100 && !pages.isWhole)
+        #expect(pages.feed.diagnostics.map(\.message) == ["there are more than 100 pages; the rest is left out"])
+    }
+
+    @Test func theItemsOfAllPagesTogetherAreBounded() {
+        var limits = FeedLimits.standard
+        limits.items = 5
+        var pages = PagedFeed(
+            Self.page(0..<3, next: Self.url(2)), from: Self.first, for: .subscription, limits: limits)
+        pages.append(Self.page(3..<6, next: Self.url(3)), from: Self.url(2))
+        #expect(pages.next == nil && pages.feed.items.count == 5)
+        #expect(pages.feed.diagnostics.last?.message.contains("more than 5 items") == true)
+        #expect(FeedLimits.standard.items == 100_000)
+    }
+
+    @Test(arguments: [
+        ("https://other.example/p2", "https://other.example/p2"), ("http://other.example/p2", nil),
+        ("http://feeds.example/p2", "https://feeds.example/p2"), ("http://feeds.example:8080/p2", nil),
+        ("/p2", nil), ("file:///p2", nil), ("https://me:pw@feeds.example/p2", nil),
+    ])
+    func onlySafeAddressesAreFollowed(next: String, expected: String?) {
+        let pages = PagedFeed(Self.page(0..<2, next: next), from: Self.first, for: .subscription)
+        #expect(pages.next == expected)
+        #expect(pages.feed.diagnostics.isEmpty == (expected != nil))
+    }
+
+    @Test func aShowOverHTTPStaysOnItsHost() {
+        let plain = "http://feeds.example/show"
+        func next(_ text: String) -> String? {
+            PagedFeed(Self.page(0..<2, next: text), from: plain, for: .subscription).next
+        }
+        #expect(next("http://feeds.example/p2") == "http://feeds.example/p2")
+        #expect(next("https://other.example/p2") == "https://other.example/p2")
+        #expect(next("http://other.example/p2") == nil)
+    }
+
+    @Test func aPageThatFailsLeavesWhatIsThere() {
+        var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
+        pages.fail("the server answered 500")
+        #expect(pages.next == nil && !pages.isWhole && pages.feed.items.count == 2)
+        #expect(
+            pages.feed.diagnostics.map(\.message) == [
+                "page 2: the server answered 500; the pages from there on are left out"
+            ])
+        pages.fail("again")
+        #expect(pages.feed.diagnostics.count == 1)
+    }
+
+    @Test func diagnosticsAreBounded() {
+        func noisy(_ numbers: Range<Int>, next: String?) -> Feed {
+            var feed = Self.page(numbers, next: next)
+            feed.diagnostics = (0..<70).map { Diagnostic(line: $0, message: "x") }
+            return feed
+        }
+        var pages = PagedFeed(noisy(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
+        pages.append(noisy(2..<4, next: Self.first), from: Self.url(2))
+        #expect(pages.feed.diagnostics.count == 100)
+        #expect(pages.feed.diagnostics.last?.message.contains("circle") == true)
+    }
+}

@@ -1,0 +1,216 @@
+import PodcastLibrary
+import PodcastService
+import Testing
+
+struct RetentionTests {
+    private static let day: Int64 = 86_400
+    private static let now: Int64 = 1_000 * day
+
+    /// Number 1 is the newest, a day apart.
+    private static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
+        -> RetainedEpisode
+    {
+        var episode = RetainedEpisode(id: 100 - number, moment: now - number * day, cachedBytes: 10)
+        change(&episode)
+        return episode
+    }
+
+    private func rows(_ episodes: [RetainedEpisode], _ keep: Keep) -> [Int64] {
+        Retention(episodes, keep: keep, now: Self.now).rows
+    }
+
+    @Test func allKeepsAllThatCanBeRead() {
+        let episodes = (1...5).map { number in
+            Self.episode(number) {
+                $0.listed = number < 3
+                $0.isMediaGone = number == 1 || number == 4 || number == 5
+                $0.complete = number == 5
+            }
+        }
+        // 1 is listed still, 5 is a complete copy: only 4 cannot be read by anyone any more.
+        #expect(rows(episodes, .all) == [96])
+    }
+
+    @Test func theNewestAreKept() {
+        #expect(rows((1...6).map { Self.episode($0) }.shuffled(), .episodes(4)) == [95, 94])
+        #expect(rows((1...3).map { Self.episode($0) }, .episodes(4)).isEmpty)
+    }
+
+    @Test func ofTwoAtOneMomentTheOneSeenLastIsNewer() {
+        let episodes = [7, 9, 8].map { RetainedEpisode(id: $0, moment: 5) }
+        #expect(rows(episodes, .episodes(1)) == [8, 7])
+    }
+
+    @Test func theLastDaysAreKept() {
+        #expect(rows((1...6).map { Self.episode($0) }, .days(4)) == [95, 94])
+        #expect(rows([Self.episode(4) { $0.moment -= 1 }], .days(4)) == [96])
+    }
+
+    @Test func listedKeepsWhatTheFeedLists() {
+        let episodes = (1...4).map { number in Self.episode(number) { $0.listed = number.isMultiple(of: 2) } }
+        #expect(rows(episodes, .listed) == [99, 97])
+    }
+
+    @Test func whatSomebodyNeedsStays() {
+        let needed: [(inout RetainedEpisode) -> Void] = [
+            { $0.pinned = true }, { $0.isOpen = true }, { $0.position = 12 },
+        ]
+        for change in needed {
+            for keep in [Keep.episodes(1), .days(1), .listed] {
+                let episodes = [Self.episode(1), Self.episode(9, change)].map { episode in
+                    var episode = episode
+                    episode.listed = false
+                    episode.isMediaGone = true
+                    return episode
+                }
+                #expect(!rows(episodes, keep).contains(91))
+                #expect(!rows(episodes, .all).contains(91))
+            }
+        }
+        // Heard to the end, or never begun.
+        let heard = Self.episode(9) {
+            $0.position = 12
+            $0.played = true
+        }
+        #expect(rows([Self.episode(1), heard], .episodes(1)) == [91])
+        #expect(rows([Self.episode(1), Self.episode(9) { $0.position = 0 }], .episodes(1)) == [91])
+    }
+
+    @Test func protectedEpisodesCountAmongTheNewest() {
+        let episodes = [Self.episode(1) { $0.pinned = true }, Self.episode(2), Self.episode(3)]
+        #expect(rows(episodes, .episodes(2)) == [97])
+    }
+
+    @Test func mediaGoesWithItsRow() {
+        let episodes = [Self.episode(1), Self.episode(2), Self.episode(3) { $0.cachedBytes = 0 }]
+        let retention = Retention(episodes, keep: .episodes(1), now: Self.now)
+        #expect(retention.rows == [98, 97] && retention.media == [98])
+    }
+
+    @Test func aLibraryRowGivesItsFacts() {
+        let row = Episode(
+            id: 4, podcast: 1, name: "a.mp3", title: "A", published: nil, url: "https://m.example/a.mp3",
+            episodeType: "bonus", firstSeen: 77, listed: false, cachedBytes: 5, complete: true, played: true,
+            position: 3, pinned: true, download: Download(id: 1, episode: 4, session: "podfs"))
+        let facts = RetainedEpisode(row, isOpen: true, isMediaGone: true, isAutomatic: true, isDeclined: true)
+        #expect(
+            facts
+                == RetainedEpisode(
+                    id: 4, moment: 77, type: "bonus", listed: false, cachedBytes: 5, complete: true, played: true,
+                    position: 3, pinned: true, hasTask: true, isOpen: true, isMediaGone: true, isAutomatic: true,
+                    isDeclined: true))
+    }
+}
+
+struct KeepTests {
+    @Test(arguments: [
+        ("all", Keep.all), (" All ", .all), ("listed", .listed), ("1 episode", .episodes(1)),
+        ("20 episodes", .episodes(20)), ("20EPISODES", .episodes(20)), ("30 days", .days(30)), ("1 day", .days(1)),
+    ])
+    func formsAreRead(text: String, keep: Keep) {
+        #expect(Keep(text) == keep)
+        #expect(Keep(keep.description) == keep)
+    }
+
+    @Test(arguments: ["", "20", "0 episodes", "-1 days", "1.5 days", "20 weeks", "none", "1e3 days", "100001 episodes"])
+    func everythingElseIsRefused(text: String) {
+        #expect(Keep(text) == nil)
+    }
+}
+
+struct AutoDownloadTests {
+    private static let now: Int64 = 86_400_000
+
+    private static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
+        -> RetainedEpisode
+    {
+        var episode = RetainedEpisode(id: 100 - number, moment: now - number * 86_400)
+        change(&episode)
+        return episode
+    }
+
+    private func plan(_ episodes: [RetainedEpisode], _ count: Int, keep: Keep = .all) -> AutoDownload {
+        AutoDownload(episodes.shuffled(), newest: count, keep: keep, now: Self.now)
+    }
+
+    @Test func theNewestAreEnqueued() {
+        let plan = plan((1...6).map { Self.episode($0) }, 3)
+        #expect(plan.enqueue == [99, 98, 97] && plan.cancel.isEmpty && plan.evict.isEmpty)
+    }
+
+    @Test func whatIsThereUnderWayHeardOrUnwantedIsNot() {
+        let changes: [(inout RetainedEpisode) -> Void] = [
+            { $0.complete = true }, { $0.hasTask = true }, { $0.isDeclined = true }, { $0.played = true },
+            { $0.isMediaGone = true },
+        ]
+        for change in changes {
+            // The place does not go to the third.
+            #expect(plan([Self.episode(1), Self.episode(2, change), Self.episode(3)], 2).enqueue == [99])
+        }
+        // A part that is there is carried on.
+        #expect(plan([Self.episode(1) { $0.cachedBytes = 5 }], 1).enqueue == [99])
+    }
+
+    @Test func whatLeftTheFeedDoesNotCount() {
+        #expect(plan([Self.episode(1) { $0.listed = false }, Self.episode(2)], 1).enqueue == [98])
+    }
+
+    @Test func trailersAndBonusItemsDoNotCountUnlessThereIsNothingElse() {
+        let trailer = Self.episode(1) { $0.type = "trailer" }
+        let bonus = Self.episode(2) { $0.type = "bonus" }
+        #expect(plan([trailer, bonus, Self.episode(3), Self.episode(4) { $0.type = "full" }], 2).enqueue == [97, 96])
+        #expect(plan([trailer, bonus], 1).enqueue == [99])
+    }
+
+    @Test func whatRetentionTakesAwayIsNotFetched() {
+        #expect(plan((1...5).map { Self.episode($0) }, 4, keep: .episodes(2)).enqueue == [99, 98])
+        #expect(plan((1...5).map { Self.episode($0) }, 4, keep: .days(1)).enqueue == [99])
+    }
+
+    @Test func automaticDownloadsThatAreNoLongerAmongTheNewestAreDropped() {
+        let episodes = [
+            Self.episode(1),
+            Self.episode(2) {
+                $0.isAutomatic = true; $0.complete = true
+            },
+            Self.episode(3) {
+                $0.isAutomatic = true; $0.complete = true
+            },
+            Self.episode(4) {
+                $0.isAutomatic = true; $0.hasTask = true
+            },
+            Self.episode(5) {
+                $0.isAutomatic = true; $0.cachedBytes = 7
+            },
+            Self.episode(6) { $0.complete = true },
+            Self.episode(7) { $0.hasTask = true },
+        ]
+        let plan = plan(episodes, 2)
+        #expect(plan.enqueue == [99] && plan.evict == [97] && plan.cancel == [96, 95])
+    }
+
+    @Test func whatSomebodyNeedsIsNotDropped() {
+        let changes: [(inout RetainedEpisode) -> Void] = [
+            { $0.pinned = true }, { $0.isOpen = true }, { $0.position = 5 },
+        ]
+        for change in changes {
+            let old = Self.episode(9) {
+                $0.isAutomatic = true
+                $0.complete = true
+                change(&$0)
+            }
+            #expect(plan([Self.episode(1), old], 1).evict.isEmpty)
+        }
+    }
+
+    @Test func turnedOffItEndsWhatIsUnderWayAndKeepsWhatIsComplete() {
+        let complete = Self.episode(1) {
+            $0.isAutomatic = true; $0.complete = true
+        }
+        let running = Self.episode(2) {
+            $0.isAutomatic = true; $0.hasTask = true
+        }
+        let plan = plan([complete, running, Self.episode(3)], 0)
+        #expect(plan.enqueue.isEmpty && plan.cancel == [98] && plan.evict.isEmpty)
+    }
+}

@@ -1,0 +1,132 @@
+import PodcastLibrary
+import PodcastService
+import Testing
+
+struct ShowSettingsTests {
+    private func change(_ assignment: String) throws -> ShowSettingChange { try ShowSettingChange(assignment) }
+
+    private func message(_ assignment: String) -> String {
+        do throws(ShowSettingError) {
+            let change = try ShowSettingChange(assignment)
+            return "accepted: \(change)"
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test func valuesAreReadAndKeptAsWritten() throws {
+        let written = [
+            "transfers.rate_limit=500 KiB", " names.template = {date} - {title} ", "auto_download=3",
+            "keep=20 episodes",
+            "user_agent=My/1.0 (a=b)",
+        ]
+        var stored: [String: String] = [:]
+        for text in written {
+            let change = try change(text)
+            stored[change.key.rawValue] = change.value
+        }
+        #expect(stored["transfers.rate_limit"] == "500 KiB" && stored["names.template"] == "{date} - {title}")
+        let settings = ShowSettings(stored: stored)
+        #expect(settings.rateLimit == .bytesPerSecond(512_000))
+        #expect(settings.nameTemplate == (try NameTemplate("{date} - {title}")))
+        #expect(settings.autoDownload == 3 && settings.keep == .episodes(20))
+        #expect(settings.userAgent == "My/1.0 (a=b)")
+        #expect(ShowSettings(stored: [:]) == ShowSettings())
+    }
+
+    @Test(arguments: [
+        ("500 KiB", 512_000), ("2 MB/s", 2_000_000), ("1.5 mib /s", 1_572_864), ("250000", 250_000), ("1", 1),
+        ("1 GB/s", 1_000_000_000),
+    ])
+    func ratesMayHaveUnits(text: String, bytes: Int64) throws {
+        let value = try #require(change("transfers.rate_limit=\(text)").value)
+        #expect(ShowSettings(stored: ["transfers.rate_limit": value]).rateLimit == .bytesPerSecond(bytes))
+    }
+
+    @Test func noneLiftsTheGeneralLimit() {
+        #expect(ShowSettings(stored: ["transfers.rate_limit": "None"]).rateLimit == .unlimited)
+    }
+
+    @Test func anEmptyValueTakesTheSettingAway() throws {
+        for key in ShowSettingKey.allCases {
+            #expect(try change("\(key.rawValue)=") == ShowSettingChange("\(key.rawValue) =  "))
+            #expect(try change("\(key.rawValue)=").value == nil)
+        }
+    }
+
+    @Test(arguments: [
+        "transfers.rate_limit=0", "transfers.rate_limit=-1", "transfers.rate_limit=fast", "transfers.rate_limit=5 s",
+        "transfers.rate_limit=1e30 TB", "transfers.rate_limit=99999999999999999999 TiB", "auto_download=-1",
+        "auto_download=1.5", "auto_download=many", "auto_download=100001", "auto_download=99999999999999999999",
+        "keep=20", "keep=forever", "names.template=plain", "names.template={title", "names.template={titel}",
+        "user_agent=a\u{7}b", "user_agent=a\r\nX-Evil: 1", "names.template={title}\n{date}",
+    ])
+    func badValuesAreRefusedWithKeyAndWhatIsAllowed(text: String) {
+        let message = message(text)
+        let key = String(text.prefix { $0 != "=" })
+        #expect(message.hasPrefix(key + "="), "\(message)")
+        #expect(message.contains("expected ") || message.contains("template"), "\(message)")
+        #expect(!message.unicodeScalars.contains { $0.properties.generalCategory == .control }, "\(message)")
+    }
+
+    @Test func aLongUserAgentIsRefused() throws {
+        #expect(message("user_agent=" + String(repeating: "a", count: 513)).contains("at most 512 bytes"))
+        #expect(try change("user_agent=" + String(repeating: "a", count: 512)).value?.count == 512)
+    }
+
+    @Test func messagesSayWhatToDo() {
+        #expect(
+            message("auto_download=many")
+                == "auto_download='many' cannot be set: expected how many of the newest episodes are to be downloaded, "
+                + "a whole number from 0 to 100000")
+        #expect(
+            message("keep=20")
+                == "keep='20' cannot be set: expected \"all\", \"listed\", or a number of episodes or days, such as "
+                + "\"20 episodes\" or \"30 days\"")
+        #expect(message("names.template={titel}").contains("unknown field {titel}"))
+    }
+
+    @Test(arguments: [
+        ("autodownload=3", "auto_download"), ("rate_limit=5", "transfers.rate_limit"), ("template=x", "names.template"),
+        ("kep=all", "keep"), ("user-agent=x", "user_agent"), ("transfer.rate_limit=1", "transfers.rate_limit"),
+    ])
+    func anUnknownKeyNamesTheNearest(text: String, nearest: String) {
+        let key = text.prefix { $0 != "=" }
+        #expect(message(text) == "a show has no setting '\(key)'; did you mean '\(nearest)'?")
+    }
+
+    @Test func aKeyThatIsNearNoneListsThem() {
+        #expect(
+            message("colour=blue")
+                == "a show has no setting 'colour'; there are transfers.rate_limit, names.template, auto_download, keep, "
+                + "user_agent")
+        #expect(message("cache.limit=1").hasPrefix("a show has no setting 'cache.limit'"))
+    }
+
+    @Test func textWithoutAnEqualsSignIsNoSetting() {
+        #expect(message("keep").contains("write KEY=VALUE"))
+        #expect(message("=5").hasPrefix("a show has no setting ''"))
+        let long = message(String(repeating: "x", count: 10_000) + "\u{1B}[31m=1")
+        #expect(long.count < 300 && long.contains("…"))
+    }
+
+    @Test func whatANewerVersionStoredCountsAsAbsentAndIsTold() {
+        var problems: [String] = []
+        let settings = ShowSettings(stored: ["keep": "all", "colour": "blue", "auto_download": "lots"]) {
+            problems.append($0.message)
+        }
+        #expect(settings.keep == .all && settings.autoDownload == nil)
+        #expect(problems.count == 2 && problems[0].contains("auto_download") && problems[1].contains("colour"))
+    }
+}
+
+struct SettingTextTests {
+    @Test func sizesHaveUnitsOfTenAndOfTwo() {
+        #expect(SettingText.bytes("10 GiB") == 10 << 30)
+        #expect(SettingText.bytes("1 kB") == 1_000)
+        #expect(SettingText.bytes("7") == 7)
+        #expect(SettingText.bytes("2 MB/s") == nil)
+        #expect(SettingText.bytes("2 MB/s", suffix: "/s") == 2_000_000)
+        #expect(SettingText.bytes("x") == nil && SettingText.bytes("") == nil && SettingText.bytes("1 mile") == nil)
+    }
+}
