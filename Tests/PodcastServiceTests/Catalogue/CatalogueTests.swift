@@ -1,0 +1,261 @@
+import PodcastService
+import Testing
+import TransferCore
+
+struct CatalogueTests {
+    private let iTunes = ITunesCatalogue()
+    private let index = PodcastIndexCatalogue(key: "KEY", secret: "SECRET")
+    private static let now: Int64 = 1_795_168_800
+
+    private func term(_ text: String) throws -> SearchTerm { try #require(SearchTerm(text)) }
+
+    private func entries(
+        _ catalogue: any Catalogue, _ text: String, status: Int = 200, type: String = "text/javascript; charset=utf-8"
+    ) throws -> [CatalogueEntry] {
+        try catalogue.entries(
+            head: ResponseHead(status: status, fields: ["content-type": type]), body: Array(text.utf8))
+    }
+
+    private func message(
+        _ catalogue: any Catalogue, _ text: String, status: Int = 200, type: String = "application/json"
+    ) -> String {
+        do {
+            return "no error: \(try entries(catalogue, text, status: status, type: type))"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    // MARK: Requests
+
+    @Test func iTunesIsAskedByAQueryAlone() throws {
+        let request = try iTunes.request(for: term("Übung & Spaß=100%?"), limit: 25, now: Self.now)
+        #expect(
+            request.url == "https://itunes.apple.com/search?media=podcast"
+                + "&term=%C3%9Cbung%20%26%20Spa%C3%9F%3D100%25%3F&limit=25")
+        #expect(request.fields.map(\.name) == ["Accept"] && !request.hasCredentials)
+    }
+
+    @Test(arguments: [
+        ("http://localhost:8080/search", "http://localhost:8080/search?media"),
+        ("http://localhost/s?country=DE", "http://localhost/s?country=DE&media"),
+        ("http://localhost/s?country=DE&", "http://localhost/s?country=DE&media"),
+        ("http://localhost/s?#top", "http://localhost/s?media"),
+    ])
+    func anotherAddressMayHaveParametersOfItsOwn(base: String, begin: String) throws {
+        let request = try ITunesCatalogue(url: base).request(for: term("x"), limit: 5, now: 0)
+        #expect(request.url == begin + "=podcast&term=x&limit=5")
+    }
+
+    @Test(arguments: [(0, 1), (-3, 1), (200, 200), (5_000, 200)]) func theLimitIsBounded(asked: Int, sent: Int) throws {
+        #expect(try iTunes.request(for: term("x"), limit: asked, now: 0).url.hasSuffix("&limit=\(sent)"))
+        #expect(try index.request(for: term("x"), limit: asked, now: 0).url.hasSuffix("&max=\(sent)"))
+    }
+
+    @Test func thePodcastIndexIsSignedWithTheTime() throws {
+        let request = try index.request(for: term("high tide"), limit: 10, now: Self.now)
+        #expect(request.url == "https://api.podcastindex.org/api/1.0/search/byterm?q=high%20tide&max=10")
+        #expect(request.hasCredentials)
+        let fields = Dictionary(uniqueKeysWithValues: request.fields.map { ($0.name, $0.value) })
+        // printf KEYSECRET1795168800 | sha1sum
+        #expect(
+            fields == [
+                "Accept": "application/json", "X-Auth-Key": "KEY", "X-Auth-Date": "1795168800",
+                "Authorization": "fc7b99ab56165c7f28fb096e7ffd24468dc25d70",
+            ])
+        let other = PodcastIndexCatalogue(key: "KEY", secret: "SECRET", url: "http://localhost:81/")
+        #expect(
+            try other.request(for: term("a"), limit: 1, now: 0).url
+                == "http://localhost:81/api/1.0/search/byterm?q=a&max=1")
+    }
+
+    @Test func theSecretIsNotPrinted() {
+        var dumped = ""
+        dump(index, to: &dumped)
+        for text in ["\(index)", String(reflecting: index), dumped] { #expect(!text.contains("SECRET")) }
+    }
+
+    // MARK: Answers
+
+    @Test func anITunesAnswerIsRead() throws {
+        #expect(
+            try entries(iTunes, CatalogueFixtures.iTunes) == [
+                CatalogueEntry(
+                    title: "The Harbour Light", author: "Harbour Radio",
+                    feedURL: "https://feeds.harbour.example/light.xml", artwork: "https://is1.example/600x600bb.jpg",
+                    episodes: 212, link: "https://podcasts.apple.com/us/podcast/the-harbour-light/id1001?uo=4"),
+                CatalogueEntry(
+                    title: "Only a track name", feedURL: "http://feeds.example/second",
+                    artwork: "https://is1.example/second60.jpg", episodes: 1),
+            ])
+        #expect(try entries(iTunes, "\u{FEFF}{\"resultCount\":0,\"results\":[]}").isEmpty)
+    }
+
+    @Test func aPodcastIndexAnswerIsRead() throws {
+        #expect(
+            try entries(index, CatalogueFixtures.podcastIndex, type: "application/json") == [
+                CatalogueEntry(
+                    title: "Tide Tables", author: "Mara Quist", feedURL: "https://feeds.tides.example/rss",
+                    artwork: "https://tides.example/artwork.jpg", episodes: 88, link: "https://tides.example"),
+                CatalogueEntry(
+                    title: "untitled.example", author: "Owner", feedURL: "https://untitled.example/rss",
+                    episodes: 12),
+            ])
+        #expect(try entries(index, CatalogueFixtures.podcastIndexNothing).isEmpty)
+    }
+
+    @Test func aRefusalIsToldInTheCataloguesWords() {
+        #expect(
+            message(iTunes, CatalogueFixtures.iTunesRefusal, status: 400)
+                == "iTunes: the server answered 400: Invalid value(s) for key(s): [mediaType]")
+        #expect(
+            message(index, CatalogueFixtures.podcastIndexRefusal, status: 401)
+                == "Podcast Index: the server answered 401: it refuses the key, or podfs: Invalid API key or secret")
+        #expect(
+            message(index, CatalogueFixtures.podcastIndexRefusal)
+                == "Podcast Index: the search was refused: Invalid API key or secret")
+        #expect(message(iTunes, "", status: 503) == "iTunes: the server answered 503; try again later")
+        #expect(message(iTunes, "", status: 429).contains("too many searches"))
+        #expect(message(iTunes, CatalogueFixtures.iTunes, status: 304) == "iTunes: the server answered 304")
+    }
+
+    @Test(arguments: [
+        ("", "the answer is empty"), ("<!doctype html><html></html>", "the server sent a page instead of results"),
+        ("  <html>", "the server sent a page"), ("{\"results\":[", "the answer cannot be read"),
+        ("callback({\"results\":[]})", "the answer cannot be read"), ("[1,2]", "the answer cannot be read"),
+        ("{}", "the answer has no list 'results'"), ("{\"results\":{}}", "the answer has no list 'results'"),
+        ("{\"results\":\"x\"}", "the answer has no list 'results'"), ("null", "the answer cannot be read"),
+    ])
+    func anythingElseIsAnErrorThatNamesTheCatalogue(text: String, expected: String) {
+        let message = message(iTunes, text)
+        #expect(message.hasPrefix("iTunes: " + expected), "\(message)")
+    }
+
+    @Test func brokenBytesAndDepthAreErrors() {
+        let head = ResponseHead(status: 200)
+        for body in [
+            Array("{\"results\":[\"".utf8) + [0xFF, 0xFE, 0x80] + Array("\"]}".utf8),
+            Array("{\"results\":".utf8) + [UInt8](repeating: UInt8(ascii: "["), count: 1 << 20),
+            [UInt8](repeating: UInt8(ascii: " "), count: CatalogueAnswer.largest + 1),
+        ] {
+            #expect(throws: CatalogueError.self) { try iTunes.entries(head: head, body: body) }
+        }
+    }
+
+    @Test func aRefusalIsBoundedAndOneLine() {
+        let long = String(repeating: "a\\n\\u001b[31m", count: 10_000)
+        let message = message(iTunes, "{\"errorMessage\":\"\(long)\"}", status: 400)
+        #expect(message.count < 300)
+        #expect(!message.unicodeScalars.contains { $0.properties.generalCategory == .control })
+    }
+
+    @Test func entriesOfTheWrongShapeAreLeftOut() throws {
+        let text = """
+            {"results":[null, 5, "x", [], {}, {"feedUrl":5}, {"feedUrl":["https://a.example/"]},
+            {"feedUrl":"https://a.example/f","collectionName":{},"artistName":7,"trackCount":"many","artworkUrl600":[]},
+            {"feedUrl":"https://b.example/f","collectionName":"B","trackCount":-1},
+            {"feedUrl":"https://c.example/f","collectionName":"C","trackCount":1e300},
+            {"feedUrl":"https://d.example/f","collectionName":"D","trackCount":7.0}]}
+            """
+        #expect(
+            try entries(iTunes, text) == [
+                CatalogueEntry(title: "a.example", feedURL: "https://a.example/f"),
+                CatalogueEntry(title: "B", feedURL: "https://b.example/f"),
+                CatalogueEntry(title: "C", feedURL: "https://c.example/f"),
+                CatalogueEntry(title: "D", feedURL: "https://d.example/f", episodes: 7),
+            ])
+    }
+
+    @Test(arguments: [
+        "file:///etc/passwd", "ftp://a.example/f", "javascript:alert(1)", "feed://a.example/f", "a.example/f", "",
+        "https://apple.com@evil.example/f", "https://a.example/f\\nX: y", "https://a.example/\\u0000",
+        "https:///f", "https://a.example/ f", "gopher://a.example/",
+    ])
+    func feedsThatMustNotBeAskedAreLeftOut(address: String) throws {
+        let text = "{\"results\":[{\"feedUrl\":\"\(address)\",\"collectionName\":\"X\"}]}"
+        #expect(try entries(iTunes, text).isEmpty)
+    }
+
+    @Test func otherAddressesAreLeftAwayWhereTheyAreUnusable() throws {
+        let text = """
+            {"results":[{"feedUrl":"https://a.example/f","collectionName":"X","artworkUrl600":"file:///x",
+            "artworkUrl100":"https://a.example/100.jpg","collectionViewUrl":"javascript:alert(1)"}]}
+            """
+        let entry = try #require(try entries(iTunes, text).first)
+        #expect(entry.artwork == "https://a.example/100.jpg" && entry.link == nil)
+    }
+
+    @Test func textsAreShortSingleLines() throws {
+        let name = "  A\\r\\nB\\u001b[31m\\u202eC\\u2028D\\u00a0 E\\u200b "
+        let long = String(repeating: "ä", count: 100_000)
+        let text = """
+            {"results":[{"feedUrl":"https://a.example/f","collectionName":"\(name)","artistName":"\(long)"},
+            {"feedUrl":"https://b.example/f","collectionName":" \\n\\t\\u0000 "}]}
+            """
+        let found = try entries(iTunes, text)
+        #expect(found[0].title == "A B [31m C D E")
+        #expect(found[0].author == String(repeating: "ä", count: 256))
+        #expect(found[1].title == "b.example")
+    }
+
+    @Test func twoHundredEntriesAreEnough() throws {
+        let list = (0..<1_000).map { "{\"feedUrl\":\"https://a.example/\($0)\"}" }.joined(separator: ",")
+        let found = try entries(iTunes, "{\"results\":[\(list)]}")
+        #expect(found.count == 200 && found.last?.feedURL == "https://a.example/199")
+        #expect(try entries(index, "{\"feeds\":[\(list.replacing("feedUrl", with: "url"))]}").count == 200)
+    }
+
+    @Test(arguments: 1...300) func damagedAnswersNeverCrash(seed: Int) {
+        var dice = SeededDice(state: UInt64(seed))
+        for (catalogue, text) in [
+            (iTunes, CatalogueFixtures.iTunes), (index, CatalogueFixtures.podcastIndex),
+        ] as [(any Catalogue, String)] {
+            var bytes = Array(text.utf8)
+            for _ in 0..<Int.random(in: 1...4, using: &dice) {
+                let place = Int.random(in: 0..<bytes.count, using: &dice)
+                switch Int.random(in: 0..<3, using: &dice) {
+                case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &dice)
+                case 1: bytes.removeSubrange(place..<min(bytes.count, place + 9))
+                default: bytes.insert(Array("\"{}[],:".utf8)[seed % 7], at: place)
+                }
+            }
+            do {
+                for entry in try catalogue.entries(head: ResponseHead(status: 200), body: bytes) {
+                    #expect(FeedAddress(entry.feedURL)?.hasUserInfo == false)
+                    let texts = [entry.title, entry.author ?? "", entry.artwork ?? "", entry.link ?? ""]
+                    #expect(!texts.joined().unicodeScalars.contains { $0.properties.generalCategory == .control })
+                }
+            } catch {
+                #expect(error.catalogue == catalogue.name && !error.message.isEmpty)
+            }
+        }
+    }
+
+    // MARK: Several catalogues
+
+    @Test func resultsAreMergedInTheirOrderWithoutDoubles() {
+        let first = [
+            CatalogueEntry(title: "A", feedURL: "https://a.example/f"),
+            CatalogueEntry(title: "B", author: "Me", feedURL: "http://b.example/f"),
+        ]
+        let second = [
+            CatalogueEntry(title: "C", feedURL: "https://c.example/f"),
+            CatalogueEntry(
+                title: "B again", author: "You", feedURL: "https://B.example:443/f/",
+                artwork: "https://b.example/a.jpg",
+                episodes: 4, link: "https://b.example/"),
+            CatalogueEntry(title: "B with a query", feedURL: "https://b.example/f?x=1"),
+        ]
+        #expect(
+            CatalogueEntry.merged([first, second]) == [
+                first[0],
+                CatalogueEntry(
+                    title: "B", author: "Me", feedURL: "http://b.example/f", artwork: "https://b.example/a.jpg",
+                    episodes: 4, link: "https://b.example/"),
+                second[0], second[2],
+            ])
+        #expect(CatalogueEntry.merged([first, second], limit: 2).map(\.title) == ["A", "B"])
+        #expect(CatalogueEntry.merged([first, second], limit: 2)[1].episodes == 4)
+        #expect(CatalogueEntry.merged([]).isEmpty)
+    }
+}

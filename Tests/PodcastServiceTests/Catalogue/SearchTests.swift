@@ -1,0 +1,92 @@
+import PodcastService
+import Testing
+
+struct SearchTermTests {
+    @Test(arguments: [
+        ("  high   tide ", "high tide"), ("high\u{A0}\u{3000}tide\n", "high tide"), ("a\u{0}b\u{7}", "a b"),
+        ("u\u{308}ber", "über"),
+    ])
+    func spellingsAreMadeOne(written: String, text: String) {
+        let term = SearchTerm(written)
+        #expect(term?.text == text)
+        // Swift takes both forms of ü for equal; a server does not.
+        #expect(term.map { Array($0.text.utf8) } == Array(text.utf8))
+    }
+
+    @Test(arguments: ["", "   ", "\n\t", "\u{0}"]) func nothingIsNoTerm(text: String) {
+        #expect(SearchTerm(text) == nil)
+    }
+
+    @Test func twoHundredCharactersAreEnough() {
+        #expect(SearchTerm(String(repeating: "ä", count: 200)) != nil)
+        #expect(SearchTerm(String(repeating: "ä", count: 201)) == nil)
+        // One letter under a heap of accents.
+        #expect(SearchTerm("a" + String(repeating: "\u{301}", count: 10_000)) == nil)
+    }
+
+    @Test func caseAndFormDoNotCount() {
+        #expect(SearchTerm("Über STRASSE") == SearchTerm("u\u{308}BER straße "))
+        #expect(SearchTerm("Über")?.hashValue == SearchTerm("üBER")?.hashValue)
+        #expect(SearchTerm("uber") != SearchTerm("über"))
+    }
+}
+
+struct SearchCacheTests {
+    private func term(_ text: String) throws -> SearchTerm { try #require(SearchTerm(text)) }
+
+    private static func entries(_ number: Int) -> [CatalogueEntry] {
+        [CatalogueEntry(title: "Show \(number)", feedURL: "https://a.example/\(number)")]
+    }
+
+    @Test func resultsAreKeptAnHour() throws {
+        var cache = SearchCache()
+        cache.store(Self.entries(1), for: try term("Tide"), now: 1_000)
+        #expect(cache.entries(for: try term("tide "), now: 1_000) == Self.entries(1))
+        #expect(cache.entries(for: try term("TIDE"), now: 4_599) == Self.entries(1))
+        #expect(cache.entries(for: try term("tide"), now: 4_600) == nil)
+        #expect(cache.count == 0)
+        #expect(cache.entries(for: try term("other"), now: 1_000) == nil)
+    }
+
+    @Test func nothingFoundIsAResult() throws {
+        var cache = SearchCache()
+        cache.store([], for: try term("xyzzy"), now: 0)
+        #expect(cache.entries(for: try term("xyzzy"), now: 1) == [])
+    }
+
+    @Test func laterResultsReplaceEarlierOnes() throws {
+        var cache = SearchCache()
+        cache.store(Self.entries(1), for: try term("tide"), now: 0)
+        cache.store(Self.entries(2), for: try term("Tide"), now: 3_000)
+        #expect(cache.count == 1)
+        #expect(cache.entries(for: try term("tide"), now: 4_000) == Self.entries(2))
+    }
+
+    @Test func ofAHundredTermsTheOneUnusedForLongestGoes() throws {
+        var cache = SearchCache()
+        for number in 0..<100 { cache.store(Self.entries(number), for: try term("t\(number)"), now: Int64(number)) }
+        #expect(cache.entries(for: try term("t0"), now: 200) != nil)
+        // One that is there already needs no place.
+        cache.store(Self.entries(5), for: try term("t5"), now: 200)
+        #expect(cache.count == 100)
+        cache.store(Self.entries(100), for: try term("t100"), now: 201)
+        #expect(cache.count == 100)
+        #expect(cache.entries(for: try term("t1"), now: 202) == nil)
+        #expect(cache.entries(for: try term("t0"), now: 202) == Self.entries(0))
+        #expect(cache.entries(for: try term("t2"), now: 202) == Self.entries(2))
+        #expect(cache.entries(for: try term("t100"), now: 202) == Self.entries(100))
+    }
+
+    @Test func oldResultsMakeRoomFirst() throws {
+        var cache = SearchCache()
+        for number in 0..<100 { cache.store(Self.entries(number), for: try term("t\(number)"), now: Int64(number)) }
+        cache.store(Self.entries(100), for: try term("new"), now: 3_649)
+        #expect(cache.count == 51)
+    }
+
+    @Test func aClockThatWasSetBackMakesNoResultLastForEver() throws {
+        var cache = SearchCache()
+        cache.store(Self.entries(1), for: try term("tide"), now: 1_000_000)
+        #expect(cache.entries(for: try term("tide"), now: 10) == nil)
+    }
+}
