@@ -136,10 +136,16 @@ struct CatalogueTests {
         for body in [
             Array("{\"results\":[\"".utf8) + [0xFF, 0xFE, 0x80] + Array("\"]}".utf8),
             Array("{\"results\":".utf8) + [UInt8](repeating: UInt8(ascii: "["), count: 1 << 20),
-            [UInt8](repeating: UInt8(ascii: " "), count: CatalogueAnswer.largest + 1),
         ] {
             #expect(throws: CatalogueError.self) { try iTunes.entries(head: head, body: body) }
         }
+    }
+
+    @Test func anAnswerIsAtMost8MiB() throws {
+        let text = "{\"results\":[]}"
+        let space = String(repeating: " ", count: CatalogueAnswer.largest - text.utf8.count)
+        #expect(try entries(iTunes, text + space).isEmpty)
+        #expect(message(iTunes, text + space + " ") == "iTunes: the answer is larger than 8 MiB")
     }
 
     @Test func aRefusalIsBoundedAndOneLine() {

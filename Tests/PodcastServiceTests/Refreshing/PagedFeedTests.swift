@@ -53,8 +53,11 @@ struct PagedFeedTests {
         // With another token, and another line.
         second.items[0].enclosures[0].url = "https://m.example/3.mp3?t=other"
         second.items[0].line = 7
+        second.next = Self.url(3)
         pages.append(second, from: Self.url(2))
         #expect(titles(pages.feed) == (1..<6).map { "Episode \($0)" })
+        pages.append(Self.page(5..<8), from: Self.url(3))
+        #expect(titles(pages.feed) == (1..<8).map { "Episode \($0)" })
     }
 
     @Test func episodesThatShareAGuidAreNotOne() {
