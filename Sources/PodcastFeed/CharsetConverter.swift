@@ -7,11 +7,14 @@ final class CharsetConverter {
     private let descriptor: iconv_t
     /// The beginning of a character whose other bytes are in the next piece.
     private var held: [UInt8] = []
+    /// Bytes that are passed over where they mean nothing, so that the next character is found again.
+    private let unit: Int
 
     /// - Parameter name: A name from ``DocumentEncoding``; `nil` is returned when this system lacks the converter.
     init?(from name: String) {
         guard let descriptor = iconv_open("UTF-8", name), Int(bitPattern: descriptor) != -1 else { return nil }
         self.descriptor = descriptor
+        unit = name.hasPrefix("UTF-16") ? 2 : name.hasPrefix("UTF-32") ? 4 : 1
     }
 
     deinit {
@@ -36,7 +39,7 @@ final class CharsetConverter {
             switch failure {
             case EILSEQ:
                 output.append(contentsOf: "\u{FFFD}".utf8)
-                start += 1
+                start = min(start + unit, input.count)
             case EINVAL:
                 held = Array(input[start...])
                 return output

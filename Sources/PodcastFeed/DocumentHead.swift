@@ -19,10 +19,10 @@ enum DocumentHead: Equatable {
         return .xml(start: junk + declarationLength(UnsafeBufferPointer(rebasing: head[junk...])), junk: junk)
     }
 
-    /// Where the XML begins: at once when it looks like it, else at the first thing that only a feed begins with, as
-    /// behind the warning of a web server's program.
+    /// Where the XML begins: at once when it looks like it, else at the first thing that only a feed or a list of
+    /// subscriptions begins with, as behind the warning of a web server's program.
     private static func start(_ head: UnsafeBufferPointer<UInt8>) -> Int? {
-        let openings = ["<?xml", "<rss", "<feed", "<rdf:RDF", "<channel"]
+        let openings = ["<?xml", "<rss", "<feed", "<rdf:RDF", "<channel", "<opml"]
         if (openings + ["<!DOCTYPE", "<!--", "<?"]).contains(where: { head.starts(with: $0.utf8) }) { return 0 }
         for opening in openings {
             if let place = head.firstRange(of: Array(opening.utf8)) { return place.lowerBound }

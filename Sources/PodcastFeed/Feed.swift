@@ -32,12 +32,31 @@ package struct Feed: Sendable, Equatable {
     /// Seconds between two looks at the feed that the publisher asks for: the longest of `ttl`, `sy:updatePeriod` and
     /// `podcast:updateFrequency`.
     package var updateInterval: Int?
+    /// The previous document of an archived feed (RFC 5005, `rel="prev-archive"`).
+    package var previousArchive: String?
+    /// Whether the publisher says that no episode will follow (`itunes:complete`, `podcast:updateFrequency complete`).
+    package var isComplete: Bool
+    /// `podcast:locked`: whether other platforms are asked not to import the feed.
+    package var isLocked: Bool?
+    /// `podcast:medium`, lower case: `podcast`, `music`, `audiobook`, `video`, …
+    package var medium: String?
+    /// The people of the show (`podcast:person`); an item's own take their place.
+    package var persons: [Person]
+    package var funding: [Funding]
+    package var trailers: [Trailer]
+    /// Broadcasts (`podcast:liveItem`). They are no episodes: what they offer to play has no end.
+    package var liveItems: [LiveItem]
     package var categories: [String]
     package var items: [Item]
     package var diagnostics: [Diagnostic]
 
     package init(format: Format) {
         self.format = format
+        self.isComplete = false
+        self.persons = []
+        self.funding = []
+        self.trailers = []
+        self.liveItems = []
         self.categories = []
         self.items = []
         self.diagnostics = []
@@ -52,8 +71,12 @@ package struct Item: Sendable, Equatable {
     /// Seconds.
     package var duration: Double?
     package var season: Int?
+    /// The season's own name (`podcast:season name`).
+    package var seasonName: String?
     /// Decimal: `podcast:episode` may be 315.5.
     package var episode: Double?
+    /// What to show in place of the number (`podcast:episode display`), such as `Ch. 3`.
+    package var episodeDisplay: String?
     /// `full`, `trailer` or `bonus`.
     package var episodeType: String?
     package var explicit: Bool?
@@ -70,6 +93,12 @@ package struct Item: Sendable, Equatable {
     package var chaptersURL: String?
     /// Chapters that stand in the feed itself (`psc:chapter`).
     package var chapters: [Chapter]
+    /// The people of this episode; with none, those of the show.
+    package var persons: [Person]
+    package var soundbites: [Soundbite]
+    /// Other renditions of the episode (`podcast:alternateEnclosure`); none of them is among the enclosures, unless
+    /// there are no others.
+    package var alternates: [AlternateEnclosure]
     /// The line of the document at which the item begins; 0 when unknown.
     package var line: Int
 
@@ -77,6 +106,9 @@ package struct Item: Sendable, Equatable {
         enclosures = []
         transcripts = []
         chapters = []
+        persons = []
+        soundbites = []
+        alternates = []
         line = 0
     }
 }
@@ -112,11 +144,14 @@ package struct Transcript: Sendable, Equatable {
     package var url: String
     package var type: String?
     package var language: String?
+    /// `captions` when its lines are short enough to be shown in time with the sound.
+    package var relation: String?
 
-    package init(url: String, type: String? = nil, language: String? = nil) {
+    package init(url: String, type: String? = nil, language: String? = nil, relation: String? = nil) {
         self.url = url
         self.type = type
         self.language = language
+        self.relation = relation
     }
 }
 
@@ -124,10 +159,15 @@ package struct Chapter: Sendable, Equatable {
     /// Seconds from the start.
     package var start: Double
     package var title: String?
+    /// A page about it.
+    package var link: String?
+    package var image: String?
 
-    package init(start: Double, title: String? = nil) {
+    package init(start: Double, title: String? = nil, link: String? = nil, image: String? = nil) {
         self.start = start
         self.title = title
+        self.link = link
+        self.image = image
     }
 }
 

@@ -5,8 +5,17 @@ struct FeedAttributes {
     let count: Int
     /// The attributes of a tag that had to be read again; they take precedence.
     var repaired: RawStartTag?
+    /// The bytes of the document up to the end of the tag, as far back as libxml2 still has them.
+    let source: UnsafeBufferPointer<UInt8>
 
-    /// The value of an attribute without a prefix.
+    /// Line breaks inside the tag: libxml2 counts lines up to its end.
+    var lineBreaks: Int {
+        // No attribute value holds a `<`; libxml2 keeps a tag in one piece until it has reported it.
+        guard let start = source.lastIndex(of: UInt8(ascii: "<")) else { return 0 }
+        return source[start...].count { $0 == UInt8(ascii: "\n") }
+    }
+
+    /// The value of an attribute without a prefix. The names of attributes are compared without regard to case.
     func value(_ name: StaticString) -> [UInt8]? {
         find(name, prefix: nil)
     }
@@ -55,7 +64,10 @@ struct FeedAttributes {
 
     private static func equal(_ name: UnsafePointer<UInt8>, _ wanted: StaticString) -> Bool {
         let bytes = wanted.utf8Start
-        for index in 0..<wanted.utf8CodeUnitCount where name[index] != bytes[index] { return false }
+        for index in 0..<wanted.utf8CodeUnitCount {
+            let (one, other) = (name[index], bytes[index])
+            guard one == other || (one ^ other == 0x20 && one.isLetter) else { return false }
+        }
         return name[wanted.utf8CodeUnitCount] == 0
     }
 }

@@ -23,7 +23,7 @@ package enum FeedError: Error, Equatable, CustomStringConvertible {
             return "a web page came in place of a feed (“\(title)”): look for the feed's own URL on that page"
         case .html(nil):
             return "a web page came in place of a feed: look for the feed's own URL on that page"
-        case .notAFeed("opml"):
+        case .notAFeed(let root) where root.lowercased() == "opml":
             return "this is a list of subscriptions (OPML), not a feed: use “podfs import” for it"
         case .notAFeed(let root):
             return "this is XML, but not a feed: its root element is <\(root)>, not <rss>, <feed> or <rdf:RDF>"

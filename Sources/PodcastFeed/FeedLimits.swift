@@ -6,7 +6,8 @@ package struct FeedLimits: Sendable, Equatable {
     package var bytes = 64 << 20
     /// Items. A daily show of a century has 36,500.
     package var items = 100_000
-    /// Elements inside elements. Feeds need a dozen; XHTML show notes add a few dozen more.
+    /// Elements inside elements. Feeds need a dozen; XHTML show notes add a few dozen more. Those deeper inside are
+    /// passed over.
     package var depth = 256
     /// Bytes of a title, name, identifier or other line. A longer one is cut at a character.
     package var line = 4_096

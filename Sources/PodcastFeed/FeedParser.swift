@@ -84,6 +84,38 @@ package final class FeedParser {
     ///
     /// - Throws: ``FeedError`` when it is no feed. A feed without items is none.
     package func finish() throws -> Feed {
+        switch finishDocument() {
+        case .empty: throw FeedError.empty
+        case .html(let title): throw FeedError.html(title: title)
+        case .text(let beginning): throw FeedError.notXML(beginning: beginning)
+        case .json(let bytes):
+            guard received <= limits.bytes else {
+                throw FeedError.notAJSONFeed("it is larger than \(limits.bytes) bytes")
+            }
+            return try JSONFeed(base: base, limits: limits).feed(from: bytes, diagnostics: diagnostics)
+        case .unreadable(let line, let message): throw FeedError.unreadable(line: line, message: message)
+        case .feed(let feed): return feed
+        case .subscriptions(let root, _, _), .otherXML(let root): throw FeedError.notAFeed(root: root)
+        }
+    }
+
+    /// What a whole document is, whatever its caller hoped for.
+    enum Document {
+        case empty
+        case html(title: String?)
+        /// Neither XML nor JSON.
+        case text(beginning: String)
+        case json([UInt8])
+        /// XML that could not be followed up to its root element.
+        case unreadable(line: Int, message: String)
+        case feed(Feed)
+        /// OPML; the document's title and the diagnostics stand in `head`.
+        case subscriptions(root: String, head: Feed, OutlineList)
+        case otherXML(root: String)
+    }
+
+    /// The document is over, and this is what it is.
+    func finishDocument() -> Document {
         if let head {
             self.head = nil
             begin(with: head)
@@ -91,19 +123,15 @@ package final class FeedParser {
         cleaner.finish(into: &block)
         deliver(isLast: true)
         switch phase {
-        case .undecided: throw FeedError.empty
-        case .html(let page): throw FeedError.html(title: DocumentHead.htmlTitle(page))
-        case .other(let beginning): throw FeedError.notXML(beginning: beginning)
-        case .json(let bytes):
-            guard received <= limits.bytes else {
-                throw FeedError.notAJSONFeed("it is larger than \(limits.bytes) bytes")
-            }
-            return try JSONFeed(base: base, limits: limits).feed(from: bytes, diagnostics: diagnostics)
-        case .xml(let parser): return try finish(parser)
+        case .undecided: return .empty
+        case .html(let page): return .html(title: DocumentHead.htmlTitle(page))
+        case .other(let beginning): return .text(beginning: beginning)
+        case .json(let bytes): return .json(bytes)
+        case .xml(let parser): return finish(parser)
         }
     }
 
-    private func finish(_ parser: XMLPushParser) throws -> Feed {
+    private func finish(_ parser: XMLPushParser) -> Document {
         if received > limits.bytes {
             let line = parser.line
             parser.withReader { reader in
@@ -115,15 +143,16 @@ package final class FeedParser {
         parser.finish()
         let result = parser.withReader { reader in
             reader.finish()
-            return (feed: reader.feed, root: reader.root, isFeed: reader.isFeed)
+            return (feed: reader.feed, outlines: reader.outlines, root: reader.root, kind: reader.kind)
         }
         guard let root = result.root else {
-            throw FeedError.unreadable(line: line, message: parser.failure ?? "there is no element")
+            return .unreadable(line: line, message: parser.failure ?? "there is no element")
         }
-        guard result.isFeed else {
-            throw root.lowercased() == "html" ? FeedError.html(title: nil) : FeedError.notAFeed(root: root)
+        switch result.kind {
+        case .feed: return .feed(result.feed)
+        case .subscriptions: return .subscriptions(root: root, head: result.feed, result.outlines)
+        case .other: return root.lowercased() == "html" ? .html(title: nil) : .otherXML(root: root)
         }
-        return result.feed
     }
 
     // MARK: From bytes to clean UTF-8

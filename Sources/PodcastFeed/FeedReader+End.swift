@@ -26,6 +26,10 @@ extension FeedReader {
         case .timeToLive: timeToLive = FeedValues.season(text.trimmed).map { min($0, 525_600) * 60 } ?? timeToLive
         case .updateFrequency: updateFrequency = FeedValues.season(text.trimmed) ?? updateFrequency
         case .updatePeriod: updatePeriod = Self.period(text) ?? updatePeriod
+        case .complete: if FeedValues.boolean(text.trimmed) == true { feed.isComplete = true }
+        case .locked: feed.isLocked = feed.isLocked ?? FeedValues.boolean(text.trimmed)
+        case .medium: feed.medium = feed.medium ?? FeedValues.string(text)?.lowercased()
+        case .personTag, .funding, .soundbite, .trailer: endPending(handler, text)
         default: set(handler, text: text)
         }
     }
@@ -34,9 +38,16 @@ extension FeedReader {
     mutating func finishItem() {
         guard isInItem else { return }
         isInItem = false
-        if item.enclosures.isEmpty { item.enclosures = mediaContents.isEmpty ? alternates : mediaContents }
+        if item.enclosures.isEmpty {
+            item.enclosures = mediaContents.isEmpty ? item.alternates.flatMap(\.enclosures) : mediaContents
+        }
         item.enclosures = Enclosure.selected(from: item.enclosures)
-        feed.items.append(item)
+        if let live = pending.live {
+            pending.live = nil
+            feed.liveItems.append(LiveItem(status: live.status, start: live.start, end: live.end, item: item))
+        } else {
+            feed.items.append(item)
+        }
         item = Item()
     }
 
@@ -147,6 +158,16 @@ extension FeedReader {
         guard text.count <= limits.url, let reference = FeedValues.string(text) else { return nil }
         let address = URLReference.resolve(reference, base: base)
         return address.isEmpty || address.utf8.count > limits.url ? nil : address
+    }
+
+    /// The value of an attribute as a line for people.
+    func line(_ attribute: [UInt8]?) -> String? {
+        attribute.flatMap { FeedValues.line(UTF8Cleaner.prefix($0, limits.line)) }
+    }
+
+    /// The value of an attribute as a word for programs.
+    func word(_ attribute: [UInt8]?) -> String? {
+        attribute.flatMap { FeedValues.string(UTF8Cleaner.prefix($0, limits.line)) }
     }
 
     /// The beginning of a text, for a diagnostic.

@@ -4,19 +4,26 @@ extension FeedReader {
     /// - Returns: Whether the text inside is wanted too, for handlers that can use it.
     mutating func start(_ handler: FeedHandler, _ attributes: FeedAttributes) -> Bool {
         switch handler {
-        case .rss, .channel: break
+        case .rss, .channel, .opml: break
+        case .outline: startOutline(attributes)
         case .rdf: feed.format = .rss1
         case .feed:
             feed.format = .atom
-            if let language = attributes.value("lang", prefix: "xml") { set(.dcLanguage, text: language) }
+            if let language = attributes.value("lang", prefix: "xml") {
+                set(.dcLanguage, text: UTF8Cleaner.prefix(language, limits.line))
+            }
         case .item, .entry: startItem(attributes)
+        case .liveItem: startLiveItem(attributes)
         case .enclosure: startEnclosure(attributes)
         case .mediaContent: startMediaContent(attributes)
         case .mediaThumbnail: set(handler, url: attributes.value("url"))
-        case .alternateEnclosure:
-            alternateType = attributes.value("type").flatMap(Self.type)
-            alternateLength = attributes.value("length").flatMap { FeedValues.length($0.trimmed) }
+        case .alternateEnclosure: startAlternate(attributes)
         case .alternateSource: startAlternateSource(attributes)
+        case .integrity: startIntegrity(attributes)
+        case .personTag: return startPerson(attributes)
+        case .funding: return startFunding(attributes)
+        case .soundbite: return startSoundbite(attributes)
+        case .trailer: return startTrailer(attributes)
         case .transcript: startTranscript(attributes)
         case .chaptersLink: item.chaptersURL = item.chaptersURL ?? attributes.value("url").flatMap { url($0) }
         case .chapter: startChapter(attributes)
@@ -27,13 +34,20 @@ extension FeedReader {
             // `url` and the text of the element are not in the specification, but in feeds.
             guard let address = attributes.value("href") ?? attributes.value("url") else { return true }
             set(handler, url: address)
-        case .imagesAttribute:
-            // `srcset`: URLs with a width behind each, and commas between.
-            let first = attributes.value("srcset")?.trimmed.prefix { !$0.isXMLSpace }
-            set(handler, url: first.map { $0.last == UInt8(ascii: ",") ? Array($0.dropLast()) : Array($0) })
+        case .imagesAttribute: set(handler, url: attributes.value("srcset").flatMap { Self.widest(ofSet: $0) })
+        case .podcastImage: startPodcastImage(attributes)
         case .resourceImage: set(handler, url: attributes.value("resource", prefix: "rdf"))
         case .podcastFrequency:
             podcastFrequency = attributes.value("rrule").flatMap(Self.interval(ofRule:)) ?? podcastFrequency
+            if attributes.value("complete").flatMap({ FeedValues.boolean($0.trimmed) }) == true {
+                feed.isComplete = true
+            }
+        case .podcastSeason:
+            item.seasonName = item.seasonName ?? line(attributes.value("name"))
+            return itemRanks.wants(.season, 0)
+        case .podcastEpisode:
+            item.episodeDisplay = item.episodeDisplay ?? line(attributes.value("display"))
+            return itemRanks.wants(.episode, 0)
         default:
             guard let (field, rank) = handler.field else { return true }
             return (isInItem ? itemRanks : feedRanks).wants(field, rank)
@@ -41,17 +55,19 @@ extension FeedReader {
         return false
     }
 
-    private mutating func startItem(_ attributes: FeedAttributes) {
+    mutating func startItem(_ attributes: FeedAttributes) {
         guard feed.items.count < limits.items else {
             return stop("there are more than \(limits.items) items; the rest is left out")
         }
         item = Item()
-        item.line = line
+        item.line = line - attributes.lineBreaks
         itemRanks = FieldRanks()
         mediaContents.removeAll(keepingCapacity: true)
-        alternates.removeAll(keepingCapacity: true)
+        pending = Pending()
         isInItem = true
-        if feed.format == .rss1, let about = attributes.value("about", prefix: "rdf") { set(.atomID, text: about) }
+        if feed.format == .rss1, let about = attributes.value("about", prefix: "rdf") {
+            set(.atomID, text: UTF8Cleaner.prefix(about, limits.line))
+        }
     }
 
     private mutating func startEnclosure(_ attributes: FeedAttributes) {
@@ -86,6 +102,7 @@ extension FeedReader {
                     url: address, length: length(attributes.value("length")),
                     type: attributes.value("type").flatMap(Self.type)))
         case "next" where !isInItem: feed.next = feed.next ?? address
+        case "prev-archive" where !isInItem: feed.previousArchive = feed.previousArchive ?? address
         default: break
         }
     }
@@ -113,21 +130,14 @@ extension FeedReader {
         }
     }
 
-    private mutating func startAlternateSource(_ attributes: FeedAttributes) {
-        guard alternates.count < limits.entries, let address = attributes.value("uri").flatMap({ url($0) }),
-            let scheme = URLReference.scheme(of: address).map({ String(Substring($0)).lowercased() }),
-            scheme == "http" || scheme == "https"
-        else { return }
-        let type = attributes.value("contentType").flatMap(Self.type) ?? alternateType
-        alternates.append(Enclosure(url: address, length: alternateLength, type: type))
-    }
-
     private mutating func startTranscript(_ attributes: FeedAttributes) {
         guard item.transcripts.count < limits.entries, let address = attributes.value("url").flatMap({ url($0) }) else {
             return
         }
-        let language = attributes.value("language").flatMap { FeedValues.string($0) }
-        let transcript = Transcript(url: address, type: attributes.value("type").flatMap(Self.type), language: language)
+        let language = word(attributes.value("language"))
+        let transcript = Transcript(
+            url: address, type: attributes.value("type").flatMap(Self.type), language: language,
+            relation: word(attributes.value("rel"))?.lowercased())
         if !item.transcripts.contains(transcript) { item.transcripts.append(transcript) }
     }
 
@@ -136,11 +146,15 @@ extension FeedReader {
         guard let text = attributes.value("start"), let start = FeedValues.seconds(text.trimmed) else {
             return note("a chapter has no readable start and is passed over")
         }
-        item.chapters.append(Chapter(start: start, title: attributes.value("title").flatMap { FeedValues.line($0) }))
+        item.chapters.append(
+            Chapter(
+                start: start, title: line(attributes.value("title")),
+                link: attributes.value("href").flatMap { url($0) },
+                image: attributes.value("image").flatMap { url($0) }))
     }
 
     mutating func addCategory(_ text: [UInt8]?) {
-        guard let name = text.flatMap({ FeedValues.line($0) }), feed.categories.count < limits.entries,
+        guard let name = line(text), feed.categories.count < limits.entries,
             !feed.categories.contains(name)
         else { return }
         feed.categories.append(name)
@@ -157,7 +171,7 @@ extension FeedReader {
     }
 
     /// A MIME type in lower case.
-    private static func type(_ text: [UInt8]) -> String? {
+    static func type(_ text: [UInt8]) -> String? {
         let trimmed = text.trimmed
         // RFC 6838 allows 127 characters on each side of the slash.
         guard !trimmed.isEmpty, trimmed.count <= 255 else { return nil }

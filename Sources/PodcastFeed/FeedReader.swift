@@ -25,11 +25,12 @@ struct FeedReader {
     /// How good the source of each field is that has a value, the less the better; cleared for each item.
     var itemRanks = FieldRanks()
     var feedRanks = FieldRanks()
-    /// `media:content` and `podcast:alternateEnclosure`, which count when the item has no enclosure.
+    /// `media:content`, which counts when the item has no enclosure.
     var mediaContents: [Enclosure] = []
-    var alternates: [Enclosure] = []
-    var alternateType: String?
-    var alternateLength: Int64?
+    /// The elements of `podcast:` whose attributes were read and whose text is being collected.
+    var pending = Pending()
+    /// The subscriptions of a document that is OPML.
+    var outlines = OutlineList()
     var updatePeriod: Int?
     var updateFrequency: Int?
     var timeToLive: Int?
@@ -48,6 +49,8 @@ struct FeedReader {
     private var textLimit = 0
     private var isTextCut = false
     private var isRootClosed = false
+    private var hasNotedDepth = false
+    private var hasNotedTail = false
 
     /// - Parameter base: The URL the document came from, for references relative to it.
     init(limits: FeedLimits, base: String?) {
@@ -64,8 +67,12 @@ struct FeedReader {
     /// Whether one more diagnostic would be kept, so that composing it is worth its trouble.
     var wantsNotes: Bool { feed.diagnostics.count <= limits.diagnostics }
     var base: String? { bases.last }
-    /// Set when the root element was one of a feed's.
-    var isFeed = false
+    /// What the root element says.
+    private(set) var kind = Kind.other
+
+    enum Kind {
+        case feed, subscriptions, other
+    }
 
     // MARK: What the parser reports
 
@@ -73,17 +80,16 @@ struct FeedReader {
         local: UnsafePointer<UInt8>, prefix: UnsafePointer<UInt8>?, uri: UnsafePointer<UInt8>?,
         attributes: FeedAttributes
     ) {
-        guard !isRootClosed, !isStopped else { return }
+        guard !isStopped else { return }
+        guard !isRootClosed else { return noteTail() }
         let name = names.name(local: local, prefix: prefix, uri: uri)
         if open.isEmpty { root = String(cString: local) }
-        guard open.count < limits.depth else {
-            return stop("elements are nested deeper than \(limits.depth); the rest is left out")
-        }
         if collector >= 0, startInsideText(name, local: local, prefix: prefix, attributes: attributes) { return }
 
+        if open.count >= limits.depth, !makeRoom(for: name, attributes) { return }
         var scope = open.last?.rule.inside ?? .document
         var rule = self.rule(name, in: scope)
-        if rule.handler == .item || rule.handler == .entry, isInItem {
+        if rule.handler.isItem, isInItem {
             note("an item was not closed before the next began")
             closeItem()
             scope = open.last?.rule.inside ?? .document
@@ -94,7 +100,7 @@ struct FeedReader {
             bases.append(URLReference.resolve(String(decoding: reference, as: UTF8.self), base: base))
             element.hasBase = true
         }
-        if open.isEmpty { isFeed = rule.handler != .none }
+        if open.isEmpty { kind = rule.handler == .none ? .other : rule.handler == .opml ? .subscriptions : .feed }
         open.append(element)
         if rule.handler == .none { return }
         let wantsText = start(rule.handler, attributes)
@@ -106,7 +112,9 @@ struct FeedReader {
     ///   - name: The name, for a diagnostic.
     mutating func endElement(hash: UInt32, name: UnsafePointer<UInt8>) {
         guard !isRootClosed, !isStopped else { return }
-        guard let place = open.lastIndex(where: { $0.hash == hash }) else {
+        let found = open.lastIndex { $0.hash == hash }
+        if collector >= 0, found ?? -1 < collector, isVoid(name) { return }
+        guard let place = found else {
             if wantsNotes { note("an end tag </\(String(cString: name).prefix(40))> has no start tag") }
             return
         }
@@ -187,6 +195,37 @@ struct FeedReader {
         rules.table[Int(scope.rawValue) * rules.nameCount + Int(name.index)]
     }
 
+    /// Deals with an element where as many are open as may be.
+    ///
+    /// What is nested so deep is most often not nested at all: it was not closed. So the episodes and subscriptions
+    /// behind it still count, and everything else is passed over.
+    ///
+    /// - Returns: Whether the element may be opened.
+    private mutating func makeRoom(for name: FeedName, _ attributes: FeedAttributes) -> Bool {
+        noteDepth()
+        let handler = rule(name, in: .nothing).handler
+        if handler == .outline { _ = start(.outline, attributes) }
+        guard handler.isItem,
+            let place = open.lastIndex(where: { [.root, .channel, .feed].contains($0.rule.inside) }),
+            place + 1 < limits.depth
+        else { return false }
+        while open.count > place + 1 { closeLast() }
+        return true
+    }
+
+    private mutating func noteDepth() {
+        guard !hasNotedDepth else { return }
+        hasNotedDepth = true
+        note("elements are nested deeper than \(limits.depth); those inside are passed over")
+    }
+
+    /// Something stands behind the end of the root element.
+    mutating func noteTail() {
+        guard !hasNotedTail else { return }
+        hasNotedTail = true
+        note("what follows the end of the document is passed over")
+    }
+
     private mutating func closeLast() {
         if collector >= 0, open.count - 1 > collector { endInsideText(collector + 1) }
         let element = open.removeLast()
@@ -199,10 +238,10 @@ struct FeedReader {
                 note("a URL is longer than \(textLimit) bytes and is left out")
             } else {
                 note("a text is longer than \(textLimit) bytes and is cut")
-                end(handler, Self.wholeCharacters(text))
+                end(handler, UTF8Cleaner.wholeCharacters(text))
             }
             text.removeAll(keepingCapacity: text.capacity <= 1 << 16)
-        } else if element.rule.handler == .item || element.rule.handler == .entry {
+        } else if element.rule.handler.isItem {
             finishItem()
         }
         if element.hasBase { bases.removeLast() }
@@ -236,7 +275,12 @@ struct FeedReader {
             while open.count > collector, collector >= 0 { closeLast() }
             return false
         }
-        if outer.rule.handler.isHTML, text.count < textLimit {
+        guard open.count < limits.depth else {
+            noteDepth()
+            return true
+        }
+        let isMarkup = outer.rule.handler.isHTML && text.count < textLimit
+        if isMarkup {
             text.append(UInt8(ascii: "<"))
             text.append(contentsOf: UnsafeBufferPointer(start: local, count: Self.length(local)))
             attributes.forEach { name, value in
@@ -252,10 +296,9 @@ struct FeedReader {
                 text.append(UInt8(ascii: "\""))
             }
             text.append(UInt8(ascii: ">"))
-            tagNames.append(String(cString: local))
-        } else {
-            tagNames.append("")
         }
+        if isVoid(local) { return true }
+        tagNames.append(isMarkup ? String(cString: local) : "")
         open.append(Open(hash: name.hash, rule: .ignore))
         return true
     }
@@ -267,8 +310,13 @@ struct FeedReader {
         while open.count > place {
             open.removeLast()
             let name = tagNames.popLast() ?? ""
-            if !name.isEmpty, !Self.voidElements.contains(name) { text.append(contentsOf: "</\(name)>".utf8) }
+            if !name.isEmpty { text.append(contentsOf: "</\(name)>".utf8) }
         }
+    }
+
+    /// Whether text is collected as HTML and the element is one that HTML never closes.
+    private func isVoid(_ name: UnsafePointer<UInt8>) -> Bool {
+        open[collector].rule.handler.isHTML && Self.voidElements.contains(String(cString: name))
     }
 
     /// HTML's elements without content, which have no end tag.
@@ -280,14 +328,5 @@ struct FeedReader {
         var end = name
         while end.pointee != 0 { end += 1 }
         return end - name
-    }
-
-    /// The text without the beginning of a character that a limit cut off.
-    private static func wholeCharacters(_ bytes: [UInt8]) -> [UInt8] {
-        guard let lead = bytes.lastIndex(where: { $0 & 0xC0 != 0x80 }), bytes[lead] >= 0xC0 else { return bytes }
-        let isWhole = bytes[lead...].withUnsafeBytes { rest in
-            if case .complete(rest.count) = UTF8Cleaner.sequenceLength(rest) { true } else { false }
-        }
-        return isWhole ? bytes : Array(bytes[..<lead])
     }
 }

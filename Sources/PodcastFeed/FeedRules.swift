@@ -18,6 +18,10 @@ enum FeedScope: UInt8, CaseIterable {
     /// `itunes:owner` and Atom's `author`.
     case owner
     case person
+    /// Inside `opml`, its `head`, and its `body` or an `outline`.
+    case opml
+    case opmlHead
+    case outlines
     /// Nothing inside is of interest.
     case nothing
 }
@@ -29,7 +33,8 @@ enum FeedHandler: UInt8 {
     case rss, rdf, channel, item, feed, entry
     case enclosure, mediaContent, mediaThumbnail, alternateEnclosure, alternateSource
     case transcript, chaptersLink, chapter, atomLink, categoryAttribute, termAttribute, imageAttribute
-    case imagesAttribute, resourceImage
+    case imagesAttribute, podcastImage, resourceImage, integrity, liveItem
+    case opml, outline
     // At the end. `FeedReader` collects text for these alone.
     case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
     case description, content, summary, subtitle, mediaDescription
@@ -38,6 +43,9 @@ enum FeedHandler: UInt8 {
     case imageURL, imageText, author, coreAuthor, dcCreator, ownerName
     case podcastGUID, showType, newFeedURL, category
     case timeToLive, updatePeriod, updateFrequency, podcastFrequency
+    case complete, locked, medium
+    // At both: an address or a place in the attributes, its name in the text.
+    case personTag, funding, soundbite, trailer
 
     /// Whether the text inside is wanted.
     var collects: Bool { self >= .title || self == .imageAttribute }
@@ -52,6 +60,9 @@ enum FeedHandler: UInt8 {
         default: false
         }
     }
+
+    /// Whether the element is an item: an episode, or a broadcast.
+    var isItem: Bool { self == .item || self == .entry || self == .liveItem }
 
     static func >= (left: FeedHandler, right: FeedHandler) -> Bool { left.rawValue >= right.rawValue }
     static func <= (left: FeedHandler, right: FeedHandler) -> Bool { left.rawValue <= right.rawValue }
@@ -106,18 +117,19 @@ struct FeedRules: Sendable {
 
     private typealias Row = ([FeedScope], FeedNamespace, String, FeedHandler, FeedScope)
 
+    private static let notRSS: Set<FeedScope> = [.feed, .entry, .opml, .opmlHead, .outlines]
     private static let shows: [FeedScope] = [.root, .channel, .feed]
     private static let episodes: [FeedScope] = [.item, .entry]
     private static let both: [FeedScope] = [.root, .channel, .feed, .item, .entry]
 
-    private static let rows: [Row] = rssRows + atomRows + itunesRows + podcastRows + moduleRows
+    private static let rows: [Row] = rssRows + atomRows + itunesRows + podcastRows + moduleRows + opmlRows
 
     private static let rssRows: [Row] = [
         ([.document], .core, "rss", .rss, .root),
         ([.document], .rdf, "rdf", .rdf, .root),
         ([.document, .root], .core, "channel", .channel, .channel),
         // Also where it has no business to be: an element that was never closed shall not swallow the episodes.
-        (FeedScope.allCases.filter { $0 != .feed && $0 != .entry }, .core, "item", .item, .item),
+        (FeedScope.allCases.filter { !notRSS.contains($0) }, .core, "item", .item, .item),
         ([.root, .channel, .item], .core, "title", .title, .nothing),
         ([.root, .channel, .item], .core, "link", .link, .nothing),
         ([.root, .channel, .item], .core, "description", .description, .nothing),
@@ -176,6 +188,7 @@ struct FeedRules: Sendable {
         (shows, .itunes, "owner", .none, .owner),
         ([.owner], .itunes, "name", .ownerName, .nothing),
         (shows, .itunes, "new-feed-url", .newFeedURL, .nothing),
+        (shows, .itunes, "complete", .complete, .nothing),
         (episodes, .itunes, "duration", .duration, .nothing),
         (episodes, .itunes, "season", .itunesSeason, .nothing),
         (episodes, .itunes, "episode", .itunesEpisode, .nothing),
@@ -185,7 +198,13 @@ struct FeedRules: Sendable {
     private static let podcastRows: [Row] = [
         (shows, .podcast, "guid", .podcastGUID, .nothing),
         (shows, .podcast, "updatefrequency", .podcastFrequency, .nothing),
-        (both, .podcast, "image", .imageAttribute, .nothing),
+        (shows, .podcast, "locked", .locked, .nothing),
+        (shows, .podcast, "funding", .funding, .nothing),
+        (shows, .podcast, "medium", .medium, .nothing),
+        (shows, .podcast, "trailer", .trailer, .nothing),
+        (shows, .podcast, "liveitem", .liveItem, .item),
+        (both, .podcast, "person", .personTag, .nothing),
+        (both, .podcast, "image", .podcastImage, .nothing),
         (both, .podcast, "images", .imagesAttribute, .nothing),
         (episodes, .podcast, "season", .podcastSeason, .nothing),
         (episodes, .podcast, "episode", .podcastEpisode, .nothing),
@@ -193,6 +212,8 @@ struct FeedRules: Sendable {
         (episodes, .podcast, "chapters", .chaptersLink, .nothing),
         (episodes, .podcast, "alternateenclosure", .alternateEnclosure, .alternateEnclosure),
         ([.alternateEnclosure], .podcast, "source", .alternateSource, .nothing),
+        ([.alternateEnclosure], .podcast, "integrity", .integrity, .nothing),
+        (episodes, .podcast, "soundbite", .soundbite, .nothing),
     ]
 
     private static let moduleRows: [Row] = [
@@ -209,5 +230,14 @@ struct FeedRules: Sendable {
         (episodes, .dublinCore, "date", .dcDate, .nothing),
         (shows, .syndication, "updateperiod", .updatePeriod, .nothing),
         (shows, .syndication, "updatefrequency", .updateFrequency, .nothing),
+    ]
+
+    private static let opmlRows: [Row] = [
+        ([.document], .core, "opml", .opml, .opml),
+        ([.opml], .core, "head", .none, .opmlHead),
+        ([.opmlHead], .core, "title", .title, .nothing),
+        ([.opml, .opmlHead], .core, "body", .none, .outlines),
+        // Also where it has no business to be, as with RSS's items.
+        ([.opml, .opmlHead, .outlines, .nothing], .core, "outline", .outline, .outlines),
     ]
 }

@@ -138,8 +138,9 @@ enum FeedValues {
 
     /// A line for people, such as a title: white space is one space, and the references that publishers escaped once
     /// too often are replaced. `nil` when nothing is left.
-    static func line(_ text: some Collection<UInt8>) -> String? {
-        let bytes = text.contains(UInt8(ascii: "&")) ? CharacterReferences.replaced(in: text) : Array(text)
+    static func line(_ text: some Collection<UInt8>, replacingReferences: Bool = true) -> String? {
+        let hasReferences = replacingReferences && text.contains(UInt8(ascii: "&"))
+        let bytes = hasReferences ? CharacterReferences.replaced(in: text) : Array(text)
         var line: [UInt8] = []
         line.reserveCapacity(bytes.count)
         var index = 0

@@ -27,6 +27,7 @@ struct JSONFeed {
         feed.image = url(object["icon"]) ?? url(object["favicon"])
         feed.author = author(of: object)
         feed.next = url(object["next_url"])
+        feed.isComplete = object["expired"] as? Bool == true
         for value in list {
             guard feed.items.count < limits.items else {
                 note("there are more than \(limits.items) items; the rest is left out", in: &feed)
@@ -84,15 +85,26 @@ struct JSONFeed {
     /// Version 1.0 allowed numbers too.
     private func identifier(_ value: Any?) -> String? {
         let string = (value as? String) ?? (value as? NSNumber)?.stringValue
-        return string.flatMap { FeedValues.string(Array($0.utf8.prefix(limits.line))) }
+        return bytes(string, limits.line).flatMap { FeedValues.string($0) }
+    }
+
+    /// The text of a string, cut at a character, without the characters that XML cannot hold: what comes from one kind
+    /// of feed is no wilder than what comes from another.
+    private func bytes(_ value: Any?, _ limit: Int) -> [UInt8]? {
+        guard let string = value as? String else { return nil }
+        let text = UTF8Cleaner.prefix(Array(string.utf8), limit)
+        var cleaner = UTF8Cleaner()
+        var block = UTF8Cleaner.Block(size: text.count)
+        _ = text.withUnsafeBytes { cleaner.clean($0, into: &block) }
+        return Array(block.contents)
     }
 
     private func line(_ value: Any?) -> String? {
-        (value as? String).flatMap { FeedValues.line($0.utf8.prefix(limits.line)) }
+        bytes(value, limits.line).flatMap { FeedValues.line($0) }
     }
 
     private func text(_ value: Any?) -> String? {
-        (value as? String).flatMap { FeedValues.string(Array($0.utf8.prefix(limits.text))) }
+        bytes(value, limits.text).flatMap { FeedValues.string($0) }
     }
 
     private func url(_ value: Any?) -> String? {

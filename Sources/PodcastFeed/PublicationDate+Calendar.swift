@@ -4,12 +4,25 @@ extension PublicationDate {
         let day = Int((Double(seconds) / 86_400).rounded(.down))
         let second = Int(seconds) - day * 86_400
         let (year, month, dayOfMonth) = Self.civil(fromDay: day)
-        func padded(_ number: Int, _ width: Int) -> String {
-            let digits = String(number)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))"
-            + "T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))Z"
+        return "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(dayOfMonth, 2))"
+            + "T\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2)):\(Self.padded(second % 60, 2))Z"
+    }
+
+    /// The moment as RFC 822 has it, with four digits for the year, in UTC: `Fri, 20 Nov 2026 10:00:00 GMT`.
+    package var rfc822: String {
+        let day = Int((Double(seconds) / 86_400).rounded(.down))
+        let second = Int(seconds) - day * 86_400
+        let (year, month, dayOfMonth) = Self.civil(fromDay: day)
+        // 1970-01-01 was a Thursday.
+        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][(day % 7 + 7) % 7]
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let clock = [second / 3600, second / 60 % 60, second % 60].map { Self.padded($0, 2) }.joined(separator: ":")
+        return "\(weekday), \(Self.padded(dayOfMonth, 2)) \(months[month - 1]) \(Self.padded(year, 4)) \(clock) GMT"
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
     /// A moment from the numbers of a calendar and a clock; `nil` when no such day or time exists.

@@ -97,6 +97,9 @@ private struct DateReader {
             // Of ISO 8601's basic form, `T101500`.
             if time == nil, digits == 6, numbers.count == 1, numbers[0].digits == 8 {
                 time = (value / 10_000, value / 100 % 100, value % 100)
+            } else if time == nil, digits == 2, numbers.count == 3, numbers[0].digits == 4, follows(letter: "t") {
+                // Of ISO 8601 with the hour alone, `T10Z`.
+                time = (value, 0, 0)
             } else {
                 numbers.append((value, digits))
             }
@@ -118,6 +121,11 @@ private struct DateReader {
         }
         time = (parts[0], parts[1], parts.count == 3 ? parts[2] : 0)
         return true
+    }
+
+    /// Whether a letter stands before the two digits that were just read.
+    private func follows(letter: Unicode.Scalar) -> Bool {
+        index >= 3 && bytes[index - 3] | 0x20 == UInt8(ascii: letter)
     }
 
     private mutating func digitRun() -> (value: Int, digits: Int) {

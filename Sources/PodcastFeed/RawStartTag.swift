@@ -57,25 +57,28 @@ struct RawStartTag {
             index += 1
             while index < bytes.count, bytes[index].isXMLSpace { index += 1 }
             guard index < bytes.count else { return }
-            let value = readValue(bytes, &index)
+            // What the end of the document cut is no value: half a URL is a wrong one.
+            guard let value = readValue(bytes, &index) else { return }
             attributes.append((name, CharacterReferences.replaced(in: value)))
         }
     }
 
-    private func readValue(_ bytes: UnsafeBufferPointer<UInt8>, _ index: inout Int) -> ArraySlice<UInt8> {
+    private func readValue(_ bytes: UnsafeBufferPointer<UInt8>, _ index: inout Int) -> ArraySlice<UInt8>? {
         let quote = bytes[index]
         let start: Int
         let end: Int
         if quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
             start = index + 1
-            end = bytes[start...].firstIndex(of: quote) ?? bytes.count
+            guard let close = bytes[start...].firstIndex(of: quote) else { return nil }
+            end = close
             index = end + 1
         } else {
             start = index
-            var stop = bytes[start...].firstIndex { $0.isXMLSpace || $0 == UInt8(ascii: ">") } ?? bytes.count
+            guard var stop = bytes[start...].firstIndex(where: { $0.isXMLSpace || $0 == UInt8(ascii: ">") }) else {
+                return nil
+            }
             index = stop
-            if stop < bytes.count, bytes[stop] == UInt8(ascii: ">"), stop > start, bytes[stop - 1] == UInt8(ascii: "/")
-            {
+            if bytes[stop] == UInt8(ascii: ">"), stop > start, bytes[stop - 1] == UInt8(ascii: "/") {
                 stop -= 1
                 index = stop
             }

@@ -40,6 +40,18 @@ enum URLReference {
         return nil
     }
 
+    /// Whether this is an address of `http` or `https` that names a host.
+    static func isHTTP(_ url: String) -> Bool {
+        guard let scheme = scheme(of: url) else { return false }
+        let name = String(Substring(scheme)).lowercased()
+        guard name == "http" || name == "https" else { return false }
+        let rest = url.utf8[scheme.endIndex...].dropFirst()
+        guard rest.starts(with: "//".utf8) else { return false }
+        let authority = rest.dropFirst(2).prefix { !"/?#".utf8.contains($0) }
+        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
+        return !host.isEmpty && host.first != UInt8(ascii: ":")
+    }
+
     /// Line breaks and tabs are layout and go; spaces inside are meant and become `%20`; `&amp;` was escaped twice.
     private static func cleaned(_ reference: String) -> String {
         var text = reference

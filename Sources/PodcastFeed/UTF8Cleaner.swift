@@ -163,6 +163,20 @@ struct UTF8Cleaner {
         return .complete(length)
     }
 
+    /// At most that many of the bytes, without the beginning of a character that the limit cut off.
+    static func prefix(_ bytes: [UInt8], _ limit: Int) -> [UInt8] {
+        bytes.count <= limit ? bytes : wholeCharacters(Array(bytes[..<limit]))
+    }
+
+    /// The text without the beginning of a character that its end cut off.
+    static func wholeCharacters(_ bytes: [UInt8]) -> [UInt8] {
+        guard let lead = bytes.lastIndex(where: { $0 & 0xC0 != 0x80 }), bytes[lead] >= 0xC0 else { return bytes }
+        let isWhole = bytes[lead...].withUnsafeBytes { rest in
+            if case .complete(rest.count) = sequenceLength(rest) { true } else { false }
+        }
+        return isWhole ? bytes : Array(bytes[..<lead])
+    }
+
     /// A byte of Windows-1252: Latin-1, but for the 32 places in which Latin-1 has control characters.
     private static func windows1252(_ byte: UInt8) -> Unicode.Scalar {
         byte < 0xA0 && byte >= 0x80 ? high[Int(byte) - 0x80] : Unicode.Scalar(byte)

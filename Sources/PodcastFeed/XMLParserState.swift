@@ -98,12 +98,13 @@ struct XMLParserState {
         bindings: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ bindingCount: Int,
         attributes: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ attributeCount: Int
     ) {
+        forgive()
         if wrappers > 0 {
             wrappers -= 1
             return
         }
         if bindingCount > 0, let bindings { remember(bindings, bindingCount) }
-        var found = FeedAttributes(pointers: attributes, count: attributeCount)
+        var found = FeedAttributes(pointers: attributes, count: attributeCount, source: source)
         if needsRepair {
             needsRepair = false
             found.repaired = rawStartTag(local)
@@ -120,6 +121,7 @@ struct XMLParserState {
     mutating func endElement(
         _ local: UnsafePointer<UInt8>, _ prefix: UnsafePointer<UInt8>?, _ uri: UnsafePointer<UInt8>?
     ) {
+        forgive()
         reader.line = line
         isEmptyElement = false
         if var name = mismatch {
@@ -134,6 +136,53 @@ struct XMLParserState {
         }
     }
 
+    mutating func characters(_ bytes: UnsafeBufferPointer<UInt8>, isCDATA: Bool) {
+        forgive()
+        reader.characters(bytes, isCDATA: isCDATA)
+    }
+
+    /// Lets libxml2 forget that the document has mistakes.
+    ///
+    /// Once one was found it drops `&amp;`, `&lt;` and the other references to XML's own entities from all text that
+    /// follows (`xmlParseReference` returns early unless `wellFormed`), although it was told to recover.
+    mutating func forgive() {
+        context?.pointee.wellFormed = 1
+    }
+
+    /// Reads the references to XML's own entities that follow the parser's place at once, since libxml2 would drop
+    /// them: it takes note of the mistake after it was reported, and nothing is called in between.
+    private mutating func takeReferences() {
+        guard let input = context?.pointee.input, context?.pointee.instate == XML_PARSER_CONTENT else { return }
+        while let cursor = input.pointee.cur, let end = input.pointee.end, cursor < end,
+            cursor.pointee == UInt8(ascii: "&")
+        {
+            let rest = UnsafeBufferPointer(start: cursor + 1, count: end - cursor - 1)
+            guard let (name, text) = Self.ownEntities.first(where: { rest.starts(with: $0.name.utf8) }) else { return }
+            withUnsafePointer(to: text) {
+                reader.characters(UnsafeBufferPointer(start: $0, count: 1), isCDATA: false)
+            }
+            input.pointee.cur = cursor + 1 + name.utf8.count
+            input.pointee.col += Int32(1 + name.utf8.count)
+        }
+    }
+
+    private static let ownEntities: [(name: String, text: UInt8)] = [
+        ("amp;", UInt8(ascii: "&")), ("lt;", UInt8(ascii: "<")), ("gt;", UInt8(ascii: ">")),
+        ("quot;", UInt8(ascii: "\"")), ("apos;", UInt8(ascii: "'")),
+    ]
+
+    /// Hands on the text before a `]]>` that closes nothing: libxml2 drops what it has not reported yet, and the first
+    /// bracket (`xmlParseCharData`).
+    private mutating func takeTextBeforeBrackets() {
+        guard let input = context?.pointee.input, let cursor = input.pointee.cur, let end = input.pointee.end,
+            cursor < end
+        else { return }
+        let text = UnsafeBufferPointer(start: cursor, count: end - cursor)
+        // Where the parser stands before the brackets itself, it keeps the text.
+        guard let place = text.firstRange(of: Array("]]>".utf8))?.lowerBound, place > 0 else { return }
+        reader.characters(UnsafeBufferPointer(rebasing: text[...place]), isCDATA: false)
+    }
+
     /// An error. The values are valid during the call, and so is the parser's place in its input.
     mutating func report(_ error: xmlError) {
         guard !reader.isStopped else { return }
@@ -144,10 +193,16 @@ struct XMLParserState {
         case XML_ERR_UNDECLARED_ENTITY, XML_WAR_UNDECLARED_ENTITY:
             guard state != XML_PARSER_DTD else { return }
             mendEntity(error.str1.map { String(cString: $0) } ?? "", isInAttribute: state == XML_PARSER_ATTRIBUTE_VALUE)
+            takeReferences()
         case XML_ERR_ENTITYREF_SEMICOL_MISSING:
             mendAmpersand(isInAttribute: state == XML_PARSER_ATTRIBUTE_VALUE)
+            takeReferences()
         case XML_ERR_NAME_REQUIRED where previousByte == UInt8(ascii: "&"):
             mendAmpersand(isInAttribute: state == XML_PARSER_ATTRIBUTE_VALUE)
+            takeReferences()
+        case XML_ERR_INVALID_CHAR where previousByte == UInt8(ascii: ";"):
+            noteMessage(of: error)
+            takeReferences()
         case XML_ERR_NAME_REQUIRED where previousByte == UInt8(ascii: "<") && state == XML_PARSER_START_TAG:
             reader.note("a “<” stands where “&lt;” is meant")
             reader.characters("<")
@@ -156,9 +211,13 @@ struct XMLParserState {
             reader.note("a “<” stands where “&lt;” is meant")
             reader.characters("<")
             rescue(skipping: 1)
+        case XML_ERR_MISPLACED_CDATA_END:
+            noteMessage(of: error)
+            takeTextBeforeBrackets()
         case XML_ERR_DOCUMENT_END:
             // Also reported when the document is cut, which the reader sees for itself.
-            if state == XML_PARSER_EPILOG, reader.isInsideRoot { rescue(skipping: 0) }
+            guard state == XML_PARSER_EPILOG else { return }
+            if reader.isInsideRoot { rescue(skipping: 0) } else { reader.noteTail() }
         case XML_ERR_TAG_NAME_MISMATCH:
             guard let name = error.str2 else { return }
             mismatch = String(cString: name)
@@ -185,6 +244,14 @@ struct XMLParserState {
     }
 
     // MARK: Mending
+
+    /// What the parser has behind it, as far as it is still in its buffer.
+    private var source: UnsafeBufferPointer<UInt8> {
+        guard let input = context?.pointee.input, let cursor = input.pointee.cur, let base = input.pointee.base,
+            cursor > base
+        else { return UnsafeBufferPointer(start: nil, count: 0) }
+        return UnsafeBufferPointer(start: base, count: cursor - base)
+    }
 
     private var previousByte: UInt8? {
         guard let input = context?.pointee.input, let cursor = input.pointee.cur, let base = input.pointee.base,

@@ -67,6 +67,7 @@ final class XMLPushParser {
 
     private func feed(_ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool) {
         guard let context = state.pointee.context else { return }
+        state.pointee.forgive()
         bytes.withMemoryRebound(to: CChar.self) {
             _ = xmlParseChunk(context, $0.baseAddress, Int32($0.count), isLast ? 1 : 0)
         }
@@ -92,23 +93,31 @@ final class XMLPushParser {
     private func open() {
         var handler = xmlSAXHandler()
         handler.initialized = UInt32(XML_SAX2_MAGIC)
-        handler.startElementNs = { user, local, prefix, uri, bindingCount, bindings, count, _, attributes in
+        handler.startElementNs = { user, local, prefix, uri, bindingCount, bindings, count, defaulted, attributes in
             guard let user, let local else { return }
+            // The last ones do not stand in the tag: a declaration of the document gives them.
             user.assumingMemoryBound(to: XMLParserState.self).pointee.startElement(
-                local, prefix, uri, bindings: bindings, Int(bindingCount), attributes: attributes, Int(count))
+                local, prefix, uri, bindings: bindings, Int(bindingCount), attributes: attributes,
+                Int(count - defaulted))
         }
         handler.endElementNs = { user, local, prefix, uri in
             guard let user, let local else { return }
             user.assumingMemoryBound(to: XMLParserState.self).pointee.endElement(local, prefix, uri)
         }
         handler.characters = { user, bytes, count in
-            user?.assumingMemoryBound(to: XMLParserState.self).pointee.reader.characters(
+            user?.assumingMemoryBound(to: XMLParserState.self).pointee.characters(
                 UnsafeBufferPointer(start: bytes, count: Int(count)), isCDATA: false)
         }
         handler.ignorableWhitespace = handler.characters
         handler.cdataBlock = { user, bytes, count in
-            user?.assumingMemoryBound(to: XMLParserState.self).pointee.reader.characters(
+            user?.assumingMemoryBound(to: XMLParserState.self).pointee.characters(
                 UnsafeBufferPointer(start: bytes, count: Int(count)), isCDATA: true)
+        }
+        handler.comment = { user, _ in
+            user?.assumingMemoryBound(to: XMLParserState.self).pointee.forgive()
+        }
+        handler.processingInstruction = { user, _, _ in
+            user?.assumingMemoryBound(to: XMLParserState.self).pointee.forgive()
         }
         handler.serror = { user, error in
             guard let user, let error else { return }

@@ -11,7 +11,7 @@ import Testing
     static var documents: [String] {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: folder.path)
-                .filter { !$0.hasSuffix(".json") }.sorted()
+                .filter { $0.hasSuffix(".xml") || $0.hasSuffix(".json-feed") }.sorted()
         }
     }
 

@@ -1,0 +1,69 @@
+/// The subscriptions of an OPML document, in its order, each address once.
+struct OutlineList {
+    private(set) var subscriptions: [OPML.Subscription] = []
+    private var addresses: Set<String> = []
+
+    /// - Returns: Whether it was not there before.
+    mutating func insert(_ subscription: OPML.Subscription) {
+        if addresses.insert(subscription.url).inserted { subscriptions.append(subscription) }
+    }
+}
+
+extension FeedReader {
+    /// An `outline`: a subscription when it has the address of a feed, else a folder or a note.
+    mutating func startOutline(_ attributes: FeedAttributes) {
+        guard kind == .subscriptions else { return }
+        let line = self.line - attributes.lineBreaks
+        let type = attributes.value("type").flatMap { FeedValues.string($0)?.lowercased() }
+        let isFeed = type == "rss" || type == "atom"
+        let written = attributes.value("xmlUrl")
+        // Some programs write `url`, which is the name for a link to another list (`type="include"`) or a page.
+        let candidates = [written, isFeed ? attributes.value("url") : nil]
+        let title = title(attributes)
+        guard let reference = candidates.compactMap({ $0.flatMap(FeedValues.string) }).first else {
+            if isFeed || written != nil { note("\(Self.name(title)) has no address and is passed over", line: line) }
+            return
+        }
+        // Overcast lists what one has only listened to as well.
+        if attributes.value("subscribed").flatMap({ FeedValues.boolean($0.trimmed) }) == false {
+            return note("\(Self.name(title)) is marked as not subscribed and is passed over", line: line)
+        }
+        let address = URLReference.resolve(reference, base: nil)
+        guard address.utf8.count <= limits.url else {
+            return note(
+                "the address of \(Self.name(title)) is longer than \(limits.url) bytes and is left out", line: line)
+        }
+        guard URLReference.isHTTP(address) else {
+            return note("the address of \(Self.name(title)) \(Self.fault(of: address))", line: line)
+        }
+        guard outlines.subscriptions.count < limits.items else {
+            return stop("there are more than \(limits.items) subscriptions; the rest is left out")
+        }
+        let link = attributes.value("htmlUrl").flatMap { url($0) }
+        outlines.insert(OPML.Subscription(url: address, title: title == address ? nil : title, link: link, line: line))
+    }
+
+    /// `title`, which gPodder gives the show's name while it puts the description into `text`; else `text`.
+    private func title(_ attributes: FeedAttributes) -> String? {
+        for written in [attributes.value("title"), attributes.value("text")] {
+            guard let written,
+                let line = FeedValues.line(UTF8Cleaner.prefix(written, limits.line), replacingReferences: false)
+            else { continue }
+            return line
+        }
+        return nil
+    }
+
+    /// Why an address is none of a feed. The address itself may hold a password, so it is not shown.
+    private static func fault(of address: String) -> String {
+        guard let scheme = URLReference.scheme(of: address).map({ String(Substring($0)).lowercased() }) else {
+            return "is relative: it does not begin with “http:” or “https:”"
+        }
+        if scheme == "http" || scheme == "https" { return "names no host" }
+        return "begins with “\(scheme.prefix(20)):”, not with “http:” or “https:”"
+    }
+
+    private static func name(_ title: String?) -> String {
+        title.map { "the subscription “\(excerpt(Array($0.utf8)))”" } ?? "a subscription"
+    }
+}

@@ -1,0 +1,165 @@
+extension FeedReader {
+    /// Elements that say one part in their attributes and the other in their text.
+    struct Pending {
+        var person: Person?
+        var funding: Funding?
+        var soundbite: Soundbite?
+        var trailer: Trailer?
+        /// The broadcast that the item being read is, if it is one.
+        var live: (status: String?, start: PublicationDate?, end: PublicationDate?)?
+    }
+
+    mutating func startLiveItem(_ attributes: FeedAttributes) {
+        startItem(attributes)
+        guard isInItem else { return }
+        let status = word(attributes.value("status"))?.lowercased()
+        pending.live = (status, date(attributes.value("start")), date(attributes.value("end")))
+    }
+
+    mutating func startPerson(_ attributes: FeedAttributes) -> Bool {
+        var person = Person(name: "")
+        if let role = line(attributes.value("role")) { person.role = role.lowercased() }
+        if let group = line(attributes.value("group")) { person.group = group.lowercased() }
+        person.image = attributes.value("img").flatMap { url($0) }
+        person.link = attributes.value("href").flatMap { url($0) }
+        pending.person = person
+        return true
+    }
+
+    mutating func startFunding(_ attributes: FeedAttributes) -> Bool {
+        pending.funding = attributes.value("url").flatMap { url($0) }.map { Funding(url: $0) }
+        return pending.funding != nil
+    }
+
+    mutating func startSoundbite(_ attributes: FeedAttributes) -> Bool {
+        pending.soundbite = nil
+        guard let start = attributes.value("startTime").flatMap({ FeedValues.seconds($0.trimmed) }),
+            let duration = attributes.value("duration").flatMap({ FeedValues.duration($0.trimmed) })
+        else {
+            note("a soundbite has no readable start or duration and is passed over")
+            return false
+        }
+        pending.soundbite = Soundbite(start: start, duration: duration)
+        return true
+    }
+
+    mutating func startTrailer(_ attributes: FeedAttributes) -> Bool {
+        pending.trailer = nil
+        guard let address = attributes.value("url").flatMap({ url($0) }) else {
+            note("a trailer has no URL and is passed over")
+            return false
+        }
+        let media = Enclosure(
+            url: address, length: attributes.value("length").flatMap { FeedValues.length($0.trimmed) },
+            type: attributes.value("type").flatMap(Self.type))
+        pending.trailer = Trailer(
+            media: media, published: date(attributes.value("pubdate")),
+            season: attributes.value("season").flatMap { FeedValues.season($0.trimmed) })
+        return true
+    }
+
+    /// The text of such an element has come.
+    mutating func endPending(_ handler: FeedHandler, _ text: [UInt8]) {
+        let line = FeedValues.line(text)
+        switch handler {
+        case .personTag:
+            guard var person = pending.person, let name = line else { return }
+            person.name = name
+            if isInItem {
+                Self.add(person, to: &item.persons, limits)
+            } else {
+                Self.add(person, to: &feed.persons, limits)
+            }
+        case .funding:
+            guard var funding = pending.funding else { return }
+            funding.title = line
+            Self.add(funding, to: &feed.funding, limits)
+        case .soundbite:
+            guard isInItem, var soundbite = pending.soundbite else { return }
+            soundbite.title = line
+            Self.add(soundbite, to: &item.soundbites, limits)
+        case .trailer:
+            guard var trailer = pending.trailer else { return }
+            trailer.title = line
+            Self.add(trailer, to: &feed.trailers, limits)
+        default: return
+        }
+    }
+
+    private static func add<Element: Equatable>(_ element: Element, to list: inout [Element], _ limits: FeedLimits) {
+        if list.count < limits.entries, !list.contains(element) { list.append(element) }
+    }
+
+    // MARK: Alternate enclosures
+
+    mutating func startAlternate(_ attributes: FeedAttributes) {
+        var alternate = AlternateEnclosure()
+        alternate.type = attributes.value("type").flatMap(Self.type)
+        alternate.length = attributes.value("length").flatMap { FeedValues.length($0.trimmed) }
+        alternate.bitRate = attributes.value("bitrate").flatMap { FeedValues.episode($0.trimmed) }
+        alternate.height = attributes.value("height").flatMap { FeedValues.season($0.trimmed) }
+        alternate.language = word(attributes.value("lang"))
+        alternate.title = line(attributes.value("title"))
+        alternate.relation = line(attributes.value("rel"))
+        alternate.codecs = line(attributes.value("codecs"))
+        alternate.isDefault = attributes.value("default").flatMap { FeedValues.boolean($0.trimmed) } ?? false
+        guard isInItem, item.alternates.count < limits.entries else { return }
+        item.alternates.append(alternate)
+    }
+
+    mutating func startAlternateSource(_ attributes: FeedAttributes) {
+        guard let address = attributes.value("uri").flatMap({ url($0) }), !item.alternates.isEmpty else { return }
+        let last = item.alternates.count - 1
+        // All addresses of an item together stay within the limit of one list.
+        guard item.alternates.reduce(0, { $0 + $1.sources.count }) < limits.entries else { return }
+        item.alternates[last].sources.append(
+            AlternateEnclosure.Source(url: address, type: attributes.value("contentType").flatMap(Self.type)))
+    }
+
+    mutating func startIntegrity(_ attributes: FeedAttributes) {
+        guard let type = word(attributes.value("type"))?.lowercased(), let value = attributes.value("value"),
+            // Half a hash proves nothing.
+            value.count <= limits.line, let value = FeedValues.string(value), !item.alternates.isEmpty
+        else { return }
+        let last = item.alternates.count - 1
+        item.alternates[last].integrity = item.alternates[last].integrity ?? .init(type: type, value: value)
+    }
+
+    // MARK: Images
+
+    /// `podcast:image`, when it is the show's or the episode's art and not a banner or a share picture.
+    mutating func startPodcastImage(_ attributes: FeedAttributes) {
+        let purpose = line(attributes.value("purpose"))?.lowercased()
+        if let purpose, !purpose.split(separator: " ").contains("artwork") { return }
+        if let ratio = line(attributes.value("aspect-ratio")) {
+            let sides = ratio.split(whereSeparator: { $0 == "/" || $0 == ":" || $0 == " " })
+            if sides.count == 2, sides[0] != sides[1] { return }
+        }
+        set(.podcastImage, url: attributes.value("href"))
+    }
+
+    /// The address of the widest image of a `srcset`: addresses with a width behind each (`1500w`), and commas between.
+    static func widest(ofSet set: [UInt8]) -> [UInt8]? {
+        var best: (url: [UInt8], width: Int64)?
+        var candidate: [UInt8]?
+        for word in set.split(whereSeparator: \.isXMLSpace) {
+            let endsCandidate = word.last == UInt8(ascii: ",")
+            let text = endsCandidate ? word.dropLast() : word
+            if let url = candidate {
+                let width = text.last == UInt8(ascii: "w") ? FeedValues.length(text.dropLast()) ?? 0 : 0
+                if width > best?.width ?? -1 { best = (url, width) }
+                candidate = nil
+            } else if endsCandidate {
+                if best == nil, !text.isEmpty { best = (Array(text), 0) }
+            } else {
+                candidate = Array(text)
+            }
+        }
+        if let candidate, best == nil { best = (candidate, 0) }
+        return best?.url
+    }
+
+    private func date(_ text: [UInt8]?) -> PublicationDate? {
+        text.flatMap { PublicationDate(parsing: $0.trimmed) }
+    }
+}

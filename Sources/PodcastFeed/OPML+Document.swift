@@ -1,0 +1,73 @@
+extension OPML {
+    /// The document of a list of subscriptions: XML 1.0 in UTF-8, one subscription a line.
+    ///
+    /// The same values give the same bytes. Characters that XML cannot hold are left out; all others come back when
+    /// the document is read.
+    ///
+    /// - Parameters:
+    ///   - title: What the list is, for its `head`.
+    ///   - created: When the list was made, for its `head`.
+    package static func document(
+        title: String? = nil, created: PublicationDate? = nil, subscriptions: some Sequence<Subscription>
+    ) -> [UInt8] {
+        var output = XMLText()
+        output.write("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\">\n  <head>\n")
+        if let title {
+            output.write("    <title>")
+            output.escape(title)
+            output.write("</title>\n")
+        }
+        if let created { output.write("    <dateCreated>\(created.rfc822)</dateCreated>\n") }
+        output.write("  </head>\n  <body>\n")
+        for subscription in subscriptions {
+            output.write("    <outline type=\"rss\"")
+            // The specification demands `text`; programs show one or the other.
+            output.write("text", subscription.title ?? subscription.url)
+            if let title = subscription.title { output.write("title", title) }
+            output.write("xmlUrl", subscription.url)
+            if let link = subscription.link { output.write("htmlUrl", link) }
+            output.write("/>\n")
+        }
+        output.write("  </body>\n</opml>\n")
+        return output.bytes
+    }
+
+    /// The list as a document.
+    package func document(created: PublicationDate? = nil) -> [UInt8] {
+        Self.document(title: title, created: created, subscriptions: subscriptions)
+    }
+}
+
+/// XML text in the making.
+private struct XMLText {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func write(_ markup: String) {
+        bytes.append(contentsOf: markup.utf8)
+    }
+
+    mutating func write(_ attribute: String, _ value: String) {
+        write(" \(attribute)=\"")
+        escape(value)
+        write("\"")
+    }
+
+    /// Text for content or for an attribute in double quotes (XML 1.0, sections 2.2 and 2.4).
+    mutating func escape(_ text: String) {
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": write("&amp;")
+            case "<": write("&lt;")
+            // Needed behind `]]` alone.
+            case ">": write("&gt;")
+            case "\"": write("&quot;")
+            // As they stand they would be read as spaces.
+            case "\t", "\n", "\r": write("&#\(scalar.value);")
+            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": break
+            // Allowed, but only as references in XML 1.1 and by careful tools.
+            case "\u{7F}"..."\u{9F}": write("&#\(scalar.value);")
+            default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            }
+        }
+    }
+}

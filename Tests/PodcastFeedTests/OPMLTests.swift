@@ -1,0 +1,231 @@
+import Foundation
+import FoundationXML
+import PodcastFeed
+import Testing
+
+/// Each fixture is a list of subscriptions as some program exports it, or as some accident leaves it, and beside it what
+/// is read from it.
+@Suite struct OPMLTests {
+    static var folder: URL {
+        FixtureTests.folder.appendingPathComponent("Subscriptions")
+    }
+
+    static var documents: [String] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".opml") }.sorted()
+        }
+    }
+
+    static func bytes(_ name: String) throws -> [UInt8] {
+        try Array(Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+
+    private func parse(_ text: String, limits: FeedLimits = .standard) throws -> OPML {
+        try OPML.parse(Array(text.utf8), limits: limits)
+    }
+
+    private func written(_ list: OPML) -> String {
+        let subscriptions = list.subscriptions.map { subscription in
+            OrderedJSON.object([
+                ("url", .string(subscription.url)), ("title", .string(orNull: subscription.title)),
+                ("link", .string(orNull: subscription.link)), ("line", .int(Int64(subscription.line))),
+            ])
+        }
+        let diagnostics = list.diagnostics.map { diagnostic in
+            OrderedJSON.object([("line", .int(Int64(diagnostic.line))), ("message", .string(diagnostic.message))])
+        }
+        let value = OrderedJSON.object([
+            ("title", .string(orNull: list.title)), ("subscriptions", .array(subscriptions)),
+            ("diagnostics", .array(diagnostics)),
+        ])
+        return String(decoding: value.encoded(), as: UTF8.self) + "\n"
+    }
+
+    @Test(arguments: try documents)
+    func listMeansWhatItsPairSays(name: String) throws {
+        let list = try OPML.parse(Self.bytes(name))
+        let stem = name.prefix { $0 != "." }
+        if let target = ProcessInfo.processInfo.environment["PODFS_WRITE_FIXTURES"] {
+            let path = "\(target)/Subscriptions/\(stem).json"
+            try written(list).write(toFile: path, atomically: true, encoding: .utf8)
+            return
+        }
+        #expect(try written(list) == String(decoding: Self.bytes("\(stem).json"), as: UTF8.self))
+    }
+
+    @Test(arguments: try documents)
+    func listDoesNotDependOnHowTheBytesWereCut(name: String) throws {
+        let bytes = try Self.bytes(name)
+        let whole = try OPML.parse(bytes)
+        for size in [1, 7, 64, 4096] {
+            let parser = OPMLParser()
+            bytes.withUnsafeBytes { all in
+                for start in stride(from: 0, to: all.count, by: size) {
+                    parser.parse(UnsafeRawBufferPointer(rebasing: all[start..<min(start + size, all.count)]))
+                }
+            }
+            #expect(try parser.finish() == whole, "pieces of \(size) bytes")
+        }
+    }
+
+    @Test(arguments: try documents)
+    func whatWasReadCanBeWrittenAndReadAgain(name: String) throws {
+        let list = try OPML.parse(Self.bytes(name))
+        let again = try OPML.parse(list.document())
+        #expect(again.title == list.title)
+        #expect(again.subscriptions.map(\.url) == list.subscriptions.map(\.url))
+        #expect(again.subscriptions.map(\.title) == list.subscriptions.map(\.title))
+        #expect(again.subscriptions.map(\.link) == list.subscriptions.map(\.link))
+        #expect(again.diagnostics.isEmpty)
+    }
+
+    @Test func fixturesAreThere() throws {
+        #expect(try Self.documents.count >= 15)
+    }
+
+    // MARK: What is no list
+
+    @Test func otherDocumentsAreErrorsThatNameWhatTheyAre() {
+        let cases: [(String, OPMLError, String)] = [
+            ("", .empty, "empty"),
+            (" \n", .empty, "empty"),
+            ("<!DOCTYPE html><title>Log in</title>", .html(title: "Log in"), "a web page (“Log in”)"),
+            ("<html><body/></html>", .html(title: nil), "a web page"),
+            ("<rss><channel><title>T</title></channel></rss>", .feed(title: "T"), "a feed (“T”)"),
+            ("<feed xmlns=\"http://www.w3.org/2005/Atom\"/>", .feed(title: nil), "podfs subscribe"),
+            ("{\"items\":[]}", .json, "JSON"),
+            ("<plist version=\"1.0\"><dict/></plist>", .otherXML(root: "plist"), "<plist>"),
+            (
+                "https://one.example/rss\nhttps://two.example/rss\n",
+                .notXML(beginning: "https://one.example/rss https://two.example/rss"), "begins with"
+            ),
+        ]
+        for (text, error, part) in cases {
+            #expect(throws: error) { try parse(text) }
+            #expect(error.description.contains(part))
+        }
+        let error = #expect(throws: OPMLError.self) { try parse("<?xml version=\"1.0\"?>\n<>") }
+        guard case .unreadable = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(error?.description.contains("cannot be read") == true)
+    }
+
+    @Test func listGivenAsAFeedIsAnErrorThatNamesImport() {
+        for text in ["<opml><body/></opml>", "<OPML/>"] {
+            let error = #expect(throws: FeedError.self) { try FeedParser.parse(Array(text.utf8)) }
+            #expect(error?.description.contains("podfs import") == true)
+        }
+    }
+
+    // MARK: Limits
+
+    @Test func subscriptionsBeyondTheLimitAreLeftOut() throws {
+        let outlines = (0...100_000).map { "<outline type=\"rss\" xmlUrl=\"https://x.example/\($0)\"/>\n" }
+        let list = try parse("<opml><body>\n\(outlines.joined())</body></opml>")
+        #expect(list.subscriptions.count == 100_000)
+        #expect(list.subscriptions.last == .init(url: "https://x.example/99999", line: 100_001))
+        #expect(list.diagnostics.map(\.line) == [100_002])
+        #expect(list.diagnostics.first?.message.contains("more than 100000") == true)
+    }
+
+    @Test func tooLargeFileIsCutWithADiagnostic() throws {
+        var limits = FeedLimits.standard
+        limits.bytes = 30_000
+        let outlines = (0..<1000).map { "<outline type=\"rss\" xmlUrl=\"https://x.example/\($0)\"/>\n" }
+        let list = try parse("<opml><body>\n\(outlines.joined())</body></opml>", limits: limits)
+        #expect((500..<700).contains(list.subscriptions.count))
+        #expect(list.diagnostics.contains { $0.message.contains("larger than 30000 bytes") })
+    }
+
+    @Test func deepFoldersAreCutNotFollowed() throws {
+        let first = "<outline type=\"rss\" xmlUrl=\"https://x.example/1\"/>"
+        let list = try parse("<opml><body>\(first)" + String(repeating: "<outline text=\"f\">", count: 10_000))
+        #expect(list.subscriptions.map(\.url) == ["https://x.example/1"])
+        #expect(list.diagnostics.contains { $0.message.contains("nested deeper") })
+    }
+
+    @Test func longNamesAreCutAndLongAddressesLeftOut() throws {
+        var limits = FeedLimits.standard
+        limits.line = 10
+        limits.url = 30
+        let list = try parse(
+            "<opml><body><outline text=\"123456789é\" xmlUrl=\"https://x.example/\"/>"
+                + "<outline text=\"Long\" xmlUrl=\"https://x.example/too/long/for/this\"/></body></opml>",
+            limits: limits)
+        #expect(list.subscriptions.map(\.title) == ["123456789"])
+        #expect(list.diagnostics.count == 1)
+    }
+
+    // MARK: Writing
+
+    @Test func everyCharacterThatXMLHoldsComesBack() throws {
+        let scalars =
+            (0..<0x3000).compactMap { Unicode.Scalar(UInt32($0)) } + ["\u{FFFD}", "\u{FFFE}", "\u{FFFF}", "🎙"]
+        for start in stride(from: 0, to: scalars.count, by: 256) {
+            let part = scalars[start..<min(start + 256, scalars.count)]
+            let title = "x" + String(String.UnicodeScalarView(part)) + "]]> <!-- &amp; &#0; x"
+            let link = "https://x.example/?q=%00&amp;amp;x=\"'<>"
+            let document = OPML.document(
+                title: title, subscriptions: [.init(url: "https://x.example/&?a=b&c", title: title, link: link)])
+            #expect(!document.contains { $0 < 0x20 && $0 != 0x0A })
+            let list = try OPML.parse(document)
+            // What XML cannot hold goes; white space, and the no-break space among it, becomes one space.
+            let expected = title.unicodeScalars
+                .filter { $0.value >= 0x20 || "\t\n\r".unicodeScalars.contains($0) }
+                .filter { $0 != "\u{FFFE}" && $0 != "\u{FFFF}" }
+                .map { " \t\n\r\u{A0}".unicodeScalars.contains($0) ? " " : String($0) }
+                .joined().split(separator: " ").joined(separator: " ")
+            #expect(list.subscriptions.first?.title?.unicodeScalars.elementsEqual(expected.unicodeScalars) == true)
+            #expect(list.subscriptions.first?.url == "https://x.example/&?a=b&c")
+            #expect(list.diagnostics.isEmpty)
+        }
+    }
+
+    @Test func documentIsWhatOtherProgramsExpect() {
+        let document = OPML.document(
+            title: "podfs", created: PublicationDate(seconds: 1795_168_800, offset: 3600),
+            subscriptions: [
+                .init(url: "https://a.example/?x&y", title: "A “b”\n& <c>"), .init(url: "https://b.example/"),
+            ])
+        #expect(
+            String(decoding: document, as: UTF8.self) == """
+                <?xml version="1.0" encoding="UTF-8"?>
+                <opml version="2.0">
+                  <head>
+                    <title>podfs</title>
+                    <dateCreated>Fri, 20 Nov 2026 10:00:00 GMT</dateCreated>
+                  </head>
+                  <body>
+                    <outline type="rss" text="A “b”&#10;&amp; &lt;c&gt;" title="A “b”&#10;&amp; &lt;c&gt;" xmlUrl="https://a.example/?x&amp;y"/>
+                    <outline type="rss" text="https://b.example/" xmlUrl="https://b.example/"/>
+                  </body>
+                </opml>
+
+                """)
+    }
+
+    @Test func documentIsReadByAnotherParser() throws {
+        let scalars = (0..<0x300).compactMap { Unicode.Scalar(UInt32($0)) } + ["\u{FFFE}", "\u{FFFF}"]
+        let title = String(String.UnicodeScalarView(scalars))
+        let document = OPML.document(title: title, subscriptions: [.init(url: "https://x.example/", title: title)])
+        let reader = OutlineCounter()
+        let parser = XMLParser(data: Data(document))
+        parser.delegate = reader
+        #expect(parser.parse(), "\(String(describing: parser.parserError))")
+        #expect(reader.addresses == ["https://x.example/"])
+    }
+
+    /// Foundation's parser is strict: it stops at the first thing that XML does not allow.
+    private final class OutlineCounter: NSObject, XMLParserDelegate {
+        var addresses: [String] = []
+
+        func parser(
+            _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+            attributes: [String: String]
+        ) {
+            if let address = attributes["xmlUrl"] { addresses.append(address) }
+        }
+    }
+}
