@@ -58,9 +58,9 @@ let package = Package(
             "PodcastService",
             [
                 "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "TransferEngine", "TransferCore", "ContentCache",
-                "CSystemd", "CLinux", systemPackage, logging,
+                "CCrypto", "CSystemd", "CLinux", systemPackage, logging,
             ]),
-        target("PodcastClient", ["PodcastProtocol", "CLinux"]),
+        target("PodcastClient", ["PodcastProtocol", "TransferCore", "CLinux"]),
 
         // The mount.
         target("Fuse", ["CFuse", "CLinux", systemPackage]),

@@ -1,5 +1,6 @@
 package import PodcastProtocol
 internal import Synchronization
+package import TransferCore
 
 /// A client's transfers: a connection to the daemon that owns them, and what is heard of them.
 ///
@@ -87,6 +88,15 @@ package final class TransferSession: Sendable {
         return DownloadTask(session: self, info: info, episode: episode)
     }
 
+    /// A task that goes on from what a cancelled one has left, not begun. Throws `Failure` when that is no longer there, or
+    /// the file has changed on the server.
+    package func downloadTask(resumeData: ResumeData) async throws -> DownloadTask {
+        guard case .task(let info) = try await connection.perform(.continueTask(resumeData)) else {
+            throw ClientError(.disagrees, "the daemon's answer cannot be read")
+        }
+        return DownloadTask(session: self, info: info, episode: resumeData.key)
+    }
+
     /// The task of an episode that is outstanding.
     package func task(_ info: TaskInfo) -> DownloadTask? {
         info.episode.map { DownloadTask(session: self, info: info, episode: $0) }
@@ -140,7 +150,16 @@ package struct DownloadTask: Sendable {
 
     /// Ends the task for everybody and drops what has arrived.
     package func cancel() async throws {
-        _ = try await session.connection.perform(.cancelTask(episode: episode, keeping: false))
+        _ = try await session.connection.perform(.cancelTask(episode: episode, producingResumeData: false))
+    }
+
+    /// Ends the task for everybody and keeps what has arrived, as long as the cache has room for it.
+    ///
+    /// - Returns: what `TransferSession.downloadTask(resumeData:)` goes on from; `nil` when nothing had arrived.
+    package func cancelProducingResumeData() async throws -> ResumeData? {
+        let reply = try await session.connection.perform(.cancelTask(episode: episode, producingResumeData: true))
+        guard case .resumeData(let data) = reply else { return nil }
+        return data
     }
 
     /// How the task has ended; returns when it has. Throws `ClientError` when the daemon goes first.

@@ -1,4 +1,5 @@
 internal import Foundation
+package import TransferCore
 
 /// The version of the messages; both sides must agree.
 package let protocolVersion = 1
@@ -93,8 +94,10 @@ package enum Command: Sendable, Codable, Equatable {
     /// Nest, and end with the connection.
     case suspendTask(episode: Int64)
     case resumeTask(episode: Int64)
-    /// Ends a task for everybody. `keeping` the bytes that are here, else dropping them.
-    case cancelTask(episode: Int64, keeping: Bool)
+    /// Ends a task for everybody. `producingResumeData` keeps the bytes that are here, else they are dropped.
+    case cancelTask(episode: Int64, producingResumeData: Bool)
+    /// As `createTask`, for what a cancelled task has left.
+    case continueTask(ResumeData)
     /// The client of a background session has taken note of all events up to this one.
     case acknowledge(through: Int64)
     /// Finish the write under way and leave: a newer program takes over, or a person wants it.
@@ -115,6 +118,8 @@ package enum Reply: Sendable, Codable, Equatable {
     /// What is outstanding of a background session, and what has ended while its client was away.
     case session(tasks: [TaskInfo], ended: [Event])
     case task(TaskInfo)
+    /// `nil` when nothing had arrived.
+    case resumeData(ResumeData?)
 }
 
 package struct RefreshResult: Sendable, Codable, Equatable {

@@ -52,8 +52,9 @@ extension PodcastService {
         case .createTask(let episode): return try createTask(episode, for: client)
         case .suspendTask(let episode): return try suspendTask(episode, for: client)
         case .resumeTask(let episode): return try await resumeTask(episode, for: client)
-        case .cancelTask(let episode, let keeping):
-            return try await cancelTask(episode, keeping: keeping, for: client)
+        case .cancelTask(let episode, let producesResumeData):
+            return try await cancelTask(episode, producesResumeData: producesResumeData, for: client)
+        case .continueTask(let data): return try continueTask(data, for: client)
         case .acknowledge(let sequence): return try acknowledge(sequence, for: client)
         case .watch, .leave: return .done
         }

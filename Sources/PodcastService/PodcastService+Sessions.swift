@@ -105,16 +105,37 @@ extension PodcastService {
         return tasks[episode].map { .task(Self.info($0)) } ?? .done
     }
 
-    func cancelTask(_ episode: Int64, keeping: Bool, for client: ClientConnection) async throws -> Reply {
+    func cancelTask(
+        _ episode: Int64, producesResumeData: Bool, for client: ClientConnection
+    ) async throws -> Reply {
         let key = ObjectIdentifier(client)
         try requireSession(key)
         sessions[key]?.created.remove(episode)
         sessions[key]?.begun.remove(episode)
+        if producesResumeData {
+            let data = await engine.cancelProducingResumeData(episode, load: loader(episode))
+            holds.withLock { $0.forget(episode) }
+            try await removeTask(episode)
+            return .resumeData(data)
+        }
         try await cancel(episode)
-        if !keeping, let row = try library.episode(id: episode), !row.complete {
+        if let row = try library.episode(id: episode), !row.complete {
             if let problem = try await dropBytes(of: row) { throw Failure(message: "\(row.name): \(problem)") }
         }
         return .done
+    }
+
+    func continueTask(_ data: ResumeData, for client: ClientConnection) throws -> Reply {
+        let rendition = try library.rendition(of: data.key)
+        let fits = rendition.map {
+            data.fits(generation: $0.generation, validator: $0.validator, total: $0.size)
+        }
+        guard fits ?? false else {
+            throw Failure(
+                message: "what the cancelled download had left is no longer there, or the file has changed since: "
+                    + "create a task anew")
+        }
+        return try createTask(data.key, for: client)
     }
 
     /// A client has gone: its suspensions end, and the tasks that were to end with it.

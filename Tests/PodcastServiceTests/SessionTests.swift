@@ -6,6 +6,7 @@ import PodcastService
 import Synchronization
 import TestSupport
 import Testing
+import TransferCore
 
 struct SessionTests {
     private let home: ServiceHome
@@ -201,6 +202,38 @@ struct SessionTests {
         #expect(home.cacheFiles.isEmpty)
         #expect(try await client.tasks().isEmpty)
         session.end()
+        await daemon.stop()
+    }
+
+    @Test func whatACancelledTaskLeavesIsGoneOnFrom() async throws {
+        let (daemon, client, id) = try await stalled()
+        let session = try await open(.default)
+        let task = try await session.downloadTask(episode: id)
+        try await task.resume()
+        try await half(client, id)
+        let data = try #require(try await task.cancelProducingResumeData())
+        #expect(try await task.end().state == "remote")
+        #expect(data.present == "0-299999" && data.total == 600_000)
+        #expect(try await client.tasks().isEmpty)
+        // The data may be kept anywhere, for as long as one likes.
+        let kept = try JSONDecoder().decode(ResumeData.self, from: try JSONEncoder().encode(data))
+        session.end()
+
+        gate.open()
+        home.web.clearLog()
+        let later = try await open(.default)
+        let again = try await later.downloadTask(resumeData: kept)
+        #expect(again.info.state == "suspended" && again.info.received == 300_000)
+        try await again.resume()
+        #expect(try await again.end().kind == .completed)
+        #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [300_000])
+
+        // What has gone cannot be gone on from.
+        try await client.act(.evict, id)
+        await #expect { try await later.downloadTask(resumeData: kept) } throws: {
+            ($0 as? Failure)?.message.contains("create a task anew") == true
+        }
+        later.end()
         await daemon.stop()
     }
 
