@@ -109,6 +109,6 @@ let package = Package(
                 "ContentCache",
                 "TransferCore", "Fuse", "TestSupport", "CLinux", systemPackage,
             ]),
-        tests("IntegrationTests", ["podfs", "PodcastLibrary", "TestSupport"]),
+        tests("IntegrationTests", ["podfs", "PodcastLibrary", "PodcastService", "TestSupport"]),
     ]
 )

@@ -37,16 +37,55 @@ extension Library {
                         WHERE id = ?3 AND (session <> ?1 OR automatic <> ?2 OR error IS NOT NULL)
                         """
                 ).execute(arguments: [existing.session, existing.automatic, existing.id])
+                if !automatic { try Self.ask(for: episode, db) }
                 return existing
             }
             let exists = try Bool.fetchOne(
                 db.cachedStatement(sql: "SELECT 1 FROM episode WHERE id = ? AND buried = 0"), arguments: [episode])
             guard exists != nil else { throw LibraryError.noSuchEpisode(episode) }
+            if automatic {
+                try db.cachedStatement(sql: "UPDATE episode SET automatic = 1 WHERE id = ?").execute(arguments: [
+                    episode
+                ])
+            } else {
+                try Self.ask(for: episode, db)
+            }
             try db.cachedStatement(
                 sql: "INSERT INTO download (episode, session, automatic, created) VALUES (?, ?, ?, ?)"
             ).execute(arguments: [episode, session, automatic, now])
             return Download(
                 id: db.lastInsertedRowID, episode: episode, session: session, automatic: automatic, created: now)
+        }
+    }
+
+    /// Somebody wants an episode: it is no longer there because it was fetched ahead, nor declined.
+    private static func ask(for episode: Int64, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: "UPDATE episode SET automatic = 0, declined = 0 WHERE id = ? AND (automatic = 1 OR declined = 1)"
+        ).execute(arguments: [episode])
+    }
+
+    /// A person does not want an episode now: it is not fetched ahead again.
+    package func decline(episode: Int64) throws {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE episode SET declined = 1, automatic = 0 WHERE id = ?")
+                .execute(arguments: [episode])
+        }
+    }
+
+    /// Which of a show's episodes are there because they were fetched ahead, and which a person has declined.
+    package func marks(of podcast: Int64) throws -> (automatic: Set<Int64>, declined: Set<Int64>) {
+        try query { db in
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: "SELECT id, automatic, declined FROM episode WHERE podcast = ? AND automatic + declined > 0"),
+                arguments: [podcast])
+            var (automatic, declined): (Set<Int64>, Set<Int64>) = ([], [])
+            while let row = try rows.next() {
+                if row[1] { automatic.insert(row[0]) }
+                if row[2] { declined.insert(row[0]) }
+            }
+            return (automatic, declined)
         }
     }
 

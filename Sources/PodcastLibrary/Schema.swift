@@ -165,7 +165,7 @@ enum Schema {
             value INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE address (             -- where a show's feed was before it moved
+        CREATE TABLE address (             -- where a show's feed was, or was said to be and is not
             podcast INTEGER NOT NULL REFERENCES podcast ON DELETE CASCADE,
             url TEXT NOT NULL,
             PRIMARY KEY (podcast, url)
@@ -173,6 +173,8 @@ enum Schema {
 
         ALTER TABLE download ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;  -- nobody asked for it
         ALTER TABLE episode ADD COLUMN declined INTEGER NOT NULL DEFAULT 0;    -- a person cancelled or evicted it
+        ALTER TABLE episode ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;   -- fetched ahead, and not asked for since
         ALTER TABLE podcast ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;    -- refreshes in a row
+        ALTER TABLE podcast ADD COLUMN update_interval INTEGER;                -- what the feed asks for, in seconds
         """
 }

@@ -83,6 +83,8 @@ package enum Command: Sendable, Codable, Equatable {
     case act(TaskAction, episodes: [Int64])
     case setPlayed(episode: Int64, Bool)
     case setPosition(episode: Int64, seconds: Double)
+    /// Sets what a show has of its own, each as `KEY=VALUE`, or takes it away with `KEY=`. None is set unless all can be.
+    case set(podcast: Int64, assignments: [String])
     /// From now on, events are sent.
     case watch
     /// The kept events after a sequence number.
@@ -115,6 +117,8 @@ package enum Reply: Sendable, Codable, Equatable {
     /// How many episodes the action changed, and what it could not do.
     case acted(count: Int, problems: [String])
     case events([Event])
+    /// What a show has of its own, by key.
+    case settings([String: String])
     /// What is outstanding of a background session, and what has ended while its client was away.
     case session(tasks: [TaskInfo], ended: [Event])
     case task(TaskInfo)

@@ -16,11 +16,37 @@ struct FeedFetcher: Sendable {
         case notModified(FeedResponse)
     }
 
+    /// An answer, whatever it was.
+    struct Retrieved: Sendable {
+        var head: ResponseHead
+        var chain: RedirectChain
+        /// Of a 200 that is a feed.
+        var feed: Feed?
+        /// Why there is neither a feed nor a 304.
+        var problem: FetchFailure?
+
+        var response: FeedResponse {
+            FeedResponse(
+                finalURL: chain.final, status: head.status, etag: head["etag"], lastModified: head["last-modified"],
+                contentType: head["content-type"])
+        }
+    }
+
     /// - Parameters:
     ///   - url: http or https.
     ///   - etag, lastModified: of the document that is known, for a conditional request.
     func fetch(_ url: String, etag: String? = nil, lastModified: String? = nil) async throws -> Answer {
+        let found = try await retrieve(url, etag: etag, lastModified: lastModified)
+        if let problem = found.problem { throw problem }
+        return found.feed.map { .feed($0, found.response) } ?? .notModified(found.response)
+    }
+
+    /// As `fetch`, for those who need to know how the answer was come by. Throws `FetchFailure` when there was none.
+    func retrieve(
+        _ url: String, etag: String? = nil, lastModified: String? = nil, userAgent: String? = nil
+    ) async throws -> Retrieved {
         var request = DataRequest(url: url, limit: Self.largestFeed + 1)
+        request.userAgent = userAgent
         request.fields.append(
             (
                 "Accept",
@@ -51,18 +77,25 @@ struct FeedFetcher: Sendable {
         guard let head else {
             throw FetchFailure(status: nil, message: "\(RedactedURL.withoutUserInfo(url)): no answer")
         }
-        let response = FeedResponse(
-            finalURL: head.url ?? url, status: head.status, etag: head["etag"], lastModified: head["last-modified"],
-            contentType: head["content-type"])
-        if head.status == 304, etag != nil || lastModified != nil { return .notModified(response) }
+        var found = Retrieved(head: head, chain: Self.chain(url, head))
+        if head.status == 304, etag != nil || lastModified != nil { return found }
         guard head.status == 200, let parser else {
-            throw FetchFailure(status: head.status, message: Self.explain(status: head.status, url: url))
+            found.problem = FetchFailure(status: head.status, message: Self.explain(status: head.status, url: url))
+            return found
         }
         do {
-            return .feed(try parser.finish(), response)
+            found.feed = try parser.finish()
         } catch let error as FeedError {
-            throw FetchFailure(status: 200, message: "\(RedactedURL.withoutUserInfo(url)): \(error)")
+            found.problem = FetchFailure(status: 200, message: "\(RedactedURL.withoutUserInfo(url)): \(error)")
         }
+        return found
+    }
+
+    private static func chain(_ url: String, _ head: ResponseHead) -> RedirectChain {
+        let final = head.url ?? url
+        let places = head.redirects.dropFirst().map(\.url) + [final]
+        let hops = zip(head.redirects, places).map { RedirectHop(status: $0.status, from: $0.url, to: $1) }
+        return RedirectChain(requested: url, hops: hops, final: final)
     }
 
     private static func explain(status: Int, url: String) -> String {

@@ -47,6 +47,7 @@ extension PodcastService {
             try library.setPosition(episode: episode, seconds, now: now())
             broadcastChange(episode: episode)
             return .done
+        case .set(let podcast, let assignments): return try set(podcast, assignments)
         case .events(let since): return .events(try keptEvents(since: since))
         case .openSession(let session): return try openSession(session, for: client)
         case .createTask(let episode): return try createTask(episode, for: client)

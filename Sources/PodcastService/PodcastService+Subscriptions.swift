@@ -13,10 +13,18 @@ extension PodcastService {
         if let known = try library.podcast(url: url), !known.ephemeral { throw Self.alreadySubscribed(known.name) }
         let task = beginFeedTask(path: RedactedURL.withoutUserInfo(url))
         defer { endFeedTask(task) }
-        let answer = try await fetcher.fetch(url)
-        guard case .feed(let feed, let response) = answer else {
-            throw Failure(message: "\(RedactedURL.withoutUserInfo(url)): no answer")
-        }
+        let found = try await fetcher.retrieve(url)
+        if let problem = found.problem { throw problem }
+        guard let first = found.feed else { throw Failure(message: "\(RedactedURL.withoutUserInfo(url)): no answer") }
+        let paged = await pages(of: first, from: found.chain.final, .subscription)
+        let feed = paged.feed
+        var response = found.response
+        response.isWhole = paged.isWhole
+        response.nextRefresh = configuration.schedule.next(
+            RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
+        // The address that a permanent redirect names is the one to keep.
+        let address =
+            FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now()).address ?? url
         let shown = RedactedURL.withoutUserInfo(url)
         guard !feed.items.isEmpty else {
             throw Failure(message: "\(shown): the feed has no episodes; nothing to subscribe to yet")
@@ -29,7 +37,8 @@ extension PodcastService {
         let result: MergeResult
         do {
             result = try library.subscribe(
-                url: url, feed: feed, name: name, response: response, template: configuration.nameTemplate, now: now())
+                url: address, feed: feed, name: name, response: response, template: configuration.nameTemplate,
+                now: now())
         } catch LibraryError.alreadySubscribed(let name) {
             throw Self.alreadySubscribed(name)
         } catch LibraryError.invalidName(let name, let reason) {
@@ -37,6 +46,10 @@ extension PodcastService {
         }
         broadcastChange(podcast: result.podcast.id, name: result.podcast.name)
         backUpSoon()
+        try library.noteRefresh(
+            podcast: result.podcast.id, succeeded: true, updateInterval: .some(first.updateInterval.map(Int64.init)))
+        try tidy(result.podcast.id)
+        planUpkeep()
         log.info("subscribed to \(shown) as \(result.podcast.name): \(result.inserted.count) episodes")
         return .subscribed(
             name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
@@ -75,51 +88,22 @@ extension PodcastService {
         }
     }
 
-    func refresh(_ ids: [Int64]) async throws -> [RefreshResult] {
-        let all = try library.podcasts()
-        let chosen = ids.isEmpty ? all : all.filter { ids.contains($0.id) }
-        var results: [RefreshResult] = []
-        // A few at a time, so that one slow server does not hold up the others.
-        await withTaskGroup(of: RefreshResult.self) { group in
-            var rest = chosen[...]
-            for podcast in rest.prefix(Self.feedConnections) { group.addTask { await self.refresh(podcast) } }
-            rest = rest.dropFirst(Self.feedConnections)
-            for await result in group {
-                results.append(result)
-                if let next = rest.popFirst() { group.addTask { await self.refresh(next) } }
-            }
-        }
-        return results.sorted { $0.name < $1.name }
-    }
-
-    /// Feeds fetched at the same time.
-    private static let feedConnections = 8
-
-    private func refresh(_ podcast: Podcast) async -> RefreshResult {
-        let task = beginFeedTask(path: podcast.name)
-        defer { endFeedTask(task) }
+    /// What a show has of its own from now on.
+    func set(_ id: Int64, _ assignments: [String]) throws -> Reply {
+        guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
+        let changes: [ShowSettingChange]
         do {
-            switch try await fetcher.fetch(podcast.url, etag: podcast.etag, lastModified: podcast.lastModified) {
-            case .notModified(let response):
-                try library.notModified(podcast: podcast.id, response: response, now: now())
-                return RefreshResult(name: podcast.name, added: 0)
-            case .feed(let feed, let response):
-                let result = try library.merge(
-                    feed: feed, into: podcast.id, response: response, template: configuration.nameTemplate, now: now())
-                broadcastChange(podcast: podcast.id, name: podcast.name)
-                let updated = Set(result.updated)
-                for episode in Set(tasks.keys).union(openEpisodes()) where updated.contains(episode) {
-                    if let url = try library.episode(id: episode)?.url { engine.setSource(episode, url: url) }
-                }
-                for episode in result.inserted { runHook(configuration.onNewEpisode, episode: episode) }
-                return RefreshResult(name: podcast.name, added: result.inserted.count)
-            }
-        } catch {
-            let status = (error as? FetchFailure)?.status
-            try? library.refreshFailed(
-                podcast: podcast.id, status: status, error: "\(error)", next: nil, now: now())
-            return RefreshResult(name: podcast.name, added: 0, error: "\(error)")
+            changes = try assignments.map { try ShowSettingChange($0) }
+        } catch let error as ShowSettingError {
+            throw Failure(kind: .usage, message: error.message)
         }
+        for change in changes { try library.set(podcast: id, key: change.key.rawValue, value: change.value) }
+        if !changes.isEmpty {
+            backUpSoon()
+            try tidy(id)
+            broadcastChange(podcast: id, name: podcast.name)
+        }
+        return .settings(try library.settings(of: id))
     }
 
     /// The server refuses an episode's address: the feed may have a newer one by now.
@@ -128,7 +112,7 @@ extension PodcastService {
             var url: String?
             do {
                 if let row = try library.episode(id: episode), let podcast = try library.podcast(id: row.podcast) {
-                    _ = await refresh(podcast)
+                    _ = await refresh(podcast, .schedule)
                     url = try library.episode(id: episode)?.url
                 }
             } catch {
@@ -139,7 +123,7 @@ extension PodcastService {
         }
     }
 
-    private func beginFeedTask(path: String) -> Int64 {
+    func beginFeedTask(path: String) -> Int64 {
         // Numbers of their own below zero: they are not rows.
         lastFeedTask -= 1
         refreshing[lastFeedTask] = TaskInfo(
@@ -149,7 +133,7 @@ extension PodcastService {
         return lastFeedTask
     }
 
-    private func endFeedTask(_ task: Int64) {
+    func endFeedTask(_ task: Int64) {
         guard let info = refreshing.removeValue(forKey: task) else { return }
         broadcastFeedTask(task, path: info.path, state: TransferState.remote.rawValue)
     }

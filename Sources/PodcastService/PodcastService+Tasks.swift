@@ -55,6 +55,7 @@ extension PodcastService {
             try applySuspension(of: episode.id)
         case .cancel:
             try await cancel(episode.id)
+            try library.decline(episode: episode.id)
         case .evict:
             return try await evict(episode)
         case .pin, .unpin:
@@ -89,7 +90,9 @@ extension PodcastService {
 
     private func evict(_ episode: Episode) async throws -> String? {
         if episode.pinned { return "it is pinned; podfs unpin first" }
-        return try await dropBytes(of: episode)
+        let problem = try await dropBytes(of: episode)
+        if problem == nil { try library.decline(episode: episode.id) }
+        return problem
     }
 
     /// Removes what is cached of an episode, and ends its task.

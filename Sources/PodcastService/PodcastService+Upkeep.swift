@@ -27,7 +27,7 @@ extension PodcastService {
         }
     }
 
-    private func nextUpkeep() -> Int64 { min(nextBackup(), storage.recheck ?? .max) }
+    private func nextUpkeep() -> Int64 { min(nextBackup(), storage.recheck ?? .max, nextRefresh() ?? .max) }
 
     private func upkeep() async {
         guard !isUpkeepRunning else { return }
@@ -36,6 +36,7 @@ extension PodcastService {
             storage.recheck = nil
             makeRoom()
         }
+        refreshDue()
         if nextBackup() <= now() { await backUp() }
         isUpkeepRunning = false
         planUpkeep()
@@ -47,14 +48,20 @@ extension PodcastService {
     func watchConditions() {
         let configuration = configuration
         // Until the conditions are known they are not taken for good ones.
-        if configuration.conditions.current() == nil { engine.setDiscretionary(allowed: false) }
+        if configuration.conditions.current() == nil { setDiscretionary(false) }
         conditionWatch = Task { [weak self] in
             for await conditions in configuration.conditions.changes() {
                 let allowed = conditions.allowsDiscretionary(
                     allowMetered: configuration.allowsMetered, allowBattery: configuration.allowsBattery)
-                self?.engine.setDiscretionary(allowed: allowed)
+                await self?.setDiscretionary(allowed)
             }
         }
+    }
+
+    private func setDiscretionary(_ allowed: Bool) {
+        allowsDiscretionary = allowed
+        engine.setDiscretionary(allowed: allowed)
+        planUpkeep()
     }
 
     // MARK: The library's backup

@@ -33,6 +33,9 @@ package actor PodcastService {
     /// Numbers for events that the library has set aside.
     var sequences: Range<Int64> = 0..<0
     var lastFeedTask: Int64 = 0
+    var refreshes: Refreshes
+    /// Whether the link and the power are good for what nobody waits for.
+    var allowsDiscretionary = true
     /// When an open of an episode was last written down.
     var lastNoted: [Int64: Int64] = [:]
     /// Commands under way; the daemon does not leave in the middle of one.
@@ -87,6 +90,7 @@ package actor PodcastService {
             configuration: transfers, cacheFolder: configuration.places.cache
         ) { queue.yield($0) }
         fetcher = FeedFetcher(engine: engine)
+        refreshes = Refreshes(queue: HostQueue(total: configuration.refreshConnections))
     }
 
     /// Takes up what an earlier daemon left: compares cache and library, carries on its downloads.
@@ -180,11 +184,15 @@ package actor PodcastService {
             guard let row = try library.episode(id: episode) else {
                 throw TransferError(.missing, "the episode is no longer in the library")
             }
+            let settings = settings(of: row.podcast)
+            var rateLimit: Int64?
+            if case .bytesPerSecond(let limit) = settings.rateLimit { rateLimit = limit }
             return DownloadSource(
                 key: episode, url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
-                file: try library.rendition(of: episode)?.file,
+                file: try library.rendition(of: episode)?.file, userAgent: settings.userAgent,
                 isSuspended: row.download.map { $0.suspended || holds.withLock { $0.isHeld(episode) } } ?? false,
-                priority: row.download?.automatic ?? false ? .automatic : .asked, isComplete: row.complete)
+                priority: row.download?.automatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
+                isComplete: row.complete)
         }
     }
 

@@ -22,6 +22,12 @@ package struct ServiceConfiguration: Sendable {
     package var conditions = ConditionSource.constant(.unknown)
     package var allowsMetered = false
     package var allowsBattery = false
+    package var schedule = RefreshSchedule()
+    /// Feeds fetched at the same time.
+    package var refreshConnections = 8
+    /// Which episodes stay, and how many of the newest are fetched ahead; a show may have its own.
+    package var keep = Keep.all
+    package var autoDownload = 0
 
     package init(places: Places, version: String, transfers: TransferConfiguration) {
         self.places = places

@@ -1,16 +1,32 @@
 /// The head of an HTTP answer: its status and header fields.
 package struct ResponseHead: Sendable, Equatable {
     package var status: Int
-    /// By lower-case name. Of a field that is repeated the last line stands: podfs reads no list-valued field.
+    /// By lower-case name. Of a field that is repeated the last line stands, but for those that are lists (RFC 9110
+    /// §5.3), whose lines are joined by commas.
     package var fields: [String: String]
     /// Where the answer came from, after redirects.
     package var url: String?
+    /// The redirects on the way, in order: what was answered, and which address it was.
+    package var redirects: [Redirect] = []
+
+    package struct Redirect: Sendable, Equatable {
+        package var status: Int
+        package var url: String
+
+        package init(status: Int, url: String) {
+            self.status = status
+            self.url = url
+        }
+    }
 
     package init(status: Int, fields: [String: String] = [:], url: String? = nil) {
         self.status = status
         self.fields = fields
         self.url = url
     }
+
+    /// The fields that podfs reads and that a server may spread over several lines.
+    package static let lists: Set<String> = ["cache-control"]
 
     /// The value of a field by its lower-case name.
     package subscript(name: String) -> String? { fields[name] }

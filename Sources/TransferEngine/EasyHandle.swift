@@ -50,6 +50,7 @@ final class EasyHandle {
     private var fieldList: UnsafeMutablePointer<curl_slist>?
     private var head = ResponseHead(status: 0)
     private var hasReportedHead = false
+    private var redirects: [ResponseHead.Redirect] = []
     private(set) var isPaused = false
 
     /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time that it costs with
@@ -147,7 +148,12 @@ final class EasyHandle {
         guard let colon = text.firstIndex(of: ":") else { return }
         let name = text[..<colon].lowercased()
         let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        head.fields[name] = String(value.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        let trimmed = String(value.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        if ResponseHead.lists.contains(name), let before = head.fields[name] {
+            head.fields[name] = before + ", " + trimmed
+        } else {
+            head.fields[name] = trimmed
+        }
     }
 
     private func finishHead() {
@@ -155,10 +161,16 @@ final class EasyHandle {
         ccurl_get_long(pointer, CURLINFO_RESPONSE_CODE, &status)
         head.status = status
         // Interim answers, and redirects that curl follows, are not the answer.
-        if status < 200 || (300...399).contains(status) && head["location"] != nil { return }
-        var url: UnsafeMutablePointer<CChar>?
-        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &url)
-        head.url = url.map { String(cString: $0) }
+        if status < 200 { return }
+        var address: UnsafeMutablePointer<CChar>?
+        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
+        let url = address.map { String(cString: $0) }
+        if (300...399).contains(status), head["location"] != nil {
+            redirects.append(ResponseHead.Redirect(status: status, url: url ?? ""))
+            return
+        }
+        head.url = url
+        head.redirects = redirects
         hasReportedHead = true
         receiver?.easyHandle(self, didReceiveHead: head)
     }

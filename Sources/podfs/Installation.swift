@@ -77,6 +77,12 @@ struct Installation: Sendable {
         service.eviction = EvictionPolicy(
             capacity: configuration.cache.limit, keepFree: configuration.cache.keepFree)
         service.conditions = .system()
+        service.schedule = RefreshSchedule(
+            minimum: configuration.refresh.min.components.seconds, maximum: configuration.refresh.max.components.seconds
+        )
+        service.refreshConnections = configuration.refresh.connections
+        service.keep = configuration.keep
+        service.autoDownload = configuration.autoDownload
         service.allowsMetered = configuration.discretionary.allowMetered
         service.allowsBattery = configuration.discretionary.allowBattery
         return service

@@ -23,6 +23,6 @@ struct Podfs: AsyncParsableCommand {
             MountCommand.self, UnmountCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, ListCommand.self,
             RefreshCommand.self, RenameCommand.self, DownloadCommand.self, ResumeCommand.self, SuspendCommand.self,
             CancelCommand.self, EvictCommand.self, PinCommand.self, UnpinCommand.self, StatusCommand.self,
-            EventsCommand.self, InspectCommand.self, DemoCommand.self, DaemonCommand.self,
+            EventsCommand.self, SetCommand.self, InspectCommand.self, DemoCommand.self, DaemonCommand.self,
         ])
 }

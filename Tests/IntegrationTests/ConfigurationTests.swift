@@ -1,4 +1,5 @@
 import PodcastLibrary
+import PodcastService
 import TestSupport
 import Testing
 
@@ -156,8 +157,8 @@ import Testing
         arguments: [
             ("all", .all), ("listed", .listed), ("1 episode", .episodes(1)), ("20 episodes", .episodes(20)),
             ("30 days", .days(30)), ("1 day", .days(1)),
-        ] as [(String, Configuration.Keep)])
-    func keepIsReadAndWrittenAlike(text: String, keep: Configuration.Keep) throws {
+        ] as [(String, Keep)])
+    func keepIsReadAndWrittenAlike(text: String, keep: Keep) throws {
         #expect(try load("keep = \"\(text)\"").keep == keep)
         #expect(keep.description == text)
     }

@@ -1,4 +1,5 @@
 import PodcastLibrary
+import PodcastService
 
 /// A value that does not fit its key. Says what would.
 struct ConfigurationValueError: Error {
@@ -87,8 +88,8 @@ struct ConfigurationKey: Sendable {
         },
         .number("auto_download", \.autoDownload, in: 0...100_000),
         Self(path: "keep") { (value, configuration) throws(ConfigurationValueError) in
-            guard case .string(let text) = value, let keep = Configuration.Keep(text) else {
-                throw value.unexpected(Configuration.Keep.forms)
+            guard case .string(let text) = value, let keep = Keep(text) else {
+                throw value.unexpected(Keep.forms)
             }
             configuration.keep = keep
         },

@@ -1,5 +1,6 @@
 import Glibc
 import PodcastLibrary
+import PodcastService
 
 /// The settings of podfs: what `config.toml` says, and the defaults for what it does not say. See podfs.conf(5).
 ///
@@ -63,17 +64,6 @@ struct Configuration: Sendable, Equatable {
         var onDownload: String?
         var onNewEpisode: String?
         var onIdle: String?
-    }
-
-    /// Which episodes of a show are kept in the library.
-    enum Keep: Sendable, Equatable {
-        case all
-        /// The newest so many.
-        case episodes(Int)
-        /// Those published in the last so many days.
-        case days(Int)
-        /// Those that the feed lists.
-        case listed
     }
 
     var cache = Cache()

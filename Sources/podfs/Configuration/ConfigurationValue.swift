@@ -151,36 +151,3 @@ enum ConfigurationValue: Sendable, Equatable {
         return (number, unit.lowercased())
     }
 }
-
-extension Configuration.Keep {
-    static let forms = "\"all\", \"listed\", or a number of episodes or days, such as \"20 episodes\" or \"30 days\""
-
-    /// Reads one of `forms`.
-    init?(_ text: String) {
-        switch text.trimmingCharacters(in: .whitespaces).lowercased() {
-        case "all": self = .all
-        case "listed": self = .listed
-        default:
-            guard let (number, unit) = ConfigurationValue.numberAndUnit(text), let count = Int(exactly: number),
-                (1...100_000).contains(count)
-            else { return nil }
-            switch unit {
-            case "episode", "episodes": self = .episodes(count)
-            case "day", "days": self = .days(count)
-            default: return nil
-            }
-        }
-    }
-}
-
-extension Configuration.Keep: CustomStringConvertible {
-    /// As it is written in the file.
-    var description: String {
-        switch self {
-        case .all: "all"
-        case .listed: "listed"
-        case .episodes(let count): count == 1 ? "1 episode" : "\(count) episodes"
-        case .days(let count): count == 1 ? "1 day" : "\(count) days"
-        }
-    }
-}

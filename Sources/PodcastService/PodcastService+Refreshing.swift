@@ -1,0 +1,282 @@
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// Refreshing feeds: on request and by schedule, a few at a time and fewer from one host.
+extension PodcastService {
+    /// Refreshes that wait or run, and who waits for their results.
+    struct Refreshes {
+        var queue: HostQueue
+        var waiting: [Int64: [CheckedContinuation<RefreshResult, Never>]] = [:]
+        var occasions: [Int64: PagedFeed.Occasion] = [:]
+    }
+
+    /// What a person asks for; all shows when `ids` is empty.
+    func refresh(_ ids: [Int64]) async throws -> [RefreshResult] {
+        let chosen = try library.podcasts().filter { ids.isEmpty || ids.contains($0.id) }
+        // Old pages are fetched again only for shows that were named.
+        let occasion = ids.isEmpty ? PagedFeed.Occasion.schedule : .request
+        var results: [RefreshResult] = []
+        await withTaskGroup(of: RefreshResult.self) { group in
+            for podcast in chosen { group.addTask { await self.refresh(podcast, occasion) } }
+            for await result in group { results.append(result) }
+        }
+        return results.sorted { $0.name < $1.name }
+    }
+
+    /// Refreshes one show as soon as it may be; one that waits or runs already is not refreshed twice.
+    func refresh(_ podcast: Podcast, _ occasion: PagedFeed.Occasion) async -> RefreshResult {
+        let host = FeedAddress.host(of: podcast.url)
+        if let until = refreshes.queue.blockedUntil(host: host, now: now()), !refreshes.queue.contains(podcast.id) {
+            let seconds = until - now()
+            return RefreshResult(
+                name: podcast.name, added: 0,
+                error: "\(host) has asked to be left alone for \(seconds) s more; it is asked again after that")
+        }
+        return await withCheckedContinuation { continuation in
+            refreshes.waiting[podcast.id, default: []].append(continuation)
+            if refreshes.occasions[podcast.id] != .request { refreshes.occasions[podcast.id] = occasion }
+            refreshes.queue.enqueue(podcast.id, host: host)
+            startRefreshes()
+        }
+    }
+
+    /// Refreshes what is due. While nobody is connected that is discretionary: it waits for the link and the power.
+    func refreshDue() {
+        guard allowsDiscretionary || clients.withLock({ !$0.isEmpty }) else { return }
+        do {
+            for podcast in try library.podcastsDue(at: now()) {
+                refreshes.queue.enqueue(podcast.id, host: FeedAddress.host(of: podcast.url))
+            }
+        } catch {
+            log.error("\(error)")
+        }
+        startRefreshes()
+    }
+
+    /// When the next refresh is due by itself; `nil` when there is none that could begin.
+    func nextRefresh() -> Int64? {
+        let held = refreshes.queue.nextWake(now: now())
+        guard allowsDiscretionary || clients.withLock({ !$0.isEmpty }) else { return held }
+        let due = (try? library.nextRefresh()) ?? nil
+        // What is due and waits in the queue needs no timer.
+        guard let due, due > now() || refreshes.queue.isEmpty else { return held }
+        return min(due, held ?? .max)
+    }
+
+    private func startRefreshes() {
+        for id in refreshes.queue.start(now: now()) {
+            let occasion = refreshes.occasions.removeValue(forKey: id) ?? .schedule
+            Task {
+                let (result, end) = await refreshNow(id, occasion)
+                refreshes.queue.finish(id, end, now: now())
+                for continuation in refreshes.waiting.removeValue(forKey: id) ?? [] {
+                    continuation.resume(returning: result)
+                }
+                startRefreshes()
+                planUpkeep()
+                considerIdle()
+            }
+        }
+    }
+
+    // MARK: One show
+
+    private func refreshNow(_ id: Int64, _ occasion: PagedFeed.Occasion) async -> (RefreshResult, HostQueue.End) {
+        var name = "\(id)"
+        do {
+            guard let podcast = try library.podcast(id: id) else {
+                return (RefreshResult(name: name, added: 0, error: "the show is no longer subscribed"), .answered)
+            }
+            name = podcast.name
+            let task = beginFeedTask(path: podcast.name)
+            defer { endFeedTask(task) }
+            let found: FeedFetcher.Retrieved
+            do {
+                found = try await fetcher.retrieve(
+                    podcast.url, etag: podcast.etag, lastModified: podcast.lastModified,
+                    userAgent: settings(of: id).userAgent)
+            } catch let failure as FetchFailure {
+                try failed(podcast, failure, head: nil)
+                return (RefreshResult(name: name, added: 0, error: failure.message), .answered)
+            }
+            return try await take(found, of: podcast, occasion)
+        } catch {
+            // The library does not take it, or the show went in between.
+            return (RefreshResult(name: name, added: 0, error: "\(error)"), .answered)
+        }
+    }
+
+    private func take(
+        _ found: FeedFetcher.Retrieved, of podcast: Podcast, _ occasion: PagedFeed.Occasion
+    ) async throws -> (RefreshResult, HostQueue.End) {
+        let record = try library.refreshRecord(of: podcast.id)
+        let move = FeedMove(
+            chain: found.chain, head: found.head, feed: found.feed, former: record.formerAddresses, now: now())
+        var result = RefreshResult(name: podcast.name, added: 0)
+        var end = HostQueue.End.answered
+        switch move.outcome {
+        case .notModified:
+            let facts = RefreshFacts(
+                head: found.head, updateInterval: record.updateInterval, published: record.published)
+            var response = found.response
+            response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+            try library.notModified(podcast: podcast.id, response: response, now: now())
+            try library.noteRefresh(podcast: podcast.id, succeeded: true)
+        case .fetched:
+            guard let first = found.feed else { break }
+            let paged = await pages(of: first, from: found.chain.final, occasion)
+            let facts = RefreshFacts(head: found.head, feed: first)
+            var response = found.response
+            response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+            response.isWhole = paged.isWhole
+            result.added = try merge(paged.feed, into: podcast, response)
+            try library.noteRefresh(
+                podcast: podcast.id, succeeded: true, updateInterval: .some(first.updateInterval.map(Int64.init)))
+        case .gone, .failed, .backOff:
+            if case .backOff(let seconds) = move.outcome { end = .refused(retryAfter: seconds) }
+            let failure =
+                found.problem ?? FetchFailure(status: found.head.status, message: "the server's answer makes no sense")
+            try failed(podcast, failure, head: found.head)
+            result.error = failure.message
+            return (result, end)
+        }
+        if let address = move.address { self.move(podcast, to: address) }
+        if let candidate = move.verify { try await verify(candidate, for: podcast) }
+        try tidy(podcast.id)
+        return (result, end)
+    }
+
+    private func failed(_ podcast: Podcast, _ failure: FetchFailure, head: ResponseHead?) throws {
+        let record = try library.refreshRecord(of: podcast.id)
+        let facts = RefreshFacts(
+            head: head, updateInterval: record.updateInterval, published: record.published,
+            failures: record.failures + 1)
+        try library.refreshFailed(
+            podcast: podcast.id, status: failure.status, error: failure.message,
+            next: configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1)), now: now())
+        try library.noteRefresh(podcast: podcast.id, succeeded: false)
+        log.warning("refresh of \(podcast.name): \(failure.message)")
+    }
+
+    /// - Returns: how many episodes are new.
+    private func merge(_ feed: Feed, into podcast: Podcast, _ response: FeedResponse) throws -> Int {
+        let template = settings(of: podcast.id).nameTemplate ?? configuration.nameTemplate
+        let result = try library.merge(
+            feed: feed, into: podcast.id, response: response, template: template, now: now())
+        broadcastChange(podcast: podcast.id, name: podcast.name)
+        let updated = Set(result.updated)
+        for episode in Set(tasks.keys).union(openEpisodes()) where updated.contains(episode) {
+            if let url = try library.episode(id: episode)?.url { engine.setSource(episode, url: url) }
+        }
+        for episode in result.inserted { runHook(configuration.onNewEpisode, episode: episode) }
+        return result.inserted.count
+    }
+
+    /// The further pages of a feed, when the occasion asks for them.
+    func pages(of feed: Feed, from url: String, _ occasion: PagedFeed.Occasion) async -> PagedFeed {
+        var paged = PagedFeed(feed, from: url, for: occasion)
+        while let next = paged.next {
+            do {
+                let page = try await fetcher.retrieve(next)
+                if let feed = page.feed {
+                    paged.append(feed, from: page.chain.final)
+                } else {
+                    paged.fail(page.problem?.message ?? "no feed")
+                }
+            } catch {
+                paged.fail("\(error)")
+            }
+        }
+        return paged
+    }
+
+    // MARK: Moving
+
+    /// The subscription takes on another address; the one before is remembered.
+    private func move(_ podcast: Podcast, to address: String) {
+        do {
+            try library.move(podcast: podcast.id, to: address, now: now())
+            try library.remember(address: podcast.url, of: podcast.id)
+            backUpSoon()
+            log.info("\(podcast.name) has moved to \(RedactedURL.withoutUserInfo(address))")
+        } catch LibraryError.alreadySubscribed(let name) {
+            log.warning("\(podcast.name) has moved to the address of '\(name)': it keeps its own")
+            try? library.remember(address: address, of: podcast.id)
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// A feed names another address as its new one: believed when the same show is found there.
+    private func verify(_ candidate: String, for podcast: Podcast) async throws {
+        guard let found = try? await fetcher.retrieve(candidate) else { return }
+        let known = try library.identities(of: podcast.id)
+        let marks = Set(known.flatMap { EpisodeMark.marks(guid: $0.guid, url: $0.url) })
+        guard let feed = found.feed, FeedMove.confirms(feed, known: marks, episodes: known.count),
+            let address = FeedMove.confirmedAddress(chain: found.chain, head: found.head, from: podcast.url)
+        else {
+            // One that is there and is another show is not asked again; a failure may pass.
+            if found.feed != nil { try library.remember(address: candidate, of: podcast.id) }
+            return
+        }
+        move(podcast, to: address)
+    }
+
+    // MARK: What a refresh leads to
+
+    /// What a user set for one show.
+    nonisolated func settings(of podcast: Int64) -> ShowSettings {
+        ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
+    }
+
+    /// Keeps what is to be kept of a show, and fetches its newest episodes ahead.
+    func tidy(_ podcast: Int64) throws {
+        let settings = settings(of: podcast)
+        let keep = settings.keep ?? configuration.keep
+        let newest = settings.autoDownload ?? configuration.autoDownload
+        let (automatic, declined) = try library.marks(of: podcast)
+        guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
+        let open = openEpisodes()
+        let episodes = try library.episodes(of: podcast).map { episode in
+            RetainedEpisode(
+                episode, isOpen: open.contains(episode.id),
+                isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
+                isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
+        }
+        let leaving = Retention(episodes, keep: keep, now: now()).rows
+        if !leaving.isEmpty { try bury(leaving) }
+        let plan = AutoDownload(
+            episodes.filter { !leaving.contains($0.id) }, newest: newest, keep: keep, now: now())
+        for episode in plan.enqueue {
+            let download = try library.enqueue(
+                episode: episode, session: Self.commonSession, automatic: true, now: now())
+            if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
+            run(episode, priority: .automatic)
+        }
+        for episode in plan.cancel { Task { try? await cancel(episode) } }
+        for episode in plan.evict {
+            Task {
+                guard let row = try? library.episode(id: episode), !row.pinned else { return }
+                _ = try? await dropBytes(of: row)
+                broadcastChange(episode: episode)
+            }
+        }
+        makeRoom()
+    }
+
+    /// Takes episodes out of the library; what a program reads at this moment stays readable for it.
+    private func bury(_ episodes: [Int64]) throws {
+        for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
+        for episode in episodes {
+            engine.forget(episode)
+            endTask(episode)
+            broadcastChange(episode: episode)
+        }
+        log.info("\(episodes.count) episodes are no longer kept")
+    }
+}

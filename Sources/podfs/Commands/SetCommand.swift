@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+
+struct SetCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Set what a show has of its own, or what is known of an episode.",
+        discussion: """
+            A show: auto_download, keep, names.template, transfers.rate_limit, user_agent; see podfs.conf(5). KEY= takes the \
+            show's own value away. Without KEY=VALUE the show's own values are printed.
+            An episode: played=0 or 1, position=SECONDS.
+
+            Examples:
+              podfs set 'Example Show' auto_download=3 keep='30 episodes'
+              podfs set 'Example Show/2026-11-20 Pilot.mp3' played=1
+            """)
+
+    @Argument(help: "A show, or an episode as SHOW/EPISODE or by its path in a mount.")
+    var path: String
+
+    @Argument(help: ArgumentHelp("What to set.", valueName: "key=value"))
+    var assignments: [String] = []
+
+    func perform() async throws {
+        let installation = try Installation()
+        let library = try installation.existingLibrary()
+        switch try PathResolver(library: library).resolve(path) {
+        case .show(let id):
+            if assignments.isEmpty { return Self.print(try library.settings(of: id)) }
+            let daemon = try installation.daemon()
+            defer { daemon.end() }
+            _ = try await daemon.perform(.set(podcast: id, assignments: assignments))
+        case .episode(let id):
+            let commands = try assignments.map { try Self.command($0, episode: id) }
+            guard !commands.isEmpty else {
+                throw CommandError(.usage, "say what to set: played=0, played=1 or position=SECONDS")
+            }
+            let daemon = try installation.daemon()
+            defer { daemon.end() }
+            for command in commands { _ = try await daemon.perform(command) }
+        }
+    }
+
+    private static func print(_ settings: [String: String]) {
+        for (key, value) in settings.sorted(by: { $0.key < $1.key }) { Terminal.print("\(key)=\(value)") }
+    }
+
+    private static func command(_ assignment: String, episode: Int64) throws -> Command {
+        let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        switch (parts.first.map(String.init), parts.dropFirst().first.map(String.init)) {
+        case ("played", "0"): return .setPlayed(episode: episode, false)
+        case ("played", "1"): return .setPlayed(episode: episode, true)
+        case ("position", let text?):
+            guard let seconds = Double(text), seconds.isFinite, seconds >= 0 else { break }
+            return .setPosition(episode: episode, seconds: seconds)
+        default: break
+        }
+        throw CommandError(
+            .usage, "'\(assignment)' cannot be set of an episode: write played=0, played=1 or position=SECONDS")
+    }
+}
