@@ -1,0 +1,236 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// A set of files behind a slow server, programs that read them through a mount, and a killer.
+final class KillRun: Sendable {
+    /// What came of it.
+    struct Report: Sendable {
+        var kills = 0
+        var mountKills = 0
+        var daemonKills = 0
+        /// Kills during which a transfer was under way.
+        var killsInTransfer = 0
+        var readsDone = 0
+        /// Reads that ended with an error that the death of their mount, or of several daemons, explains.
+        var readsCut: [String: Int] = [:]
+        var wrongBytes: [String] = []
+        var hung: [String] = []
+        var unexplained: [String] = []
+        var digestsDiffer: [String] = []
+        var bytesOfFiles = 0
+        var bytesSent = 0
+
+        var text: String {
+            let again = Double(bytesSent) / Double(max(bytesOfFiles, 1))
+            let cut = readsCut.sorted { $0.key < $1.key }.map { "\($0.value) cut by “\($0.key)”" }.joined(
+                separator: ", ")
+            return "\(kills) kills (mount \(mountKills), daemon \(daemonKills)), \(killsInTransfer) in mid-transfer, "
+                + "\(readsDone) reads right, \(cut), "
+                + "\(bytesSent) bytes sent for \(bytesOfFiles) (\((again * 1_000).rounded() / 1_000) times)"
+        }
+    }
+
+    private enum Victim: CaseIterable { case mount, daemon, both }
+
+    private static let files = 20
+    private static let readers = 6
+    /// Seconds from one kill to the next, on average, with what it takes to mount again.
+    private static let interval = 0.9
+    /// Answers under way at a time, by which the pace of the server is chosen: the readers' own and the filling ones.
+    private static let streams = 8.0
+
+    private let show: MountedShow
+    private let sources: TemporaryDirectory
+    private let kills: Int
+    private let seed: UInt64
+    private let report = Mutex(Report())
+    private let isOver = Atomic<Bool>(false)
+    private let deaths = Atomic<Int>(0)
+    /// Odd from just before a mount is killed until the next one answers.
+    private let mountTurns = Atomic<Int>(0)
+
+    init(kills: Int, seed: UInt64) async throws {
+        self.kills = kills
+        self.seed = seed
+        var generator = SeededGenerator(seed: seed)
+        let sizes = (1...Self.files).map { _ in Int.random(in: 200_000...3_000_000, using: &generator) }
+        show = try await MountedShow(
+            episodes: Self.files, length: nil,
+            configuration: "[transfers]\nfilling = 8\nfilling_per_host = 4\n", isMounted: false)
+        sources = try TemporaryDirectory()
+        let total = sizes.reduce(0, +)
+        // Twice as slow as it would have to be to last until the last kill: files that are whole show nothing.
+        let rate = Int(Double(total) / (Self.interval * Double(kills) * Self.streams) / 2)
+        for number in 1...Self.files {
+            let content = MountedShow.content(number, size: sizes[number - 1])
+            try sources.write("\(number)", content.bytes)
+            show.server.serve("/\(number).mp3", MountedShow.resource(number, size: content.size)) { _ in
+                .throttle(bytesPerSecond: max(rate, 4_096))
+            }
+        }
+        report.withLock { $0.bytesOfFiles = total }
+        try await show.remount()
+    }
+
+    // MARK: The run
+
+    func perform() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for reader in 0..<Self.readers {
+                group.addTask { try await self.read(as: reader) }
+            }
+            do {
+                try await kill()
+            } catch {
+                isOver.store(true, ordering: .sequentiallyConsistent)
+                throw error
+            }
+            // From here on the server is as fast as it can be, for requests that come; those under way are broken off.
+            for number in 1...Self.files {
+                show.server.serve("/\(number).mp3", MountedShow.resource(number, size: try size(number)))
+            }
+            show.server.stop()
+            try show.server.start()
+            isOver.store(true, ordering: .sequentiallyConsistent)
+            try await group.waitForAll()
+        }
+    }
+
+    /// Kills at random moments, and mounts again.
+    private func kill() async throws {
+        var generator = SeededGenerator(seed: seed &+ 1_000_003)
+        for _ in 0..<kills {
+            let pause = Int.random(in: 50...1_500, using: &generator)
+            let victim = Victim.allCases.randomElement(using: &generator) ?? .both
+            try await Task.sleep(for: .milliseconds(pause))
+            // A daemon that was killed just now has a successor soon: the readers need one.
+            try await waitUntil(deadline: .seconds(60), description: "a daemon runs") {
+                show.home.daemonProcessIdentifier != nil
+            }
+            let mount = victim == .daemon ? nil : try await show.mountProcess()
+            let isInTransfer = show.server.requests.contains { !$0.isFinished && $0.status != nil }
+            if victim != .daemon { mountTurns.add(1, ordering: .sequentiallyConsistent) }
+            deaths.add(1, ordering: .sequentiallyConsistent)
+            if let mount { Glibc.kill(mount, SIGKILL) }
+            if victim != .mount { show.home.killDaemon() }
+            report.withLock {
+                $0.kills += 1
+                if victim != .daemon { $0.mountKills += 1 }
+                if victim != .mount { $0.daemonKills += 1 }
+                if isInTransfer { $0.killsInTransfer += 1 }
+            }
+            if victim != .daemon {
+                try await show.remount()
+                mountTurns.add(1, ordering: .sequentiallyConsistent)
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    /// What is compared with the source: all of a file, or a part of it.
+    private struct Reading {
+        var number: Int
+        var offset = 0
+        var count: Int?
+
+        var description: String { "file \(number) from \(offset), \(count.map(String.init) ?? "all")" }
+    }
+
+    private func read(as reader: Int) async throws {
+        var generator = SeededGenerator(seed: seed &+ UInt64(reader) &* 7_919 &+ 17)
+        while !isOver.load(ordering: .sequentiallyConsistent) {
+            var reading = Reading(number: Int.random(in: 1...Self.files, using: &generator))
+            let path = sources.file("\(reading.number)")
+            let size = try size(reading.number)
+            // Every third reads a file from its beginning to its end, the others somewhere, often at the end.
+            if !reader.isMultiple(of: 3) {
+                let count = Int.random(in: 1...120_000, using: &generator)
+                reading.offset =
+                    Int.random(in: 0..<4, using: &generator) == 0
+                    ? max(0, size - count) : Int.random(in: 0..<size, using: &generator)
+                reading.count = min(count, size - reading.offset)
+            }
+            // Until there is a mount again nothing can be read.
+            if try await !compare(reading, path) { try await Task.sleep(for: .milliseconds(50)) }
+        }
+    }
+
+    private func size(_ number: Int) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: sources.file("\(number)"))
+        return try #require(attributes[.size] as? NSNumber).intValue
+    }
+
+    /// - Returns: whether the read came to its end.
+    @discardableResult
+    private func compare(_ reading: Reading, _ source: String) async throws -> Bool {
+        let turn = mountTurns.load(ordering: .sequentiallyConsistent)
+        let deathsBefore = deaths.load(ordering: .sequentiallyConsistent)
+        var arguments: [String] = []
+        if let count = reading.count { arguments += ["-n", "\(count)", "-i", "\(reading.offset)"] }
+        let result: ChildProcess.Result
+        do {
+            result = try await ChildProcess.run(
+                "cmp", arguments + ["--", source, show.path(reading.number)], deadline: .seconds(900))
+        } catch is DeadlineError {
+            report.withLock { $0.hung.append(reading.description) }
+            return false
+        }
+        let mountHasDied =
+            !turn.isMultiple(of: 2) || mountTurns.load(ordering: .sequentiallyConsistent) != turn
+        let othersDied = deaths.load(ordering: .sequentiallyConsistent) - deathsBefore
+        report.withLock { report in
+            switch result.exitCode {
+            case 0: report.readsDone += 1
+            // cmp(1): 1 when the files differ, or one of them ends early.
+            case 1: report.wrongBytes.append("\(reading.description): \(result.output)\(result.error)")
+            default:
+                let reason = Self.reason(result)
+                // A mount that was killed takes its open files with it, and its folder is empty until the next. A request
+                // with which three daemons have died is given up.
+                let isExplained = mountHasDied || reason == Self.text(EIO) && othersDied >= 3
+                if isExplained {
+                    report.readsCut[reason, default: 0] += 1
+                } else {
+                    report.unexplained.append("\(reading.description): \(result.error)")
+                }
+            }
+        }
+        return result.exitCode == 0
+    }
+
+    private static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+
+    /// The end of `cmp: FILE: REASON`.
+    private static func reason(_ result: ChildProcess.Result) -> String {
+        let line = result.error.trimmingCharacters(in: .whitespacesAndNewlines)
+        return line.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? "\(result.status)"
+    }
+
+    // MARK: The end
+
+    /// Reads every file to its end, and compares digests.
+    func finish() async throws -> Report {
+        for number in 1...Self.files {
+            try await compare(Reading(number: number), sources.file("\(number)"))
+        }
+        for number in 1...Self.files {
+            let path = show.path(number)
+            try await show.waitForState("cached", of: path)
+            let sum = try await ChildProcess.run("sha256sum", ["--", sources.file("\(number)")]).output.prefix(64)
+            let attribute = try await show.attribute("sha256", of: path)
+            let read = try await ChildProcess.run("sha256sum", ["--", path]).output.prefix(64)
+            if attribute != String(sum) || read != sum {
+                report.withLock { $0.digestsDiffer.append("file \(number): \(attribute ?? "none"), read \(read)") }
+            }
+        }
+        let sent = show.server.requests.filter { $0.path.hasSuffix(".mp3") }.reduce(0) { $0 + $1.bodyBytesWritten }
+        return report.withLock { report in
+            report.bytesSent = sent
+            return report
+        }
+    }
+}

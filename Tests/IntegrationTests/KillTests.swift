@@ -1,0 +1,32 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Mount and daemon are killed again and again while files are read through the mount.
+///
+/// `PODFS_KILLS` says how often (12), `PODFS_SEED` repeats a run (1): the victims, the pauses and the order of the reads
+/// follow from it. What was found is printed in one line.
+@Suite(.timeLimit(.minutes(30))) struct KillTests {
+    private static func number(_ name: String, otherwise value: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
+    }
+
+    @Test func everyFileIsWholeAfterManyKills() async throws {
+        let kills = Self.number("PODFS_KILLS", otherwise: 12)
+        let seed = Self.number("PODFS_SEED", otherwise: 1)
+        let began = ContinuousClock.now
+        let run = try await KillRun(kills: kills, seed: UInt64(bitPattern: Int64(seed)))
+        try await run.perform()
+        let report = try await run.finish()
+        print("kill test: seed \(seed), \(report.text), \(ContinuousClock.now - began)")
+
+        #expect(report.wrongBytes.isEmpty, "bytes of no file: \(report.wrongBytes)")
+        #expect(report.hung.isEmpty, "readers that did not end: \(report.hung)")
+        #expect(report.unexplained.isEmpty, "errors without a reason: \(report.unexplained)")
+        #expect(report.digestsDiffer.isEmpty, "files that differ in the end: \(report.digestsDiffer)")
+        #expect(report.kills == kills)
+        // Kills that find nothing going on would show nothing.
+        #expect(report.killsInTransfer * 10 >= kills * 8, "\(report.text)")
+        #expect(report.readsDone > 0)
+    }
+}
