@@ -47,6 +47,8 @@ package final class DaemonLink: Sendable {
         /// Counts the tries to connect: what ends is the connection of one of them.
         var attempt = 0
         var isConnecting = false
+        /// How often in a row no daemon could be started.
+        var failedStarts = 0
         var isEnded = false
         var requests: [UInt64: Request] = [:]
         var lastToken: UInt64 = 0
@@ -58,6 +60,8 @@ package final class DaemonLink: Sendable {
 
     /// A request with which so many daemons have died is answered with a failure: it may be what kills them.
     private static let mostDeaths = 3
+    /// A daemon may be killed while it starts: whoever waits is failed only when so many have not come up.
+    private static let mostFailedStarts = 3
 
     package init(launcher: DaemonLauncher) { self.launcher = launcher }
 
@@ -202,10 +206,17 @@ package final class DaemonLink: Sendable {
             }
             begin(connection, attempt)
         } catch {
-            let requests = state.withLock { state in
+            let requests = state.withLock { state -> [UInt64: Request]? in
                 state.isConnecting = false
+                state.failedStarts += 1
+                if state.failedStarts < Self.mostFailedStarts, !state.requests.isEmpty { return nil }
+                state.failedStarts = 0
                 defer { state.requests = [:] }
                 return state.requests
+            }
+            guard let requests else {
+                connectSoon(startsDaemon: true)
+                return
             }
             let failure = Failure(errorNumber: EIO, message: "\(error)")
             for request in requests.values { request.answer(.failure(failure)) }
@@ -225,6 +236,7 @@ package final class DaemonLink: Sendable {
             state.isConnecting = false
             if state.isEnded { return nil }
             state.connection = connection
+            state.failedStarts = 0
             return state.requests.filter { $0.value.connection == nil }.keys.sorted()
         }
         guard let tokens else {
