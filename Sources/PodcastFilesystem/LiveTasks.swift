@@ -1,6 +1,7 @@
 package import PodcastPages
 package import PodcastProtocol
 internal import Synchronization
+internal import TransferCore
 
 /// What the daemon says is going on, kept by its events so that nobody has to wait for an answer.
 package final class LiveTasks: Sendable {
@@ -15,6 +16,8 @@ package final class LiveTasks: Sendable {
         var tasks: [Int64: Task] = [:]
         /// Failures of episodes that have no task: an open that was answered with an error.
         var failures: [Int64: String] = [:]
+        /// What had come of the generation before the present one, of episodes that were replaced.
+        var past: [Int64: (generation: Int, ranges: String)] = [:]
     }
 
     private let state = Mutex(State())
@@ -39,6 +42,11 @@ package final class LiveTasks: Sendable {
                 state.failures[key] = event.error
             } else if event.state != "failed" {
                 state.failures[key] = nil
+            }
+            if let known = state.tasks[key], let old = known.generation, let new = event.generation, new > old,
+                let ranges = known.ranges
+            {
+                state.past[key] = (old, ranges)
             }
             guard let name = event.state, name != "remote", name != "cached", let number = event.task else {
                 state.tasks[key] = nil
@@ -65,6 +73,14 @@ package final class LiveTasks: Sendable {
     }
 
     package func task(of episode: Int64) -> Task? { state.withLock { $0.tasks[episode] } }
+
+    /// The bytes that are present of a generation that another has just replaced, as last heard.
+    func past(of episode: Int64, generation: Int) -> ByteRanges? {
+        state.withLock { state in
+            guard let past = state.past[episode], past.generation == generation else { return nil }
+            return ByteRanges(text: past.ranges)
+        }
+    }
 
     package func failure(of episode: Int64) -> String? { state.withLock { $0.failures[episode] } }
 

@@ -189,7 +189,7 @@ extension PodcastFilesystem {
             }
             guard grant.generation == file.number.generation else {
                 announceReplacement(file.number.row)
-                request.reply(error: .staleNFSFileHandle)
+                replyOfOldGeneration(request, file, offset: offset, size: size)
                 return
             }
             do {
@@ -206,8 +206,27 @@ extension PodcastFilesystem {
         case .failure(let failure):
             let error = Self.errno(of: failure)
             file.media.withLock { $0.refusal = (error, Self.milliseconds) }
-            waiting.take()?.reply(error: error)
+            guard let request = waiting.take() else { return }
+            if error == .staleNFSFileHandle {
+                replyOfOldGeneration(request, file, offset: offset, size: size)
+            } else {
+                request.reply(error: error)
+            }
         }
+    }
+
+    /// Another generation has replaced the file: who has it open keeps what had come of it.
+    private func replyOfOldGeneration(_ request: consuming Request, _ file: OpenFile, offset: Int64, size: Int) {
+        if let past = live.past(of: file.number.row, generation: file.number.generation) {
+            file.media.withLock { media in
+                if media.reader != nil { media.present.formUnion(past) }
+            }
+        }
+        guard let ready = Self.ready(file, offset: offset, size: size) else {
+            request.reply(error: .staleNFSFileHandle)
+            return
+        }
+        Self.reply(request, ready, offset: offset)
     }
 
     /// Why a read is not worth parking: the kernel reads ahead, and asks again for a page that it could not have, on behalf
