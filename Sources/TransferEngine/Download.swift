@@ -199,6 +199,10 @@ final class Download {
         case .abandonFile(let generation):
             abandonFile(generation: generation)
         case .answerOpen(let id, let error):
+            // An open alone makes no task, so that nothing else would tell the reason.
+            if let error, machine.failure == nil, !machine.isFilling, [.unreachable, .timedOut].contains(error.code) {
+                engine.emit(.failed(key: source.key, error))
+            }
             openAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
         case .answerRead(let id, let error):
             readAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
