@@ -89,7 +89,7 @@ extension ResponseVerdict {
         if type.hasPrefix("text/") { return true }
         guard type.hasPrefix("application/") else { return false }
         return type.hasSuffix("/json") || type.hasSuffix("+json") || type.hasSuffix("/xml")
-            || type.hasSuffix("/xhtml+xml")
+            || type.hasSuffix("+xml")
     }
 
     private static func whole(_ head: ResponseHead, ranged: Bool, pin: Pin?, refusesText: Bool) -> ResponseVerdict {
