@@ -11,6 +11,8 @@ struct CurlCode: Equatable {
     /// The write callback ended it.
     var isStopped: Bool { raw == CURLE_WRITE_ERROR }
 
+    static let headTooLarge = TransferError(.unusable, "the head of the server's answer is too large")
+
     /// What to tell, and whether trying again may help.
     var failure: (error: TransferError, passes: Bool) {
         let says = String(cString: curl_easy_strerror(raw))
@@ -34,6 +36,9 @@ struct CurlCode: Equatable {
         case CURLE_WEIRD_SERVER_REPLY:
             // A length that is none, for example.
             return (TransferError(.unusable, "the server's answer is no HTTP"), false)
+        case CURLE_OUT_OF_MEMORY:
+            // What curl 7 says of a line of a head beyond 100 KiB.
+            return (Self.headTooLarge, false)
         case CURLE_URL_MALFORMAT:
             return (TransferError(.unusable, "the address is malformed"), false)
         default:

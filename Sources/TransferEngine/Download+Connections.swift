@@ -107,6 +107,8 @@ extension Download {
             connection.ending = .complete
         } else if code.isStopped, let rejection = connection.rejection {
             connection.ending = .refusal(rejection)
+        } else if connection.handle?.isHeadTooLarge == true {
+            connection.ending = .refusal(CurlCode.headTooLarge)
         } else if code.isStopped, connection.wasStopped {
             connection.ending = .stopped
         } else {
