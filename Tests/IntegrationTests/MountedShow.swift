@@ -19,21 +19,26 @@ struct MountedShow {
     ///   - size: bytes of each.
     ///   - length: what the feed claims of each; `nil` claims nothing.
     ///   - configuration: the text of config.toml.
+    ///   - environment: variables for every process of podfs.
+    ///   - prepare: called before the first process of podfs runs.
     init(
         episodes: Int = 3, size: Int = 300_000, length: Int? = 300_000, configuration: String = "",
-        isMounted: Bool = true
+        environment: [String: String] = [:], isMounted: Bool = true,
+        prepare: (PodfsHome) async throws -> Void = { _ in }
     ) async throws {
         server = HTTPTestServer()
         try server.start()
-        home = try PodfsHome()
+        home = try PodfsHome(environment: environment)
         if !configuration.isEmpty { try home.configure(configuration) }
+        try await prepare(home)
         mount = try home.makeMountPoint()
         for number in 1...episodes { server.serve("/\(number).mp3", Self.resource(number, size: size)) }
         let server = server
         let feed = FeedBuilder.show(Self.show, episodes: episodes, length: length) { server.url("/\($0).mp3") }
         server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         let subscribed = try await home.run("subscribe", server.url("/feed.xml"))
-        #expect(subscribed.output == "Example Show: \(episodes) episodes\n", "\(subscribed.error)")
+        let count = episodes == 1 ? "1 episode" : "\(episodes) episodes"
+        #expect(subscribed.output == "Example Show: \(count)\n", "\(subscribed.error)")
         if isMounted { try await remount() }
     }
 

@@ -101,6 +101,12 @@ package struct Behaviour: Sendable {
     /// One field of this many bytes.
     package func hugeHeader(bytes: Int) -> Behaviour { header("X-Padding", String(repeating: "a", count: bytes)) }
 
+    /// So many fields of this many bytes each.
+    package func manyHeaders(_ count: Int, bytes: Int) -> Behaviour {
+        let value = String(repeating: "a", count: bytes)
+        return with { $0.headers += (0..<count).map { ("X-Padding-\($0)", value) } }
+    }
+
     package func throttle(bytesPerSecond rate: Int) -> Behaviour { with { $0.bytesPerSecond = max(1, rate) } }
 
     /// The head alone at this rate, byte by byte.
@@ -146,6 +152,9 @@ extension Behaviour {
     package static func contentLength(_ value: String) -> Behaviour { normal.contentLength(value) }
     package static func gzipLabelled() -> Behaviour { normal.gzipLabelled() }
     package static func hugeHeader(bytes: Int) -> Behaviour { normal.hugeHeader(bytes: bytes) }
+    package static func manyHeaders(_ count: Int, bytes: Int) -> Behaviour {
+        normal.manyHeaders(count, bytes: bytes)
+    }
     package static func throttle(bytesPerSecond rate: Int) -> Behaviour { normal.throttle(bytesPerSecond: rate) }
     package static func slowHead(bytesPerSecond rate: Int) -> Behaviour { normal.slowHead(bytesPerSecond: rate) }
     package static func hold(_ gate: Gate) -> Behaviour { normal.hold(gate) }
