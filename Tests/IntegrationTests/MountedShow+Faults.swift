@@ -1,0 +1,60 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+// What tests of misbehaving servers and dying processes ask of a mounted show.
+extension MountedShow {
+    /// A configuration in which nobody waits for long.
+    static func patience(stall: Int = 20, reader: Int = 60, giveUp: Int = 86_400) -> String {
+        "[transfers]\nstall = \"\(stall) s\"\nreader_deadline = \"\(reader) s\"\ngive_up = \"\(giveUp) s\"\n"
+    }
+
+    /// The text of `.status`.
+    func status() async throws -> String {
+        try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output
+    }
+
+    /// Opens a file and closes it, which makes the server's answer tell its size.
+    func confirmSize(of path: String) async throws {
+        let opened = try await ChildProcess.run("sh", ["-c", ": < \"$0\"", path])
+        #expect(opened.exitCode == 0, "\(opened.error)")
+        #expect(try await attribute("size_source", of: path) == "server")
+    }
+
+    /// Reads some bytes of a file.
+    func read(_ path: String, _ range: Range<Int>) async throws -> ChildProcess.Result {
+        try await ChildProcess.run(
+            "dd",
+            [
+                "if=\(path)", "bs=65536", "skip=\(range.lowerBound)", "count=\(range.count)",
+                "iflag=skip_bytes,count_bytes,fullblock", "status=none",
+            ])
+    }
+
+    /// Reads an episode and compares all of it, waits until it is cached and compares its digest.
+    func expectWhole(_ number: Int, _ content: TestContent, sourceLocation: SourceLocation = #_sourceLocation)
+        async throws
+    {
+        let path = path(number)
+        let result = try await read(path)
+        #expect(result.exitCode == 0, "\(result.error)", sourceLocation: sourceLocation)
+        #expect(result.standardOutput.count == content.size, sourceLocation: sourceLocation)
+        #expect(content.matches(result.standardOutput), sourceLocation: sourceLocation)
+        try await waitForState("cached", of: path)
+        #expect(try await attribute("error", of: path) == nil, sourceLocation: sourceLocation)
+        let source = try home.directory.write("source", content.bytes)
+        let sum = try await ChildProcess.run("sha256sum", [source]).output.prefix(64)
+        #expect(try await attribute("sha256", of: path) == String(sum), sourceLocation: sourceLocation)
+    }
+
+    /// Where the requests for an episode began, `nil` for those without a range.
+    func starts(_ number: Int) -> [Int?] { requests(number).map { $0.range?.firstByte } }
+}
+
+extension ChildProcess.Result {
+    /// Whether a program says that a system call failed with this errno.
+    func says(_ code: Int32) -> Bool {
+        exitCode != 0 && error.contains(String(cString: strerror(code)))
+    }
+}

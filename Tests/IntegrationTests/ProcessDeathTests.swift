@@ -1,0 +1,170 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The death of one process seen from the others.
+@Suite(.timeLimit(.minutes(5))) struct ProcessDeathTests {
+    private static let size = 4_000_000
+    private static let content = MountedShow.content(1, size: size)
+
+    private static func show(_ configuration: String = "") async throws -> MountedShow {
+        try await MountedShow(episodes: 1, size: size, length: size, configuration: configuration)
+    }
+
+    private static var resource: Resource { MountedShow.resource(1, size: size) }
+
+    @Test func readersEverywhereInAFileWaitForTheNextDaemon() async throws {
+        let show = try await Self.show()
+        let gate = Gate(heldAt: 0)
+        show.server.serve("/1.mp3", Self.resource) { _ in .hold(gate) }
+        try await show.confirmSize(of: show.path(1))
+        let offsets = (0..<12).map { $0 * 330_000 }
+        let readers = try offsets.map { offset in
+            try ChildProcess(
+                "dd",
+                [
+                    "if=\(show.path(1))", "bs=4096", "skip=\(offset)", "count=10000", "status=none",
+                    "iflag=skip_bytes,count_bytes,fullblock",
+                ])
+        }
+        for _ in 0..<2 {
+            try await gate.waitUntilReached()
+            let daemon = try #require(show.home.daemonProcessIdentifier)
+            show.home.killDaemon()
+            // Nobody but the mount is there to start one.
+            try await waitUntil(deadline: .seconds(60), description: "the next daemon serves") {
+                if let ended = readers.first(where: { !$0.isRunning }) {
+                    throw DeadlineError("the next daemon serves: a reader has ended: \(ended.error)")
+                }
+                let next = show.home.daemonProcessIdentifier
+                return next != nil && next != daemon
+            }
+        }
+        #expect(readers.allSatisfy { $0.isRunning })
+        gate.open()
+        for (offset, reader) in zip(offsets, readers) {
+            let result = try await reader.wait()
+            #expect(result.exitCode == 0, "\(offset): \(result.error)")
+            #expect(result.standardOutput.count == 10_000)
+            #expect(Self.content.matches(result.standardOutput, at: offset))
+        }
+        try await show.expectWhole(1, Self.content)
+    }
+
+    @Test func aDownloadOfADeadDaemonGoesOnFromItsCheckpoint() async throws {
+        let show = try await Self.show()
+        show.server.serve("/1.mp3", Self.resource) { $0.index == 0 ? .throttle(bytesPerSecond: 1_000_000) : .normal }
+        #expect(try await show.home.run("download", show.path(1)).exitCode == 0)
+        // Two seconds at that rate: by then a checkpoint of at least a second has been written.
+        try await waitUntil(deadline: .seconds(60), description: "half of it is here") {
+            Int(try await show.attribute("bytes_received", of: show.path(1)) ?? "") ?? 0 > 2_200_000
+        }
+        let mount = try await show.mountProcess()
+        kill(mount, SIGKILL)
+        show.home.killDaemon()
+        let received = show.server.bodyBytesWritten(for: "/1.mp3")
+        try await show.home.waitUntilDaemonHasEnded()
+        // Any command starts a daemon, and the daemon takes up its tasks.
+        #expect(try await show.home.run("daemon").exitCode == 0)
+        try await waitUntil(deadline: .seconds(60), description: "the episode is whole") {
+            try await show.home.run("list", MountedShow.show).output.contains("cached")
+        }
+        let next = try #require(show.requests(1).dropFirst().first)
+        let start = try #require(next.range?.firstByte)
+        // A second of transfer, and what was on its way.
+        #expect(received - start <= 1_300_000, "\(received) were sent, it went on from \(start)")
+        #expect(next.headers["If-Range"] == "\"episode-1\"")
+        #expect(show.requests(1).count == 2)
+        try await show.remount()
+        try await show.expectWhole(1, Self.content)
+        #expect(show.requests(1).count == 2)
+    }
+
+    @Test func anOpenFileOfADeadMountSaysSoAndThePathServesAgain() async throws {
+        let show = try await Self.show()
+        let reader = try await OpenFileReader(show.path(1))
+        #expect(Self.content.matches(try await reader.read(0..<4_096).bytes))
+        kill(try await show.mountProcess(), SIGKILL)
+        let dead = try await reader.read(3_900_000..<3_910_000).error
+        #expect(dead == ENOTCONN || dead == ECONNABORTED)
+        let listed = try await ChildProcess.run("ls", [show.mount.mountPoint])
+        #expect(listed.says(ENOTCONN), "\(listed.error)")
+        try await show.remount()
+        // The descriptor stays what it was, and never shows bytes of another mount.
+        let after = try await reader.read(3_900_000..<3_910_000)
+        #expect(after.error == ENOTCONN || after.error == ECONNABORTED)
+        try await show.expectWhole(1, Self.content)
+    }
+
+    // MARK: Unmounting
+
+    @Test func unmountFailsTheReadsThatWait() async throws {
+        let show = try await Self.show()
+        let gate = Gate(heldAt: 1_000_000)
+        show.server.serve("/1.mp3", Self.resource) { _ in .hold(gate) }
+        let readers = try (1...10).map { _ in try ChildProcess("cat", [show.path(1)]) }
+        try await gate.waitUntilReached()
+        let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
+        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
+        #expect(!show.mount.isMounted)
+        for reader in readers {
+            let result = try await reader.wait()
+            #expect(result.says(EIO), "\(result.status) \(result.error)")
+            #expect(Self.content.matches(result.standardOutput))
+        }
+        // The download goes on.
+        gate.open()
+        try await waitUntil(deadline: .seconds(60), description: "the episode is whole") {
+            try await show.home.run("list", MountedShow.show).output.contains("cached")
+        }
+        #expect(show.requests(1).count == 1)
+    }
+
+    @Test func anOpenFileKeepsTheFolderUntilItIsForced() async throws {
+        let show = try await Self.show()
+        let reader = try await OpenFileReader(show.path(1))
+        #expect(Self.content.matches(try await reader.read(0..<4_096).bytes))
+        let refused = try await show.home.run("unmount", show.mount.mountPoint)
+        #expect(refused.exitCode == 1)
+        #expect(refused.error.contains("perl (\(reader.processIdentifier))"), "\(refused.error)")
+        #expect(refused.error.contains("--force"))
+        #expect(show.mount.isMounted)
+        // Reads are refused while the unmounting is tried, and then nothing has happened to the reader.
+        var part = try await reader.read(2_000_000..<2_010_000)
+        try await waitUntil(deadline: .seconds(60), description: "the reader goes on") {
+            if part.error == EIO { part = try await reader.read(2_000_000..<2_010_000) }
+            return part.error != EIO
+        }
+        #expect(part.error == 0 && Self.content.matches(part.bytes, at: 2_000_000))
+        let process = try await show.mountProcess()
+        let forced = try await show.home.run("unmount", "--force", show.mount.mountPoint)
+        #expect(forced.exitCode == 0, "\(forced.error)")
+        #expect(!show.mount.isMounted)
+        // A process that has ended and was not yet reaped has no program any more.
+        #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")) == nil)
+        let after = try await reader.read(3_900_000..<3_910_000).error
+        #expect(after == ENOTCONN || after == ECONNABORTED || after == ENODEV)
+    }
+
+    // MARK: Two daemons
+
+    @Test(arguments: ["XDG_DATA_HOME", "XDG_CACHE_HOME"])
+    func aDaemonThatSharesAFolderWithAnotherLeaves(_ shared: String) async throws {
+        let show = try await MountedShow(isMounted: false)
+        let own = try #require(show.home.daemonProcessIdentifier)
+        // Everything else is its own, so that it is the folder's lock alone which it meets.
+        let folder = try TemporaryDirectory()
+        var environment = show.home.environment
+        for name in ["DATA", "CACHE", "CONFIG", "STATE"].map({ "XDG_\($0)_HOME" }) + ["XDG_RUNTIME_DIR"]
+        where name != shared {
+            environment[name] = try folder.makeDirectory(name)
+        }
+        let second = try await ChildProcess.run(
+            PodfsHome.executable, ["daemon", "--foreground"], environment: environment)
+        #expect(second.exitCode == 1)
+        #expect(second.error.contains("another daemon serves"), "\(second.error)")
+        #expect(show.home.daemonProcessIdentifier == own)
+        #expect(try await show.home.run("list").output == "Example Show: 3 episodes\n")
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Servers that break off, stall, or answer another question than they were asked.
+@Suite(.timeLimit(.minutes(5))) struct TransferFaultTests {
+    private static let size = 2_000_000
+    private static let content = MountedShow.content(1, size: size)
+
+    private static func show(stall: Int = 20, reader: Int = 60, giveUp: Int = 86_400) async throws -> MountedShow {
+        try await MountedShow(
+            episodes: 1, size: size, length: size,
+            configuration: MountedShow.patience(stall: stall, reader: reader, giveUp: giveUp))
+    }
+
+    private static var resource: Resource { MountedShow.resource(1, size: size) }
+
+    // MARK: Broken connections
+
+    enum Break: String, CaseIterable {
+        case close, stall, reset
+
+        func after(_ position: Int) -> Behaviour {
+            switch self {
+            case .close: .close(after: position)
+            case .stall: .stall(after: position)
+            case .reset: .reset(after: position)
+            }
+        }
+    }
+
+    @Test(arguments: Break.allCases) func aBrokenTransferGoesOnFromTheByteReached(_ fault: Break) async throws {
+        let show = try await Self.show(stall: 1)
+        show.server.serve("/1.mp3", Self.resource, [fault.after(1_000_000)])
+        try await show.expectWhole(1, Self.content)
+        let requests = show.requests(1)
+        #expect(requests.count == 2)
+        #expect(requests.last?.headers["If-Range"] == "\"episode-1\"")
+        // A reset takes with it what has arrived and was not read yet.
+        let start = try #require(requests.last?.range?.firstByte)
+        #expect(start > 0 && start <= 1_000_000)
+        #expect(fault == .reset || start == 1_000_000)
+        #expect(try await show.status() == "no active tasks\n")
+    }
+
+    @Test func aServerThatBreaksOffAgainAndAgainIsReadToTheEnd() async throws {
+        let show = try await Self.show()
+        show.server.serve(
+            "/1.mp3", Self.resource,
+            [
+                .close(after: 0), .close(after: 300_000), .reset(after: 300_000), .close(after: 1), .status(503),
+                .retryAfter("1", status: 429),
+            ])
+        try await show.expectWhole(1, Self.content)
+        #expect(show.requests(1).count == 7)
+        #expect(show.server.bodyBytesWritten(for: "/1.mp3") <= Self.size + 300_000 + 100)
+    }
+
+    @Test func aReaderOfAStalledServerGivesUpAtItsDeadline() async throws {
+        let show = try await Self.show(stall: 1, reader: 3)
+        show.server.serve("/1.mp3", Self.resource) { .stall(after: $0.index == 0 ? 1_000_000 : 0) }
+        let result = try await show.read(show.path(1))
+        #expect(result.says(ETIMEDOUT), "\(result.error)")
+        #expect(result.standardOutput.count <= 1_000_000 && result.standardOutput.count > 700_000)
+        #expect(Self.content.matches(result.standardOutput))
+        // The reader has given up, the task has not.
+        let state = try await show.attribute("state", of: show.path(1))
+        #expect(state == "queued" || state == "running")
+        #expect(try await show.attribute("error", of: show.path(1)) == nil)
+        #expect(try await show.attribute("bytes_received", of: show.path(1)) == "1000000")
+        #expect(try await show.status().contains(" 0 failed"))
+        #expect(show.starts(1).dropFirst().allSatisfy { $0 == 1_000_000 })
+        // It goes on by itself when the server does.
+        show.server.serve("/1.mp3", Self.resource)
+        try await show.waitForState("cached", of: show.path(1))
+        try await show.expectWhole(1, Self.content)
+        #expect(show.requests(1).filter { $0.range == nil }.count == 1)
+    }
+
+    @Test func aTaskThatGivesUpFails() async throws {
+        let show = try await Self.show(giveUp: 1)
+        show.server.serve("/1.mp3", Self.resource) { .close(after: $0.index == 0 ? 1_000_000 : 0) }
+        let result = try await show.read(show.path(1))
+        #expect(result.says(EIO), "\(result.error)")
+        #expect(Self.content.matches(result.standardOutput))
+        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
+        let error = try await show.attribute("error", of: show.path(1))
+        #expect(error?.contains("the server closed the connection early") ?? false, "\(error ?? "none")")
+        let status = try await show.status()
+        #expect(status.hasPrefix("0 running, 0 queued, 0 suspended, 1 failed"))
+        #expect(status.contains(error ?? "no error"), "\(status)")
+        // The answer comes from memory now.
+        let count = show.requests(1).count
+        #expect(try await show.read(show.path(1), 1_500_000..<1_500_010).says(EIO))
+        #expect(show.requests(1).count == count)
+        // What is there stays readable, and a person may try again.
+        let part = try await show.read(show.path(1), 10_000..<20_000)
+        #expect(Self.content.matches(part.standardOutput, at: 10_000) && part.standardOutput.count == 10_000)
+        show.server.serve("/1.mp3", Self.resource)
+        let resumed = try await show.home.run("resume", show.path(1))
+        #expect(resumed.exitCode == 0, "\(resumed.error)")
+        try await show.waitForState("cached", of: show.path(1))
+        #expect(show.requests(1).last?.range?.firstByte == 1_000_000)
+        try await show.expectWhole(1, Self.content)
+    }
+
+    @Test func aTaskThatGivesUpOnAStalledServerFails() async throws {
+        let show = try await Self.show(stall: 1, giveUp: 2)
+        show.server.serve("/1.mp3", Self.resource) { .stall(after: $0.index == 0 ? 1_000_000 : 0) }
+        let result = try await show.read(show.path(1))
+        #expect(result.says(ETIMEDOUT), "\(result.error)")
+        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
+        #expect(try await show.attribute("error", of: show.path(1))?.isEmpty == false)
+    }
+
+    // MARK: Answers to another question
+
+    /// What may come as the second answer, after one that broke off at 1,000,000 bytes, and how many requests it takes.
+    struct Answer: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var behaviour: Behaviour
+        var requests: Int
+    }
+
+    @Test(arguments: [
+        Answer(testDescription: "200 with the whole", behaviour: .ignoreRange(), requests: 2),
+        Answer(testDescription: "206 from 0", behaviour: .contentRange("bytes 0-999999/2000000"), requests: 3),
+        Answer(
+            testDescription: "206 from later", behaviour: .contentRange("bytes 1000001-1999999/2000000"), requests: 3),
+        Answer(testDescription: "206 of another total", behaviour: .wrongTotal("3000000"), requests: 3),
+        Answer(testDescription: "206 beyond its total", behaviour: .wrongTotal("1500000"), requests: 3),
+        Answer(testDescription: "206 without Content-Range", behaviour: .withoutContentRange(), requests: 3),
+        Answer(testDescription: "206 with nonsense", behaviour: .contentRange("bytes x-y/z"), requests: 3),
+        Answer(testDescription: "206 in another unit", behaviour: .contentRange("pages 1-2/3"), requests: 3),
+    ])
+    func anAnswerToAnotherQuestionIsNotJoined(_ answer: Answer) async throws {
+        let show = try await Self.show()
+        show.server.serve("/1.mp3", Self.resource, [.close(after: 1_000_000), answer.behaviour])
+        try await show.expectWhole(1, Self.content)
+        #expect(show.requests(1).count == answer.requests)
+        #expect(show.starts(1)[1] == 1_000_000)
+        #expect(show.requests(1)[1].headers["If-Range"] == "\"episode-1\"")
+        #expect(try await show.attribute("generation", of: show.path(1)) == "1")
+    }
+
+    @Test func aServerThatAlwaysLiesAboutPartsIsAskedForTheWhole() async throws {
+        let show = try await Self.show()
+        show.server.serve("/1.mp3", Self.resource) {
+            $0.index == 0 ? .close(after: 1_000_000) : $0.range == nil ? .normal : .withoutContentRange()
+        }
+        try await show.expectWhole(1, Self.content)
+        #expect(show.requests(1).last?.range == nil)
+        #expect(show.requests(1).count == 4)
+    }
+
+    @Test func aTailFromAServerWithoutRangesWaitsForTheStream() async throws {
+        let show = try await Self.show()
+        var plain = Self.resource
+        plain.supportsRanges = false
+        show.server.serve("/1.mp3", plain)
+        let tail = try await show.read(show.path(1), Self.size - 4_096..<Self.size)
+        #expect(tail.exitCode == 0 && tail.standardOutput.count == 4_096)
+        #expect(Self.content.matches(tail.standardOutput, at: Self.size - 4_096))
+        try await show.expectWhole(1, Self.content)
+    }
+}
