@@ -1,0 +1,40 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A cache on a disk that is too small. Needs root, to mount one.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: TemporaryFilesystem.isPossible)) struct FullDiskTests {
+    private static let size = 6_000_000
+    private static let content = MountedShow.content(1, size: size)
+
+    private static func show(_ disk: inout TemporaryFilesystem?) async throws -> MountedShow {
+        var made: TemporaryFilesystem?
+        let show = try await MountedShow(
+            episodes: 2, size: size, length: size,
+            // The limits that podfs keeps of itself are not what is looked at here.
+            configuration: "[cache]\nkeep_free = \"0 B\"\n"
+        ) { made = try await TemporaryFilesystem(mebibytes: 3, at: $0.directory.file("cache")) }
+        disk = made
+        return show
+    }
+
+    @Test func aFullDiskIsToldAndNothingIsLost() async throws {
+        var disk: TemporaryFilesystem?
+        let show = try await Self.show(&disk)
+        let result = try await show.read(show.path(1))
+        #expect(result.says(ENOSPC), "\(result.error)")
+        #expect(result.standardOutput.count > 2_000_000)
+        #expect(Self.content.matches(result.standardOutput))
+        // What is there stays readable, without a word to the server.
+        let count = show.requests(1).count
+        let part = try await show.read(show.path(1), 100_000..<200_000)
+        #expect(part.standardOutput.count == 100_000 && Self.content.matches(part.standardOutput, at: 100_000))
+        #expect(show.requests(1).count == count)
+        let error = try await show.attribute("error", of: show.path(1))
+        #expect(error?.contains("No space left on device") ?? false, "\(error ?? "none")")
+        // Another file has no room either, and does no harm to the first.
+        #expect(try await show.read(show.path(2)).says(ENOSPC))
+        withExtendedLifetime(disk) {}
+    }
+}

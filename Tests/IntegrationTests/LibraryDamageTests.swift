@@ -1,0 +1,71 @@
+import Foundation
+import Glibc
+import PodcastLibrary
+import TestSupport
+import Testing
+
+/// A library file that something has spoilt.
+@Suite(.timeLimit(.minutes(5))) struct LibraryDamageTests {
+    /// What has happened to the file.
+    enum Damage: String, CaseIterable {
+        /// Other bytes where the tables begin.
+        case overwritten
+        /// Cut off in the middle.
+        case cut
+        /// No bytes at all.
+        case emptied
+
+        func apply(to path: String) throws {
+            let url = URL(fileURLWithPath: path)
+            var data = try Data(contentsOf: url)
+            switch self {
+            case .overwritten:
+                data.replaceSubrange(0..<min(16_384, data.count), with: Data(repeating: 0xA5, count: 16_384))
+            case .cut: data = data.prefix(data.count / 3)
+            case .emptied: data = Data()
+            }
+            // In place: an inode that somebody has open is the same file.
+            let handle = try FileHandle(forWritingTo: url)
+            try handle.truncate(atOffset: 0)
+            try handle.write(contentsOf: data)
+            try handle.close()
+        }
+    }
+
+    /// A show that was used: subscribed, one episode cached, everything ended in order.
+    private static func usedShow() async throws -> MountedShow {
+        let show = try await MountedShow()
+        try await show.expectWhole(1, MountedShow.content(1))
+        #expect(try await show.home.run("unmount", show.mount.mountPoint).exitCode == 0)
+        show.home.killDaemon(SIGTERM)
+        try await show.home.waitUntilDaemonHasEnded()
+        // All of it in the one file, as after a checkpoint of SQLite's.
+        let copy = show.home.library + ".copy"
+        try Library.openForReading(at: show.home.library).backup(to: copy)
+        for suffix in ["-wal", "-shm"] { unlink(show.home.library + suffix) }
+        try #require(rename(copy, show.home.library) == 0)
+        #expect(try await show.home.run("list").output.hasPrefix("Example Show: 3 episodes"))
+        return show
+    }
+
+    @Test(arguments: [Damage.overwritten, .cut]) func isNeverReplacedByAnEmptyOne(_ damage: Damage) async throws {
+        let show = try await Self.usedShow()
+        try damage.apply(to: show.home.library)
+        let before = try Data(contentsOf: URL(fileURLWithPath: show.home.library))
+        // None of these may take the damage for a library without shows.
+        for command in [["list"], ["mount", show.mount.mountPoint], ["refresh"], ["status"]] {
+            let result = try await show.home.run(command)
+            #expect(!result.output.contains("no subscriptions yet"), "\(command): \(result.output)")
+            if result.exitCode != 0 {
+                #expect(result.error.contains("damaged"), "\(command): \(result.error)")
+                #expect(result.error.split(separator: "\n").count == 1)
+            }
+        }
+        // The damaged file, or what was kept of it, is still there for whoever can mend it.
+        let files = try FileManager.default.contentsOfDirectory(atPath: show.home.dataDirectory)
+        let kept = files.contains { name in
+            (try? Data(contentsOf: URL(fileURLWithPath: "\(show.home.dataDirectory)/\(name)"))) == before
+        }
+        #expect(kept, "\(files)")
+    }
+}
