@@ -37,4 +37,26 @@ import Testing
         #expect(try await show.read(show.path(2)).says(ENOSPC))
         withExtendedLifetime(disk) {}
     }
+
+    @Test func aTaskThatMeetsAFullDiskRestsAndGoesOnWhenThereIsRoom() async throws {
+        var disk: TemporaryFilesystem?
+        let show = try await Self.show(&disk)
+        let result = try await show.read(show.path(1))
+        #expect(result.says(ENOSPC), "\(result.error)")
+        try await show.waitForState("suspended", of: show.path(1))
+        let error = try await show.attribute("error", of: show.path(1))
+        #expect(error?.contains("No space left on device") ?? false, "\(error ?? "none")")
+        let status = try await show.status()
+        #expect(status.hasPrefix("0 running, 0 queued, 1 suspended, 0 failed"), "\(status)")
+        #expect(status.contains(error ?? "no reason"), "\(status)")
+        let received = try #require(Int(try await show.attribute("bytes_received", of: show.path(1)) ?? ""))
+        #expect(received > 2_000_000)
+        try await disk?.grow(to: 32)
+        // Nobody asks: it goes on by itself.
+        try await show.waitForState("cached", of: show.path(1))
+        #expect(try await show.attribute("error", of: show.path(1)) == nil)
+        #expect(show.requests(1).last?.range?.firstByte ?? 0 >= received - 1_000_000)
+        try await show.expectWhole(1, Self.content)
+        withExtendedLifetime(disk) {}
+    }
 }
