@@ -68,4 +68,17 @@ import Testing
         }
         #expect(kept, "\(files)")
     }
+
+    @Test(arguments: Damage.allCases) func isShownFromTheLastGoodBackup(_ damage: Damage) async throws {
+        let show = try await Self.usedShow()
+        try damage.apply(to: show.home.library)
+        let mounted = try await show.home.run("mount", show.mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        let listing = try await ChildProcess.run("ls", ["\(show.mount.mountPoint)/\(MountedShow.show)"])
+        #expect(listing.output.split(separator: "\n").count == 3, "\(listing.output)\(listing.error)")
+        #expect(try await show.home.run("list").output.hasPrefix("Example Show: 3 episodes"))
+        // Right bytes, from the cache or from the server.
+        let result = try await show.read(show.path(1))
+        #expect(result.standardOutput.count == 300_000 && MountedShow.content(1).matches(result.standardOutput))
+    }
 }
