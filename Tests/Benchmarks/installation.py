@@ -1,0 +1,182 @@
+"""nginx, a delaying proxy and an installation of podfs of its own, for the benchmarks; all of it goes in the end."""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(condition, what, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError("gave up waiting until " + what)
+        time.sleep(0.002)
+
+
+def ticks(pid):
+    """Seconds of processor time of a process and the children it has waited for (proc(5), fields 14 to 17)."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(value) for value in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_memory(pid):
+    """The most that a process had resident, in MB."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    return 0.0
+
+
+class Installation:
+    def __init__(self, podfs):
+        self.podfs = podfs
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="podfs-bench-"))
+        self.www = self.folder / "www"
+        self.mount_point = self.folder / "mnt"
+        self.children = []
+        self.mounted = False
+        for path in [self.www, self.mount_point, self.folder / "run"]:
+            path.mkdir()
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8"}
+        for name in ["DATA_HOME", "CACHE_HOME", "CONFIG_HOME", "STATE_HOME"]:
+            self.environment["XDG_" + name] = str(self.folder / name.lower())
+        self.environment["XDG_RUNTIME_DIR"] = str(self.folder / "run")
+        configuration = self.folder / "config_home" / "podfs"
+        configuration.mkdir(parents=True)
+        (configuration / "config.toml").write_text('[cache]\nlimit = "50 GiB"\n')
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.mounted:
+            self.run("unmount", "--force", str(self.mount_point), check=False)
+        self.kill_daemon(signal.SIGTERM)
+        for child in self.children:
+            child.terminate()
+            child.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # Servers
+
+    def start(self, command, ready=None):
+        child = subprocess.Popen(command, stdout=subprocess.PIPE if ready else subprocess.DEVNULL)
+        self.children.append(child)
+        if ready and child.stdout.readline().strip() != ready:
+            sys.exit(f"{command[0]} did not start")
+
+    def start_nginx(self, rate=None):
+        """Serves `www`; `rate` is nginx's limit_rate, for each connection. Gives the port."""
+        port = free_port()
+        limit = f"limit_rate {rate};" if rate else ""
+        configuration = self.folder / f"nginx-{port}.conf"
+        configuration.write_text(f"""
+            daemon off; master_process off; pid {self.folder}/nginx-{port}.pid; error_log stderr error;
+            events {{ worker_connections 256; }}
+            http {{
+                include /etc/nginx/mime.types;
+                sendfile on; keepalive_requests 100000; {limit}
+                log_format bytes '$uri $args $status $body_bytes_sent';
+                access_log {self.folder}/access-{port}.log bytes;
+                client_body_temp_path {self.folder}/body;
+                server {{ listen 127.0.0.1:{port}; root {self.www}; }}
+            }}""")
+        self.start(["nginx", "-c", str(configuration), "-g", "user root;"])
+        wait_for(lambda: not self.refuses(port), "nginx listens")
+        return port
+
+    @staticmethod
+    def refuses(port):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) != 0
+
+    def bytes_sent(self, port, uri):
+        """Bytes of bodies of answers that have ended."""
+        log = self.folder / f"access-{port}.log"
+        lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+        return sum(int(line[-1]) for line in lines if line[0] == uri)
+
+    def start_proxy(self, server, rtt_ms):
+        port = free_port()
+        script = pathlib.Path(__file__).with_name("delay_proxy.py")
+        self.start([sys.executable, str(script), str(port), str(server), str(rtt_ms)], ready=b"ready")
+        return port
+
+    def make_file(self, name, size):
+        """Random bytes: nothing may gain by their being zeros."""
+        with open(self.www / name, "wb") as file:
+            rest = size
+            while rest > 0:
+                piece = os.urandom(min(rest, 1 << 20))
+                file.write(piece)
+                rest -= len(piece)
+            file.flush()
+            os.fsync(file.fileno())
+
+    # podfs
+
+    def run(self, *arguments, check=True):
+        result = subprocess.run(
+            [self.podfs, *arguments], env=self.environment, capture_output=True, text=True)
+        if check and result.returncode != 0:
+            sys.exit(f"podfs {' '.join(arguments)}: {result.stderr}")
+        return result
+
+    def subscribe(self, feed_port, media_port, names):
+        """A show whose episode n is the file `names[n - 1]`, under an address of its own."""
+        items = "".join(
+            f"<item><title>Episode {n}</title><guid>{n}</guid><enclosure type='audio/mpeg'"
+            f" length='{(self.www / name).stat().st_size}' url='http://127.0.0.1:{media_port}/{name}?n={n}'/></item>"
+            for n, name in enumerate(names, 1))
+        (self.www / "feed.xml").write_text(
+            f"<rss version='2.0'><channel><title>Bench</title>{items}</channel></rss>")
+        self.run("subscribe", f"http://127.0.0.1:{feed_port}/feed.xml")
+
+    def mount(self):
+        self.run("mount", str(self.mount_point))
+        self.mounted = True
+
+    def path(self, number):
+        return str(self.mount_point / "Bench" / f"Episode {number}.mp3")
+
+    @property
+    def daemon(self):
+        """The number of the daemon, while it runs."""
+        try:
+            pid = int((self.folder / "run" / "podfs" / "daemon.pid").read_text())
+            os.kill(pid, 0)
+            return pid if pathlib.Path(f"/proc/{pid}/environ").read_bytes() else None
+        except (OSError, ValueError):
+            return None
+
+    @property
+    def mount_process(self):
+        return int(os.getxattr(self.mount_point, "user.podfs.mount.pid"))
+
+    def kill_daemon(self, number=signal.SIGKILL):
+        pid = self.daemon
+        if pid:
+            os.kill(pid, number)
+            wait_for(lambda: self.daemon is None, "the daemon ends")
+
+    def new_daemon(self):
+        """Another daemon, which has no connections yet."""
+        self.kill_daemon(signal.SIGTERM)
+        self.run("daemon")
+
+    def state(self, number):
+        return os.getxattr(self.path(number), "user.podfs.state").decode()
+
+    def wait_until_cached(self, number):
+        wait_for(lambda: self.state(number) == "cached", f"episode {number} is cached", 600)
