@@ -43,7 +43,7 @@ extension MountedShow {
         #expect(content.matches(result.standardOutput), sourceLocation: sourceLocation)
         try await waitForState("cached", of: path)
         #expect(try await attribute("error", of: path) == nil, sourceLocation: sourceLocation)
-        let source = try home.directory.write("source", content.bytes)
+        let source = try home.directory.write("source-\(number)", content.bytes)
         let sum = try await ChildProcess.run("sha256sum", [source]).output.prefix(64)
         #expect(try await attribute("sha256", of: path) == String(sum), sourceLocation: sourceLocation)
     }

@@ -117,31 +117,38 @@ import Testing
     // MARK: Answers to another question
 
     /// What may come as the second answer, after one that broke off at 1,000,000 bytes, and how many requests it takes.
-    struct Answer: Sendable, CustomTestStringConvertible {
-        var testDescription: String
-        var behaviour: Behaviour
-        var requests: Int
-    }
+    private static let answers: [(says: String, behaviour: Behaviour, requests: Int)] = [
+        ("200 with the whole", .ignoreRange(), 2),
+        ("206 from 0", .contentRange("bytes 0-999999/2000000"), 3),
+        ("206 from later", .contentRange("bytes 1000001-1999999/2000000"), 3),
+        ("206 of another total", .wrongTotal("3000000"), 3),
+        ("206 beyond its total", .wrongTotal("1500000"), 3),
+        ("206 without Content-Range", .withoutContentRange(), 3),
+        ("206 with nonsense", .contentRange("bytes x-y/z"), 3),
+        ("206 in another unit", .contentRange("pages 1-2/3"), 3),
+    ]
 
-    @Test(arguments: [
-        Answer(testDescription: "200 with the whole", behaviour: .ignoreRange(), requests: 2),
-        Answer(testDescription: "206 from 0", behaviour: .contentRange("bytes 0-999999/2000000"), requests: 3),
-        Answer(
-            testDescription: "206 from later", behaviour: .contentRange("bytes 1000001-1999999/2000000"), requests: 3),
-        Answer(testDescription: "206 of another total", behaviour: .wrongTotal("3000000"), requests: 3),
-        Answer(testDescription: "206 beyond its total", behaviour: .wrongTotal("1500000"), requests: 3),
-        Answer(testDescription: "206 without Content-Range", behaviour: .withoutContentRange(), requests: 3),
-        Answer(testDescription: "206 with nonsense", behaviour: .contentRange("bytes x-y/z"), requests: 3),
-        Answer(testDescription: "206 in another unit", behaviour: .contentRange("pages 1-2/3"), requests: 3),
-    ])
-    func anAnswerToAnotherQuestionIsNotJoined(_ answer: Answer) async throws {
-        let show = try await Self.show()
-        show.server.serve("/1.mp3", Self.resource, [.close(after: 1_000_000), answer.behaviour])
-        try await show.expectWhole(1, Self.content)
-        #expect(show.requests(1).count == answer.requests)
-        #expect(show.starts(1)[1] == 1_000_000)
-        #expect(show.requests(1)[1].headers["If-Range"] == "\"episode-1\"")
-        #expect(try await show.attribute("generation", of: show.path(1)) == "1")
+    /// All at once: each waits for its next try most of the time.
+    @Test func anAnswerToAnotherQuestionIsNotJoined() async throws {
+        let show = try await MountedShow(episodes: Self.answers.count, size: Self.size, length: Self.size)
+        for (index, answer) in Self.answers.enumerated() {
+            show.server.serve(
+                "/\(index + 1).mp3", MountedShow.resource(index + 1, size: Self.size),
+                [.close(after: 1_000_000), answer.behaviour])
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...Self.answers.count {
+                group.addTask { try await show.expectWhole(number, MountedShow.content(number, size: Self.size)) }
+            }
+            try await group.waitForAll()
+        }
+        for (index, answer) in Self.answers.enumerated() {
+            let requests = show.requests(index + 1)
+            #expect(requests.count == answer.requests, "\(answer.says)")
+            #expect(requests[1].range?.firstByte == 1_000_000, "\(answer.says)")
+            #expect(requests[1].headers["If-Range"] == "\"episode-\(index + 1)\"", "\(answer.says)")
+            #expect(try await show.attribute("generation", of: show.path(index + 1)) == "1", "\(answer.says)")
+        }
     }
 
     @Test func aServerThatAlwaysLiesAboutPartsIsAskedForTheWhole() async throws {
