@@ -31,11 +31,19 @@ package struct ResponseHead: Sendable, Equatable {
     /// The value of a field by its lower-case name.
     package subscript(name: String) -> String? { fields[name] }
 
-    /// Content-Length; `nil` when absent, negative, no number or beyond what a file can be.
+    /// Content-Length; `nil` when absent, no number or beyond what a file can be.
     package var contentLength: Int64? {
         guard let text = fields["content-length"], let value = Int64(digits: text), value <= Self.largestSize
         else { return nil }
         return value
+    }
+
+    /// Whether there is a Content-Length that only begins as a number: curl takes the digits, and the body would end
+    /// there. (One without a digit at its beginning is no HTTP to curl.)
+    package var hasMalformedLength: Bool {
+        guard let text = fields["content-length"] else { return false }
+        let digits = text.utf8.prefix { (0x30...0x39).contains($0) }
+        return !digits.isEmpty && digits.count < text.utf8.count
     }
 
     /// 16 TiB, the largest file of ext4: a greater claim is no size.

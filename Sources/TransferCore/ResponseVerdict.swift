@@ -77,6 +77,9 @@ extension ResponseVerdict {
         if refusesText, let type = head.mediaType, isText(type) {
             return .fail(TransferError(.unusable, "the server sent \(type) in place of media"))
         }
+        if head.hasMalformedLength {
+            return .fail(TransferError(.unusable, "the server sent a Content-Length that is no number"))
+        }
         if head.isEncoded {
             let coding = head["content-encoding"] ?? "unknown"
             return .fail(TransferError(.unusable, "the server sent the file with Content-Encoding \(coding)"))

@@ -36,8 +36,8 @@ struct CurlCode: Equatable {
         case CURLE_WEIRD_SERVER_REPLY:
             // A length that is none, for example.
             return (TransferError(.unusable, "the server's answer is no HTTP"), false)
-        case CURLE_OUT_OF_MEMORY:
-            // What curl 7 says of a line of a head beyond 100 KiB.
+        case CURLE_OUT_OF_MEMORY, CURLcode(rawValue: 100):
+            // A line of the head beyond 100 KiB: the first code up to curl 8.5, CURLE_TOO_LARGE after it.
             return (Self.headTooLarge, false)
         case CURLE_URL_MALFORMAT:
             return (TransferError(.unusable, "the address is malformed"), false)

@@ -43,6 +43,7 @@ final class DataExchange: EasyHandleReceiver {
             url: request.url, userAgent: request.userAgent ?? configuration.userAgent,
             connectTimeout: configuration.limits.stall, stall: max(1, configuration.limits.stall / 1_000))
         request.fields = self.request.fields
+        request.netrcFile = configuration.netrcFile
         request.decodes = true
         request.timeout = Self.timeout
         let handle = EasyHandle(request)
@@ -69,7 +70,7 @@ final class DataExchange: EasyHandleReceiver {
         } else if code.isSuccess {
             continuation.finish()
         } else {
-            fail(code.failure.error)
+            fail(handle?.rejection ?? code.failure.error)
         }
     }
 

@@ -63,6 +63,7 @@ extension Download {
         var request = EasyHandle.Request(
             url: connection.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
             connectTimeout: machine.limits.stall, stall: max(1, machine.limits.stall / 1_000))
+        request.netrcFile = engine.configuration.netrcFile
         request.rateLimit = rateLimit
         if asked.ranged { request.range = "\(asked.offset)-\(asked.end.map { "\($0 - 1)" } ?? "")" }
         if let validator = asked.ifRange { request.fields.append(("If-Range", validator.headerValue)) }
@@ -105,10 +106,8 @@ extension Download {
         }
         if code.isSuccess {
             connection.ending = .complete
-        } else if code.isStopped, let rejection = connection.rejection {
+        } else if code.isStopped, let rejection = connection.rejection ?? connection.handle?.rejection {
             connection.ending = .refusal(rejection)
-        } else if connection.handle?.isHeadTooLarge == true {
-            connection.ending = .refusal(CurlCode.headTooLarge)
         } else if code.isStopped, connection.wasStopped {
             connection.ending = .stopped
         } else {

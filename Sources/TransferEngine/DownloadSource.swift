@@ -118,6 +118,8 @@ package struct TransferConfiguration: Sendable {
     package var userAgent: String
     /// Bytes per second of all downloads together; 0 does not limit. Data requests are not counted.
     package var rateLimit: Int64 = 0
+    /// Where credentials of hosts stand; `~/.netrc` when nil.
+    package var netrcFile: String?
 
     package init(userAgent: String) { self.userAgent = userAgent }
 }

@@ -39,6 +39,8 @@ final class EasyHandle {
         var decodes = false
         /// Milliseconds to the end of the exchange; 0 does not limit.
         var timeout: Int64 = 0
+        /// Where credentials of hosts stand; `~/.netrc` when nil.
+        var netrcFile: String?
         /// Bytes per second that will be taken, by pausing; 0 for as many as come. curl itself is not asked to limit them:
         /// it evens a rate out over the last three seconds at least, so that one that is lowered on a running handle
         /// stops it for as long as the bytes before would have taken, and a stop of some length looks like a stall.
@@ -51,10 +53,10 @@ final class EasyHandle {
     private var head = ResponseHead(status: 0)
     private var hasReportedHead = false
     private var redirects: [ResponseHead.Redirect] = []
-    private(set) var isPaused = false
-    /// The head was longer than `largestHead`, and the exchange was ended for it.
-    private(set) var isHeadTooLarge = false
     private var headSize = 0
+    /// Why the answer was refused before it came to its body.
+    private(set) var rejection: TransferError?
+    private(set) var isPaused = false
 
     /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time that it costs with
     /// the default of 16 KiB.
@@ -63,9 +65,6 @@ final class EasyHandle {
     private static let smallestReceiveBuffer = 1_024
     /// Followed redirects; tracking prefixes chain up to seven.
     private static let redirects = 10
-    /// Bytes of one head: real ones stay below 16 KiB. Some versions of curl bound it at 300 KiB, with an error that cannot
-    /// be told from a lost connection; others do not.
-    private static let largestHead = 256 * 1024
 
     init?(_ request: Request) {
         guard CurlGlobal.isReady, let handle = curl_easy_init() else { return nil }
@@ -94,6 +93,7 @@ final class EasyHandle {
         ccurl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
         if request.timeout > 0 { ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(request.timeout)) }
         ccurl_set_long(handle, CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+        if let file = request.netrcFile { ccurl_set_string(handle, CURLOPT_NETRC_FILE, file) }
         // Media come over HTTP/1.1: with streams in one connection, a paused one would be buffered without end, or stop
         // the others; and it is faster.
         if !request.decodes { ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)) }
@@ -116,8 +116,7 @@ final class EasyHandle {
         ccurl_set_data_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             guard let context else { return ccurl_write_error }
             let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
-            handle.receiveField(UnsafeRawBufferPointer(start: bytes, count: size * count))
-            return handle.isHeadTooLarge ? ccurl_write_error : size * count
+            return handle.receiveField(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
         }
     }
 
@@ -137,19 +136,28 @@ final class EasyHandle {
         }
     }
 
-    /// One line of a head, with its line end. curl bounds a line at 100 KiB.
-    private func receiveField(_ bytes: UnsafeRawBufferPointer) {
+    /// What all the heads of an exchange may have: redirects with long cookies stay far below it, and it is below curl's
+    /// own bound of 300 KiB, which looks like a broken connection. A single line is bounded by curl, at 100 KiB.
+    private static let largestHead = 256 * 1024
+
+    /// One line of a head, with its line end.
+    ///
+    /// - Returns: `false` to end the transfer.
+    private func receiveField(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        headSize += bytes.count
+        if headSize > Self.largestHead {
+            rejection = CurlCode.headTooLarge
+            return false
+        }
         // Fields after the body (RFC 9110 §6.5) come here too, and are no part of the head.
-        if hasReportedHead { return }
+        if !hasReportedHead { readField(bytes) }
+        return true
+    }
+
+    private func readField(_ bytes: UnsafeRawBufferPointer) {
         let line = String(decoding: bytes, as: UTF8.self)
         if line.hasPrefix("HTTP/") {
             head = ResponseHead(status: 0)
-            headSize = 0
-            return
-        }
-        headSize += bytes.count
-        if headSize > Self.largestHead {
-            isHeadTooLarge = true
             return
         }
         let text = line.filter { !$0.isNewline }

@@ -2,6 +2,13 @@ import Testing
 import TransferCore
 
 @Suite struct ResponseVerdictTests {
+    @Test(arguments: ["0x10", "1e3", "10, 20", "10 "]) func aLengthThatIsNoNumberIsNoAnswer(length: String) {
+        let head = ResponseHead(status: 200, fields: ["content-type": "audio/mpeg", "content-length": length])
+        #expect(
+            ResponseVerdict(head, offset: 0, ranged: false, pin: nil, refusesText: true)
+                == .fail(TransferError(.unusable, "the server sent a Content-Length that is no number")))
+    }
+
     private static let tag = "\"v1\""
     private let pin = Pin(total: 1_000, validator: .entityTag(tag), mediaType: "audio/mpeg")
 

@@ -1,0 +1,225 @@
+import Foundation
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Servers that mean harm, or might as well.
+@Suite struct TransferEngineHostileTests {
+    private let content = TestContent(seed: 81, size: 2_000_000)
+    private var resource: Resource { Resource(content, etag: "\"v1\"") }
+
+    /// An engine, and a file whose requests are all answered as `behaviour` says.
+    private func bench(
+        _ change: (inout TransferConfiguration) -> Void = { _ in },
+        behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
+    ) throws -> EngineBench {
+        let bench = try EngineBench(change)
+        bench.server.serve("/1.mp3", resource, behaviour: behaviour)
+        bench.know(DownloadSource(key: 1, url: bench.server.url("/1.mp3"), generation: 1))
+        return bench
+    }
+
+    private func expectWhole(_ bench: EngineBench) async throws {
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
+    // MARK: Heads that lie
+
+    @Test(arguments: [
+        "bytes 0-9/10", "bytes 0-1999999/2000000", "bytes 9223372036854775806-9223372036854775807/9223372036854775808",
+        "bytes -5-10/2000000", "bytes 1000000-999999/2000000", "items 0-9/10", "bytes", "",
+    ])
+    func aContentRangeThatAlwaysLiesIsNotBelieved(value: String) async throws {
+        let bench = try bench { request in
+            request.range != nil ? .contentRange(value) : request.index == 0 ? .close(after: 500_000) : .normal
+        }
+        #expect(try await bench.read(1, 1_500_000..<1_500_100) == content.bytes(in: 1_500_000..<1_500_100))
+        try await expectWhole(bench)
+    }
+
+    @Test func aPartThatDoesNotSayWhichIsNotStored() async throws {
+        let bench = try bench { request in request.range != nil ? .withoutContentRange() : .normal }
+        // The first request is one for a part already.
+        #expect(try await bench.read(1, 1_500_000..<1_500_100) == content.bytes(in: 1_500_000..<1_500_100))
+        #expect(bench.server.requests.first?.range == .from(1_500_000))
+        try await expectWhole(bench)
+    }
+
+    @Test(arguments: [
+        "9223372036854775807", "9223372036854775808", "18446744073709551616", "99999999999999999999999999",
+        "1000000000000000",
+    ])
+    func anAbsurdLengthIsNone(value: String) async throws {
+        let bench = try bench { $0.index == 0 ? .contentLength(value) : .normal }
+        #expect(try await bench.read(1, 0..<100) == content.bytes(in: 0..<100))
+        try await expectWhole(bench)
+    }
+
+    @Test(arguments: ["-5", "-0", "0x10", "ten", "-9223372036854775808", "10, 20"])
+    func aLengthThatIsNoNumberIsNoAnswer(value: String) async throws {
+        let bench = try bench { _ in .contentLength(value) }
+        let error = await failure { try await bench.read(1, 0..<100) }
+        #expect(error?.code == .unusable, "\(String(describing: error))")
+        #expect(try bench.engine.fileNames == [])
+    }
+
+    @Test func aCodedBodyIsNotStoredInMidFileEither() async throws {
+        let bench = try bench { request in
+            request.index == 0 ? .close(after: 500_000) : .gzipLabelled()
+        }
+        try bench.fill(1)
+        try await bench.wait("it fails") { bench.failures.count == 1 }
+        #expect(bench.failures[0] == TransferError(.unusable, "the server sent the file with Content-Encoding gzip"))
+        #expect(try await bench.snapshot(1)?.present.text == "0-499999")
+        #expect(try await bench.read(1, 0..<500_000) == content.bytes(in: 0..<500_000))
+        #expect(bench.server.requests.allSatisfy { $0.headers["Accept-Encoding"] == "identity" })
+    }
+
+    // MARK: Heads without end
+
+    @Test func aFieldOfAMebibyteIsRefusedAndNotAskedForAgain() async throws {
+        let bench = try bench { _ in .hugeHeader(bytes: 1 << 20) }
+        let error = TransferError(.unusable, "the head of the server's answer is too large")
+        #expect(await failure { try await bench.open(1) } == error)
+        #expect(await failure { try await bench.read(1, 0..<10) } == error)
+        #expect(bench.server.requests.count == 1)
+    }
+
+    @Test func aMebibyteOfFieldsIsRefusedAndNotAskedForAgain() async throws {
+        let bench = try bench { _ in
+            var behaviour = Behaviour.normal
+            for number in 0..<1_024 {
+                behaviour = behaviour.header("X-\(number)", String(repeating: "a", count: 1_024))
+            }
+            return behaviour
+        }
+        let error = TransferError(.unusable, "the head of the server's answer is too large")
+        #expect(await failure { try await bench.open(1) } == error)
+        #expect(bench.server.requests.count == 1)
+    }
+
+    @Test func aHeadThatComesByteByByteIsNotWaitedFor() async throws {
+        // It would take a minute and more, with never a second without a byte.
+        let bench = try bench {
+            $0.limits.stall = 1_000
+            $0.limits.readerDeadline = 1_500
+            $0.limits.retry.first = 60_000
+        } behaviour: { _ in
+            .slowHead(bytesPerSecond: 3)
+        }
+        #expect(await failure { try await bench.open(1) }?.code == .timedOut)
+        try await bench.wait("the connection has ended") { bench.server.requests.first?.isFinished == true }
+        #expect(bench.server.requests.first?.isWhole == false)
+    }
+
+    // MARK: Redirects
+
+    @Test(arguments: ["file:///etc/passwd", "FILE:/etc/passwd", "ftp://127.0.0.1/x", "dict://127.0.0.1:1/x"])
+    func aRedirectOutOfTheWebIsNotFollowed(location: String) async throws {
+        let bench = try bench { _ in .redirect(to: location) }
+        #expect(
+            await failure { try await bench.read(1, 0..<10) }
+                == TransferError(.unusable, "the address, or a redirect, is not http or https"))
+        #expect(try bench.engine.fileNames == [])
+    }
+
+    /// A file behind a redirect to another host: to one that goes by another name.
+    private func benchWithTwoHosts(_ change: (inout TransferConfiguration) throws -> Void = { _ in }) throws
+        -> EngineBench
+    {
+        var result: Result<Void, any Error> = .success(())
+        let bench = try EngineBench { configuration in result = Result { try change(&configuration) } }
+        try result.get()
+        let other = bench.server.url("/b.mp3", host: "localhost")
+        bench.server.serve("/a.mp3") { _ in .redirect(to: other) }
+        bench.server.serve("/b.mp3", resource, [.close(after: 1_000_000)])
+        return bench
+    }
+
+    @Test func userInfoIsNotSentToAnotherHost() async throws {
+        let bench = try benchWithTwoHosts()
+        let url = bench.server.url("/a.mp3").replacingOccurrences(of: "//", with: "//user:secret@")
+        bench.know(DownloadSource(key: 1, url: url, generation: 1))
+        try await expectWhole(bench)
+        // curl sends what it has for the first host, and for no other.
+        let basic = "Basic " + Data("user:secret".utf8).base64EncodedString()
+        #expect(bench.server.requests(for: "/a.mp3").allSatisfy { $0.headers["Authorization"] == basic })
+        let others = bench.server.requests(for: "/b.mp3")
+        #expect(others.count == 2, "the second goes there directly")
+        #expect(others.allSatisfy { $0.headers["Authorization"] == nil && $0.headers["Referer"] == nil })
+        #expect(others.allSatisfy { $0.headers["Host"] == "localhost:\(bench.server.port)" })
+    }
+
+    @Test(arguments: [
+        "machine 127.0.0.1 login user password secret\n",
+        "machine 127.0.0.1 login user password secret\nmachine localhost login other\n",
+        "machine 127.0.0.1 login user password secret\nmachine localhost\n",
+    ])
+    func whatNetrcSaysOfAHostIsNotSentToAnother(netrc: String) async throws {
+        let folder = try TemporaryDirectory()
+        let bench = try benchWithTwoHosts { $0.netrcFile = try folder.write("netrc", text: netrc) }
+        bench.know(DownloadSource(key: 1, url: bench.server.url("/a.mp3"), generation: 1))
+        try await expectWhole(bench)
+        let basic = "Basic " + Data("user:secret".utf8).base64EncodedString()
+        #expect(bench.server.requests(for: "/a.mp3").allSatisfy { $0.headers["Authorization"] == basic })
+        for request in bench.server.requests(for: "/b.mp3") {
+            let sent = request.headers["Authorization"]?.dropFirst("Basic ".count) ?? ""
+            let text = Data(base64Encoded: String(sent)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            #expect(!text.contains("secret"), "\(text)")
+        }
+    }
+
+    @Test func credentialsGoOnWithinTheirHost() async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/a.mp3") { _ in .redirect(to: "/b.mp3") }
+        let resource = resource
+        bench.server.serve("/b.mp3", resource) { request in
+            guard request.headers["Authorization"] != nil else { return .status(401) }
+            return request.index == 0 ? .close(after: 1_000_000) : .normal
+        }
+        let url = bench.server.url("/a.mp3").replacingOccurrences(of: "//", with: "//user:secret@")
+        bench.know(DownloadSource(key: 1, url: url, generation: 1))
+        try await expectWhole(bench)
+        #expect(bench.failures.isEmpty)
+    }
+
+    // MARK: Certificates
+
+    private static let openSSL = ["/usr/bin/openssl", "/usr/local/bin/openssl"].first {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    @Test(.enabled(if: openSSL != nil)) func aCertificateThatNobodyVouchesForIsRefused() async throws {
+        let openSSL = try #require(Self.openSSL)
+        let folder = try TemporaryDirectory()
+        let made = try await ChildProcess.run(
+            openSSL,
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder.file("key"),
+                "-out", folder.file("certificate"),
+            ])
+        #expect(made.exitCode == 0, "\(made.error)")
+        let server = try ChildProcess(
+            openSSL,
+            [
+                "s_server", "-accept", "127.0.0.1:0", "-www", "-key", folder.file("key"), "-cert",
+                folder.file("certificate"),
+            ])
+        try await server.waitForOutput("ACCEPT 127.0.0.1:")
+        let line = server.output.split(separator: "\n").first { $0.hasPrefix("ACCEPT") }
+        let port = try #require(line?.split(separator: ":").last)
+        let bench = try EngineBench()
+        bench.know(DownloadSource(key: 1, url: "https://127.0.0.1:\(port)/1.mp3", generation: 1))
+        let error = try #require(await failure { try await bench.open(1) })
+        #expect(error.code == .unreachable)
+        #expect(error.message.hasPrefix("the server's certificate is not trusted"))
+        #expect(await failure { try await bench.open(1) } == error, "it is not tried again at once")
+        #expect(try await bench.snapshot(1)?.state == .failed)
+        server.kill()
+    }
+}
