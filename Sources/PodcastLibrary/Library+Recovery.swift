@@ -28,6 +28,10 @@ extension Library {
         at path: String, backup: String, canRebuild: Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
+            var status = stat()
+            if stat(path, &status) == 0, status.st_size == 0, hasBackup(path) {
+                throw LibraryError.damaged(path: path, reason: "the file is empty")
+            }
             return (try openSound(at: path), nil)
         } catch LibraryError.damaged(let path, let reason) {
             let restored = path + ".restored"
@@ -46,6 +50,13 @@ extension Library {
             return (try openSound(at: path), LibraryRecovery(damaged: aside, backup: moment))
         }
     }
+
+    /// Where the backup of a library stands by custom: beside it.
+    package static func backupPath(of path: String) -> String {
+        (path.hasSuffix(".sqlite") ? String(path.dropLast(7)) : path) + ".backup.sqlite"
+    }
+
+    static func hasBackup(_ path: String) -> Bool { access(backupPath(of: path), R_OK) == 0 }
 
     /// Damage shows itself here, as far as it concerns the beginnings of the tables, rather than at a later query.
     private static func openSound(at path: String) throws -> Library {

@@ -55,8 +55,12 @@ package final class Library: Sendable {
             if errno == ENOENT || errno == ENOTDIR { throw LibraryError.missing(path: path) }
             throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
         }
-        // A writer that was killed before its first transaction leaves an empty file.
-        guard status.st_size > 0 else { throw LibraryError.missing(path: path) }
+        // A writer that was killed before its first transaction leaves an empty file; where there was one to back up, it
+        // has been emptied since.
+        guard status.st_size > 0 else {
+            if hasBackup(path) { throw LibraryError.damaged(path: path, reason: "the file is empty") }
+            throw LibraryError.missing(path: path)
+        }
         return try LibraryError.translating(path) {
             let pool = try DatabasePool(path: path, configuration: configuration(readOnly: true))
             try pool.read { db in

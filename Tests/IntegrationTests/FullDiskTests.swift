@@ -32,7 +32,7 @@ import Testing
         #expect(part.standardOutput.count == 100_000 && Self.content.matches(part.standardOutput, at: 100_000))
         #expect(show.requests(1).count == count)
         let error = try await show.attribute("error", of: show.path(1))
-        #expect(error?.contains("No space left on device") ?? false, "\(error ?? "none")")
+        #expect(error?.contains("no space left in the cache") ?? false, "\(error ?? "none")")
         // Another file has no room either, and does no harm to the first.
         #expect(try await show.read(show.path(2)).says(ENOSPC))
         withExtendedLifetime(disk) {}
@@ -45,7 +45,7 @@ import Testing
         #expect(result.says(ENOSPC), "\(result.error)")
         try await show.waitForState("suspended", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
-        #expect(error?.contains("No space left on device") ?? false, "\(error ?? "none")")
+        #expect(error?.contains("no space left in the cache") ?? false, "\(error ?? "none")")
         let status = try await show.status()
         #expect(status.hasPrefix("0 running, 0 queued, 1 suspended, 0 failed"), "\(status)")
         #expect(status.contains(error ?? "no reason"), "\(status)")

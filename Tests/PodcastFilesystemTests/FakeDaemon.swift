@@ -13,6 +13,7 @@ final class FakeDaemon: Sendable {
 
     private struct State {
         var frames: [Frame] = []
+        var opened: [Int64?] = []
         var clients: [Int32] = []
         var tasks: [TaskInfo] = []
         var isDead = false
@@ -71,6 +72,9 @@ final class FakeDaemon: Sendable {
 
     /// All frames but the greeting and what follows it by itself.
     var frames: [Frame] { state.withLock { $0.frames } }
+
+    /// The episodes of whose opening it was told without being asked.
+    var opened: [Int64?] { state.withLock { $0.opened } }
 
     /// Returns when `count` frames of that kind have come, with all of them.
     @discardableResult
@@ -136,6 +140,10 @@ final class FakeDaemon: Sendable {
         case .watch: answer(frame, .done)
         case .tasks: answer(frame, .tasks(state.withLock { $0.tasks }))
         default:
+            if frame.kind == .opened {
+                state.withLock { $0.opened.append(EpisodeReference(payload: frame.payload)?.episode) }
+                return
+            }
             state.withLock { $0.frames.append(frame) }
             handler(self, frame)
         }

@@ -51,6 +51,22 @@ struct OpeningTests {
         #expect(!mounted.wasStarted)
     }
 
+    @Test func theDaemonIsToldOfOpensThatItIsNotAskedFor() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        try mounted.store(content, of: try mounted.episode())
+        let daemon = try FakeDaemon(mounted.places) { _, _ in }
+        try await mounted.connect()
+        guard case .open(let open)? = mounted.open(try node(mounted)).answer else {
+            Issue.record("not opened at once")
+            return
+        }
+        let id = try mounted.episode().id
+        try await waitUntil(description: "the daemon is told") { daemon.opened == [id] }
+        mounted.release(try node(mounted), open.handle)
+        #expect(daemon.frames.isEmpty)
+    }
+
     @Test func aConfirmedSizeOpensAtOnceAndAsksNobody() throws {
         let mounted = try Mounted(script: "touch \"$0.started\"")
         try mounted.subscribe()

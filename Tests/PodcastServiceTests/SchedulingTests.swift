@@ -1,0 +1,276 @@
+import Foundation
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+/// Refreshes that come by themselves, feeds that move, and what a refresh leads to.
+struct SchedulingTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    /// Everything is due again a second after it was refreshed.
+    private func eager(_ configuration: inout ServiceConfiguration) {
+        configuration.schedule = RefreshSchedule(minimum: 1, maximum: 1)
+    }
+
+    private func start(
+        _ change: (inout ServiceConfiguration) -> Void = { _ in }
+    ) async throws -> (RunningService, ServiceClient) {
+        let daemon = try await home.start(change)
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        return (daemon, client)
+    }
+
+    private func refresh(_ client: ServiceClient, _ shows: [Int64] = []) async throws -> [RefreshResult] {
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: shows)) else { return [] }
+        return results
+    }
+
+    private func show(_ daemon: RunningService) throws -> Podcast { try #require(try daemon.library.podcasts().first) }
+
+    // MARK: The schedule
+
+    @Test func aFeedIsFetchedAgainByItselfAndNewEpisodesAreThere() async throws {
+        home.publish(etag: "\"a\"")
+        let (daemon, client) = try await start(eager)
+        try await waitUntil(description: "a conditional request comes by itself") {
+            home.web.requests(for: "/feed.xml").contains { $0.headers["if-none-match"] == "\"a\"" }
+        }
+        home.publish(episodes: 2, etag: "\"b\"")
+        try await client.event("of the show") { event in
+            event.kind == .library && event.podcast != nil && (try? daemon.library.podcasts().first?.episodes) == 2
+        }
+        await daemon.stop()
+    }
+
+    @Test func theNextRefreshIsWhenTheServersWordAllows() async throws {
+        home.publish()
+        let feed = FeedBuilder.show("Show", episodes: 1) { _ in self.home.web.url("/feed-1.mp3") }
+        home.web.serve("/feed.xml", Resource(text: feed.text)) { _ in .header("Cache-Control", "public, max-age=40000")
+        }
+        let (daemon, _) = try await start()
+        let next = try #require(try show(daemon).nextRefresh)
+        let now = Int64(Date().timeIntervalSince1970)
+        #expect(next > now + 39_000 && next <= now + 45_000)
+        await daemon.stop()
+    }
+
+    @Test func aHostThatRefusesIsLeftAloneAndThatIsSaid() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        home.web.serve("/feed.xml", behaviour: { _ in .retryAfter("7200", status: 429) })
+        #expect(try await refresh(client)[0].error?.contains("429") == true)
+        let requests = home.web.requests.count
+        #expect(try await refresh(client)[0].error?.contains("left alone") == true)
+        #expect(home.web.requests.count == requests)
+        let next = try #require(try show(daemon).nextRefresh)
+        #expect(next > Int64(Date().timeIntervalSince1970) + 7_000)
+        await daemon.stop()
+    }
+
+    @Test func aFeedThatIsGoneIsNotAskedAgainAndItsEpisodesStay() async throws {
+        home.publish(episodes: 2)
+        let (daemon, client) = try await start(eager)
+        home.web.serve("/feed.xml", behaviour: { _ in .status(410) })
+        #expect(try await refresh(client)[0].error?.contains("410") == true)
+        #expect(try show(daemon).state == "gone" && show(daemon).nextRefresh == nil)
+        #expect(try daemon.library.podcastsDue(at: .max).isEmpty)
+        #expect(try show(daemon).episodes == 2)
+        await daemon.stop()
+    }
+
+    // MARK: Moving
+
+    @Test func aPermanentRedirectRewritesTheSubscription() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let feed = FeedBuilder.show("Show", episodes: 2) { self.home.web.url("/feed-\($0).mp3") }
+        home.web.serve("/new.xml", Resource(text: feed.text))
+        let new = home.web.url("/new.xml")
+        home.web.serve("/feed.xml", behaviour: { _ in .redirect(to: new, status: 302) })
+        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 1)])
+        #expect(try show(daemon).url == home.web.url("/feed.xml"))
+        home.web.serve("/feed.xml", behaviour: { _ in .redirect(to: new, status: 301) })
+        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 0)])
+        #expect(try show(daemon).url == new)
+        #expect(try daemon.library.refreshRecord(of: show(daemon).id).formerAddresses == [home.web.url("/feed.xml")])
+        home.web.clearLog()
+        _ = try await refresh(client)
+        #expect(home.web.requests.map(\.path) == ["/new.xml"])
+        await daemon.stop()
+    }
+
+    @Test func aNewAddressInTheFeedIsBelievedWhenTheShowIsThere() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        func publish(_ path: String, title: String, naming address: String?) {
+            var feed = FeedBuilder.show(title, episodes: 2) { self.home.web.url("/\(title)-\($0).mp3") }
+            if let address { feed.raw = "<itunes:new-feed-url>\(address)</itunes:new-feed-url>" }
+            home.web.serve(path, Resource(text: feed.text))
+        }
+        // Somebody else's show, and one that does not exist, are not moved to.
+        publish("/other.xml", title: "other", naming: nil)
+        publish("/feed.xml", title: "feed", naming: home.web.url("/other.xml"))
+        _ = try await refresh(client)
+        #expect(try show(daemon).url == home.web.url("/feed.xml"))
+        publish("/feed.xml", title: "feed", naming: home.web.url("/missing.xml"))
+        _ = try await refresh(client)
+        #expect(try show(daemon).url == home.web.url("/feed.xml"))
+        // The two feeds name each other: the show moves once, and not back.
+        publish("/next.xml", title: "feed", naming: home.web.url("/feed.xml"))
+        publish("/feed.xml", title: "feed", naming: home.web.url("/next.xml"))
+        for _ in 0..<3 { _ = try await refresh(client) }
+        #expect(try show(daemon).url == home.web.url("/next.xml"))
+        #expect(try show(daemon).episodes == 2)
+        await daemon.stop()
+    }
+
+    @Test func theOldPagesOfAFeedAreFollowedWhenSubscribing() async throws {
+        for page in 1...3 {
+            var feed = FeedBuilder.show("Show", episodes: 10) { self.home.web.url("/feed-\($0).mp3") }
+            // The newest are on the first page.
+            feed.items = Array(feed.items.dropFirst((page - 1) * 4).prefix(4))
+            if page < 3 {
+                feed.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/page-\(page + 1).xml"))\"/>"
+            }
+            let path = page == 1 ? "/feed.xml" : "/page-\(page).xml"
+            home.web.serve(path, Resource(text: feed.text))
+        }
+        let (daemon, client) = try await start()
+        #expect(try show(daemon).episodes == 10)
+        // By schedule the first page is enough, and what stands on others has not left the feed.
+        home.web.clearLog()
+        _ = try await refresh(client)
+        #expect(home.web.requests.count == 1)
+        #expect(try daemon.library.episodes(of: show(daemon).id).filter(\.listed).count == 10)
+        await daemon.stop()
+    }
+
+    // MARK: An address that is refused
+
+    @Test func aReaderOfAnExpiredAddressGetsTheFeedsNewOne() async throws {
+        home.publish(size: 300_000)
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
+        let moved = FeedBuilder.show("Show", episodes: 1, length: 300_000) { _ in self.home.web.url("/moved.mp3") }
+        home.web.serve("/feed.xml", Resource(text: moved.text))
+        home.web.serve("/moved.mp3", Resource(home.content(1, size: 300_000), etag: "\"m1\""))
+        let grant = try await client.open(id)
+        #expect(grant.total == 300_000)
+        _ = try await client.read(id, 0..<300_000)
+        try await client.completion(of: id)
+        #expect(home.web.requests(for: "/feed-1.mp3").count == 1)
+        #expect(try daemon.episode().url == home.web.url("/moved.mp3"))
+        await daemon.stop()
+    }
+
+    @Test func anAddressThatTheFeedDoesNotMendFailsAfterOneRefresh() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        home.web.serve("/feed-1.mp3", behaviour: { _ in .status(404) })
+        home.web.clearLog()
+        await #expect { try await client.open(try daemon.episode().id) } throws: {
+            ($0 as? Failure)?.errorNumber == ENODATA
+        }
+        await #expect(throws: Failure.self) { try await client.open(try daemon.episode().id) }
+        #expect(home.web.requests.map(\.path) == ["/feed-1.mp3", "/feed.xml"])
+        await daemon.stop()
+    }
+
+    // MARK: Fetching ahead, and keeping
+
+    private func set(_ client: ServiceClient, _ daemon: RunningService, _ assignments: String...) async throws {
+        try await client.perform(.set(podcast: try show(daemon).id, assignments: assignments))
+    }
+
+    @Test func theNewestAreFetchedAheadAndThoseThatAreNoLongerGo() async throws {
+        home.publish(episodes: 3)
+        let (daemon, client) = try await start()
+        try await set(client, daemon, "auto_download=2")
+        for number in [2, 3] { try await client.completion(of: try daemon.episode(number).id) }
+        #expect(try !daemon.episode(1).complete)
+        home.publish(episodes: 4)
+        _ = try await refresh(client)
+        try await client.completion(of: try daemon.episode(4).id)
+        try await waitUntil(description: "the third newest has gone") { try daemon.episode(2).cachedBytes == 0 }
+        #expect(try daemon.episode(3).complete)
+        #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func whatAPersonDeclinesIsNotFetchedAheadAgain() async throws {
+        home.publish(episodes: 2)
+        let (daemon, client) = try await start()
+        try await set(client, daemon, "auto_download=1")
+        let newest = try daemon.episode(2).id
+        try await client.completion(of: newest)
+        #expect(try await client.act(.evict, newest).count == 1)
+        home.web.clearLog()
+        _ = try await refresh(client)
+        #expect(try daemon.library.downloads().isEmpty)
+        #expect(home.web.requests.map(\.path) == ["/feed.xml"])
+        // Asking for it takes that back.
+        try await client.act(.download, newest)
+        try await waitUntil(description: "it is here again") { try daemon.episode(2).complete }
+        await daemon.stop()
+    }
+
+    @Test func fetchingAheadWaitsForTheLinkAndAReaderDoesNot() async throws {
+        home.publish(episodes: 2)
+        let (conditions, post) = AsyncStream<LinkConditions>.makeStream()
+        let (daemon, client) = try await start {
+            $0.conditions = ConditionSource(current: { nil }, changes: { conditions })
+            $0.autoDownload = 1
+        }
+        post.yield(LinkConditions(isMetered: true, isOnBattery: false))
+        let newest = try daemon.episode(2).id
+        try await waitUntil(description: "the download waits") {
+            try await client.tasks().first { $0.episode == newest }?.state == "queued"
+        }
+        #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
+        // What a person reads does not wait.
+        _ = try await client.read(try daemon.episode(1).id, 0..<200_000)
+        #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
+        post.yield(LinkConditions(isMetered: false, isOnBattery: false))
+        try await client.completion(of: newest)
+        await daemon.stop()
+    }
+
+    @Test func episodesBeyondWhatIsKeptLeaveTheLibrary() async throws {
+        home.publish(episodes: 4)
+        let (daemon, client) = try await start()
+        let ids = try (1...4).map { try daemon.episode($0).id }
+        try await client.act(.download, ids[0])
+        try await client.completion(of: ids[0])
+        try await client.act(.pin, ids[1])
+        try await set(client, daemon, "keep=2 episodes")
+        #expect(try daemon.library.episodes(of: show(daemon).id).map(\.id) == [ids[3], ids[2], ids[1]])
+        #expect(home.cacheFiles.isEmpty)
+        // They do not come back with the next refresh.
+        home.publish(episodes: 4, etag: "\"again\"")
+        _ = try await refresh(client)
+        #expect(try daemon.library.episodes(of: show(daemon).id).count == 3)
+        await daemon.stop()
+    }
+
+    @Test func settingsAreCheckedAndAllSetOrNone() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let id = try show(daemon).id
+        let failure = await client.failure(of: .set(podcast: id, assignments: ["auto_download=3", "kep=all"]))
+        #expect(failure?.kind == .usage && failure?.message.contains("did you mean 'keep'?") == true)
+        #expect(try await client.perform(.set(podcast: id, assignments: [])) == .settings([:]))
+        let set = try await client.perform(.set(podcast: id, assignments: ["keep=5 episodes", "user_agent=x/1"]))
+        #expect(set == .settings(["keep": "5 episodes", "user_agent": "x/1"]))
+        _ = try await client.read(try daemon.episode().id, 0..<10)
+        #expect(home.web.requests(for: "/feed-1.mp3").first?.headers["user-agent"] == "x/1")
+        #expect(try await client.perform(.set(podcast: id, assignments: ["keep="])) == .settings(["user_agent": "x/1"]))
+        await daemon.stop()
+    }
+}
