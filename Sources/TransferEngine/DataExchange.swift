@@ -7,6 +7,11 @@ package struct DataRequest: Sendable {
     package var userAgent: String?
     /// The answer is cut here, in bytes after decoding.
     package var limit: Int
+    /// Milliseconds to the end of the answer.
+    package var timeout: Int64 = DataExchange.timeout
+    /// Whether a redirect is followed; else it is the answer. Fields that prove who asks want `false`: libcurl sends
+    /// fields of one's own to whatever host a redirect names.
+    package var followsRedirects = true
 
     package init(url: String, limit: Int) {
         self.url = url
@@ -31,7 +36,7 @@ final class DataExchange: EasyHandleReceiver {
 
     /// Ten minutes in all, in milliseconds: the largest feed at one megabit a second; a server that sends a byte now and
     /// then would keep a refresh for ever.
-    private static let timeout: Int64 = 600_000
+    static let timeout: Int64 = 600_000
 
     init(_ request: DataRequest, continuation: AsyncThrowingStream<DataEvent, any Error>.Continuation) {
         self.request = request
@@ -45,7 +50,8 @@ final class DataExchange: EasyHandleReceiver {
         request.fields = self.request.fields
         request.netrcFile = configuration.netrcFile
         request.decodes = true
-        request.timeout = Self.timeout
+        request.timeout = self.request.timeout
+        request.followsRedirects = self.request.followsRedirects
         let handle = EasyHandle(request)
         handle?.receiver = self
         self.handle = handle

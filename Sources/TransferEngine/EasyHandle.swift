@@ -45,6 +45,7 @@ final class EasyHandle {
         /// it evens a rate out over the last three seconds at least, so that one that is lowered on a running handle
         /// stops it for as long as the bytes before would have taken, and a stop of some length looks like a stall.
         var rateLimit: Int64 = 0
+        var followsRedirects = true
     }
 
     let raw: OpaquePointer
@@ -56,6 +57,7 @@ final class EasyHandle {
     private var headSize = 0
     /// Why the answer was refused before it came to its body.
     private(set) var rejection: TransferError?
+    private let followsRedirects: Bool
     private(set) var isPaused = false
 
     /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time that it costs with
@@ -69,6 +71,7 @@ final class EasyHandle {
     init?(_ request: Request) {
         guard CurlGlobal.isReady, let handle = curl_easy_init() else { return nil }
         raw = OpaquePointer(handle)
+        followsRedirects = request.followsRedirects
         configure(request)
     }
 
@@ -83,7 +86,7 @@ final class EasyHandle {
         let handle = pointer
         ccurl_set_string(handle, CURLOPT_URL, request.url)
         ccurl_set_web_only(handle)
-        ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, 1)
+        ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, followsRedirects ? 1 : 0)
         ccurl_set_long(handle, CURLOPT_MAXREDIRS, Self.redirects)
         ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1)
         ccurl_set_long(handle, CURLOPT_BUFFERSIZE, Self.receiveBuffer(rateLimit: request.rateLimit))
@@ -185,7 +188,7 @@ final class EasyHandle {
         var address: UnsafeMutablePointer<CChar>?
         ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
         let url = address.map { String(cString: $0) }
-        if (300...399).contains(status), head["location"] != nil {
+        if followsRedirects, (300...399).contains(status), head["location"] != nil {
             redirects.append(ResponseHead.Redirect(status: status, url: url ?? ""))
             return
         }

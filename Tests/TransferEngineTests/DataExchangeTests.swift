@@ -45,6 +45,27 @@ import TransferCore
         #expect(answer.bytes == Array("<rss/>".utf8))
     }
 
+    @Test func aRedirectIsTheAnswerWhereNoneIsFollowed() async throws {
+        bench.server.serve("/old") { _ in .redirect(to: "/new") }
+        bench.server.serve("/new", Resource(text: "<rss/>"))
+        var request = DataRequest(url: bench.server.url("/old"), limit: 100)
+        request.fields = [("Authorization", "secret")]
+        request.followsRedirects = false
+        let answer = try await fetch(request)
+        #expect(answer.heads.map(\.status) == [302] && answer.heads.map(\.url) == [bench.server.url("/old")])
+        #expect(bench.server.requests.map(\.path) == ["/old"])
+    }
+
+    @Test func aRequestTakesNoLongerThanItMay() async throws {
+        let gate = Gate(heldAt: 5)
+        bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 1_000)), [.hold(gate)])
+        var request = DataRequest(url: bench.server.url("/feed"), limit: 1_000)
+        request.timeout = 200
+        let slow = request
+        #expect(await failure { try await fetch(slow) }?.code == .timedOut)
+        try await bench.wait("the request has ended") { bench.server.requests.allSatisfy(\.isFinished) }
+    }
+
     @Test(arguments: [304, 404, 500])
     func anyStatusIsAnAnswer(status: Int) async throws {
         bench.server.serve("/feed") { _ in .status(status, body: status == 304 ? "" : "no") }
