@@ -1,0 +1,159 @@
+import GRDB
+
+/// A show that a search has found, as a catalogue describes it. Its feed may not have been fetched yet.
+package struct FoundPodcast: Sendable, Equatable {
+    package var url: String
+    package var title: String
+    package var author: String?
+    package var image: String?
+    package var link: String?
+    /// The subscribed show that this is, when the caller knows it to be one by another spelling of its address.
+    package var subscription: Int64?
+
+    package init(
+        url: String, title: String, author: String? = nil, image: String? = nil, link: String? = nil,
+        subscription: Int64? = nil
+    ) {
+        self.url = url
+        self.title = title
+        self.author = author
+        self.image = image
+        self.link = link
+        self.subscription = subscription
+    }
+}
+
+/// A found show's row, and the name of its folder among the results.
+package struct FoundRow: Sendable, Equatable {
+    package var podcast: Int64
+    package var name: String
+
+    package init(podcast: Int64, name: String) {
+        self.podcast = podcast
+        self.name = name
+    }
+}
+
+// Search results: rows like all others, flagged ephemeral until somebody subscribes to them.
+extension Library {
+    /// Unsubscribed shows that are kept at most: a day of searching by hand. Beyond it those go that were found first.
+    private static let mostEphemeral = 5_000
+
+    /// Makes rows of what a search has found, in its order; what was found before keeps its row and name.
+    ///
+    /// A new name is unlike that of any other show, found or subscribed, so that it is still free when the show is
+    /// subscribed to. Where two of the results have one name all the same (somebody has renamed a folder since), the one
+    /// that is not subscribed gets a number in this folder.
+    package func keep(found shows: [FoundPodcast], now: Int64) throws -> [FoundRow] {
+        try write { db in
+            var names: UniqueNames?
+            var result: [FoundRow] = []
+            var ephemeral: Set<Int> = []
+            var seen: Set<Int64> = []
+            for show in shows {
+                let row = try Row.fetchOne(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT id, name, ephemeral FROM podcast WHERE id = ?1 AND ephemeral = 0 OR url = ?2
+                            ORDER BY ephemeral LIMIT 1
+                            """), arguments: [show.subscription, show.url])
+                if let row {
+                    let id: Int64 = row[0]
+                    guard seen.insert(id).inserted else { continue }
+                    if row[2] {
+                        ephemeral.insert(result.count)
+                        try renew([id], db, now: now)
+                    }
+                    result.append(FoundRow(podcast: id, name: row[1]))
+                    continue
+                }
+                if names == nil {
+                    let taken = try String.fetchSet(db, sql: "SELECT folded FROM podcast")
+                    names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
+                }
+                let name = names?.claim(FileName.stem(show.title)) ?? FileName.stem(show.title)
+                try db.cachedStatement(
+                    sql: """
+                        INSERT INTO podcast (name, folded, url, title, author, image, link, created, changed, ephemeral)
+                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+                        """
+                ).execute(arguments: [
+                    name, FileName.folded(name), show.url, show.title, show.author, show.image, show.link, now, now,
+                ])
+                ephemeral.insert(result.count)
+                seen.insert(db.lastInsertedRowID)
+                result.append(FoundRow(podcast: db.lastInsertedRowID, name: name))
+            }
+            try db.execute(
+                sql: """
+                    DELETE FROM podcast WHERE id IN (
+                        SELECT id FROM podcast WHERE ephemeral = 1 ORDER BY created DESC, id DESC LIMIT -1 OFFSET ?)
+                    AND NOT EXISTS (SELECT 1 FROM rendition r WHERE r.podcast = podcast.id)
+                    """, arguments: [Self.mostEphemeral])
+            return Self.distinct(result, ephemeral: ephemeral)
+        }
+    }
+
+    private static func distinct(_ folders: [FoundRow], ephemeral: Set<Int>) -> [FoundRow] {
+        var names = UniqueNames(taken: [])
+        var result = folders
+        for index in folders.indices where !ephemeral.contains(index) {
+            result[index].name = names.claim(folders[index].name)
+        }
+        for index in folders.indices where ephemeral.contains(index) {
+            result[index].name = names.claim(folders[index].name)
+        }
+        return result
+    }
+
+    /// Unsubscribed shows are as good as found now: somebody uses them. Others are left as they are.
+    package func renew(found podcasts: Set<Int64>, now: Int64) throws {
+        if podcasts.isEmpty { return }
+        try write { db in try renew(podcasts.sorted(), db, now: now) }
+    }
+
+    private func renew(_ podcasts: [Int64], _ db: Database, now: Int64) throws {
+        for id in podcasts {
+            try db.cachedStatement(sql: "UPDATE podcast SET created = max(created, ?) WHERE id = ? AND ephemeral = 1")
+                .execute(arguments: [now, id])
+        }
+    }
+
+    /// Whether the show is a search result that nobody has subscribed to.
+    package func isEphemeral(podcast: Int64) throws -> Bool {
+        try query { db in
+            try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT ephemeral FROM podcast WHERE id = ?"), arguments: [podcast]) ?? false
+        }
+    }
+
+    /// The show of exactly this folder name, a search result rather than a subscribed one.
+    package func foundFolder(named name: String) throws -> FolderEntry? {
+        try query { db in
+            try PodcastSQL.folders(
+                db, "p.folded = ? AND p.name = ? ORDER BY p.ephemeral DESC, p.created DESC LIMIT 1",
+                [FileName.folded(name), name]
+            ).first
+        }
+    }
+
+    /// What is cached of search results and not pinned.
+    package func ephemeralRenditions() throws -> [Rendition] {
+        try query { db in
+            try RenditionSQL.fetch(
+                db, "e.pinned = 0 AND e.podcast IN (SELECT id FROM podcast WHERE ephemeral = 1)", [])
+        }
+    }
+
+    /// The search results of which an episode is pinned: somebody wants them kept.
+    package func ephemeralPodcastsPinned() throws -> Set<Int64> {
+        try query { db in
+            try Int64.fetchSet(
+                db,
+                sql: """
+                    SELECT DISTINCT podcast FROM episode
+                    WHERE pinned = 1 AND podcast IN (SELECT id FROM podcast WHERE ephemeral = 1)
+                    """)
+        }
+    }
+}
