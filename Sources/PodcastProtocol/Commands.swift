@@ -102,6 +102,12 @@ package enum Command: Sendable, Codable, Equatable {
     case continueTask(ResumeData)
     /// The client of a background session has taken note of all events up to this one.
     case acknowledge(through: Int64)
+    /// Asks the catalogues for shows, at most so many; stores nothing.
+    case search(term: String, limit: Int)
+    /// The same, and makes rows of the results, which are forgotten a day after they were last found.
+    case searchFolder(term: String)
+    /// Fetches the feed of a show that a search has found, unless it is fresh.
+    case fetchShow(podcast: Int64)
     /// Finish the write under way and leave: a newer program takes over, or a person wants it.
     case leave
 }
@@ -122,6 +128,9 @@ package enum Reply: Sendable, Codable, Equatable {
     /// What is outstanding of a background session, and what has ended while its client was away.
     case session(tasks: [TaskInfo], ended: [Event])
     case task(TaskInfo)
+    /// What the catalogues have found, and what those say that could not be asked.
+    case found([FoundShow], problems: [String])
+    case foundFolders([FoundFolder])
     /// `nil` when nothing had arrived.
     case resumeData(ResumeData?)
 }

@@ -35,18 +35,23 @@ struct FeedFetcher: Sendable {
     /// - Parameters:
     ///   - url: http or https.
     ///   - etag, lastModified: of the document that is known, for a conditional request.
-    func fetch(_ url: String, etag: String? = nil, lastModified: String? = nil) async throws -> Answer {
-        let found = try await retrieve(url, etag: etag, lastModified: lastModified)
+    ///   - timeout: milliseconds to the end of the answer; `nil` for as long as a large feed takes.
+    func fetch(
+        _ url: String, etag: String? = nil, lastModified: String? = nil, timeout: Int64? = nil
+    ) async throws -> Answer {
+        let found = try await retrieve(url, etag: etag, lastModified: lastModified, timeout: timeout)
         if let problem = found.problem { throw problem }
         return found.feed.map { .feed($0, found.response) } ?? .notModified(found.response)
     }
 
     /// As `fetch`, for those who need to know how the answer was come by. Throws `FetchFailure` when there was none.
     func retrieve(
-        _ url: String, etag: String? = nil, lastModified: String? = nil, userAgent: String? = nil
+        _ url: String, etag: String? = nil, lastModified: String? = nil, userAgent: String? = nil,
+        timeout: Int64? = nil
     ) async throws -> Retrieved {
         var request = DataRequest(url: url, limit: Self.largestFeed + 1)
         request.userAgent = userAgent
+        if let timeout { request.timeout = timeout }
         request.fields.append(
             (
                 "Accept",
@@ -72,7 +77,8 @@ struct FeedFetcher: Sendable {
             let isAway = error.code == .unreachable || error.code == .timedOut
             let advice = isAway ? "; check the address and the network" : ""
             throw FetchFailure(
-                status: head?.status, message: "\(RedactedURL.withoutUserInfo(url)): \(error.message)\(advice)")
+                status: head?.status, message: "\(RedactedURL.withoutUserInfo(url)): \(error.message)\(advice)",
+                code: error.code)
         }
         guard let head else {
             throw FetchFailure(status: nil, message: "\(RedactedURL.withoutUserInfo(url)): no answer")
@@ -115,6 +121,8 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var status: Int?
     /// One line.
     var message: String
+    /// What kind of failure it was when no whole answer came.
+    var code: TransferError.Code?
 
     var description: String { message }
 }

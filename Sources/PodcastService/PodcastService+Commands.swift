@@ -57,6 +57,9 @@ extension PodcastService {
             return try await cancelTask(episode, producesResumeData: producesResumeData, for: client)
         case .continueTask(let data): return try continueTask(data, for: client)
         case .acknowledge(let sequence): return try acknowledge(sequence, for: client)
+        case .search(let term, let limit): return try await search(term, limit: limit)
+        case .searchFolder(let term): return .foundFolders(try await searchFolder(term))
+        case .fetchShow(let podcast): return try await fetchShow(podcast)
         case .watch, .leave: return .done
         }
     }

@@ -149,6 +149,8 @@ extension PodcastService {
             return true
         }
         if wasOpen { engine.close(request.episode) }
+        // Also of an open that an earlier daemon has granted.
+        Task { await closed(request.episode) }
     }
 
     /// A client has gone: nothing waits for it any more.
@@ -163,11 +165,12 @@ extension PodcastService {
         for wait in waits.values { if let name = wait.name { engine.cancelWait(wait.episode, name) } }
         for episode in opens.values { engine.close(episode) }
         let key = ObjectIdentifier(client)
-        Task { await left(key) }
+        Task { await left(key, closing: Set(opens.values)) }
     }
 
-    private func left(_ key: ObjectIdentifier) async {
+    private func left(_ key: ObjectIdentifier, closing episodes: Set<Int64>) async {
         await endSession(key)
+        for episode in episodes { closed(episode) }
         // What it had open may go now.
         if storage.isFull { makeRoom() }
         considerIdle()

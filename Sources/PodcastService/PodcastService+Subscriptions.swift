@@ -123,25 +123,25 @@ extension PodcastService {
         }
     }
 
-    func beginFeedTask(path: String) -> Int64 {
+    func beginFeedTask(path: String, kind: TaskInfo.Kind = .refresh) -> Int64 {
         // Numbers of their own below zero: they are not rows.
         lastFeedTask -= 1
         refreshing[lastFeedTask] = TaskInfo(
-            id: lastFeedTask, kind: .refresh, path: path, episode: nil, state: TransferState.running.rawValue,
+            id: lastFeedTask, kind: kind, path: path, episode: nil, state: TransferState.running.rawValue,
             received: 0, expected: nil, rate: nil, error: nil, started: now())
-        broadcastFeedTask(lastFeedTask, path: path, state: TransferState.running.rawValue)
+        broadcastFeedTask(lastFeedTask, kind, path: path, state: TransferState.running.rawValue)
         return lastFeedTask
     }
 
     func endFeedTask(_ task: Int64) {
         guard let info = refreshing.removeValue(forKey: task) else { return }
-        broadcastFeedTask(task, path: info.path, state: TransferState.remote.rawValue)
+        broadcastFeedTask(task, info.kind, path: info.path, state: TransferState.remote.rawValue)
     }
 
-    private func broadcastFeedTask(_ task: Int64, path: String, state: String) {
+    private func broadcastFeedTask(_ task: Int64, _ kind: TaskInfo.Kind, path: String, state: String) {
         var event = Event(sequence: nextSequence(), time: now(), kind: .state)
         event.task = task
-        event.taskKind = TaskInfo.Kind.refresh.rawValue
+        event.taskKind = kind.rawValue
         event.path = path
         event.state = state
         broadcast(event)

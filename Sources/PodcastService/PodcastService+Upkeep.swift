@@ -38,6 +38,7 @@ extension PodcastService {
         }
         refreshDue()
         if nextBackup() <= now() { await backUp() }
+        purgeEphemeral()
         isUpkeepRunning = false
         planUpkeep()
     }

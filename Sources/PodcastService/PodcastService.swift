@@ -45,6 +45,7 @@ package actor PodcastService {
     /// How the library came to be opened.
     private let recovery: LibraryRecovery?
     var storage = StorageState()
+    var searches = SearchState()
     var idleCheck: Task<Void, Never>?
     /// Sleeps until the next thing is due that comes by itself.
     var upkeepTimer: Task<Void, Never>?
@@ -100,6 +101,8 @@ package actor PodcastService {
             log.error("\(recovery.notice)")
             try library.skipGenerations()
         }
+        try forgetEphemeralMedia()
+        purgeEphemeral()
         Task { for await event in events { await take(event) } }
         // Their clients have gone with the daemon before this one.
         for download in try library.downloads(session: Self.passingSession) {

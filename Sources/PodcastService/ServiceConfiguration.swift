@@ -28,6 +28,14 @@ package struct ServiceConfiguration: Sendable {
     /// Which episodes stay, and how many of the newest are fetched ahead; a show may have its own.
     package var keep = Keep.all
     package var autoDownload = 0
+    /// Whom searches ask.
+    package var catalogues: [any Catalogue] = [ITunesCatalogue()]
+    /// How long a search, or the feed of what it has found, may take, in milliseconds: somebody waits before an open
+    /// folder.
+    package var searchTimeout: Int64 = 10_000
+    /// How long what is cached of an unsubscribed episode outlives its last reader, in seconds: many programs open a file,
+    /// look at its beginning, and open it again.
+    package var ephemeralLinger: Double = 5
 
     package init(places: Places, version: String, transfers: TransferConfiguration) {
         self.places = places

@@ -85,7 +85,19 @@ struct Installation: Sendable {
         service.autoDownload = configuration.autoDownload
         service.allowsMetered = configuration.discretionary.allowMetered
         service.allowsBattery = configuration.discretionary.allowBattery
+        service.catalogues = Self.catalogues(configuration.search)
         return service
+    }
+
+    private static func catalogues(_ search: Configuration.Search) -> [any Catalogue] {
+        var catalogues: [any Catalogue] = [ITunesCatalogue(url: search.iTunesURL)]
+        if let index = search.podcastIndex {
+            catalogues.append(
+                PodcastIndexCatalogue(
+                    key: index.key, secret: index.secret,
+                    url: search.podcastIndexURL ?? PodcastIndexCatalogue.standardURL))
+        }
+        return catalogues
     }
 }
 

@@ -107,6 +107,9 @@ struct ConfigurationKey: Sendable {
             let key = configuration.search.podcastIndex?.key ?? ""
             configuration.search.podcastIndex = .init(key: key, secret: try value.text())
         },
+        Self(path: "search.podcastindex.url") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.search.podcastIndexURL = try value.webAddress()
+        },
         Self(path: "indexers") { (value, configuration) throws(ConfigurationValueError) in
             configuration.indexers = try value.names()
         },
@@ -141,6 +144,11 @@ extension Configuration {
             throw document.error(
                 at: document.line(of: "search.podcastindex.\(given)"),
                 "search.podcastindex.\(given) needs search.podcastindex.\(missing) beside it")
+        }
+        if search.podcastIndexURL != nil, search.podcastIndex == nil {
+            throw document.error(
+                at: document.line(of: "search.podcastindex.url"),
+                "search.podcastindex.url needs search.podcastindex.key and .secret beside it")
         }
     }
 

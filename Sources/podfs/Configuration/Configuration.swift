@@ -57,6 +57,8 @@ struct Configuration: Sendable, Equatable {
         var iTunesURL = "https://itunes.apple.com/search"
         /// `nil` when no key is configured: then it is not asked.
         var podcastIndex: PodcastIndex?
+        /// The Podcast Index, or something that answers as it does.
+        var podcastIndexURL: String?
     }
 
     /// Commands that the daemon runs with a shell.

@@ -1,0 +1,37 @@
+/// A show that the catalogues know, for people and programs to choose from.
+package struct FoundShow: Sendable, Codable, Equatable {
+    package var title: String
+    package var author: String?
+    /// The feed's address, to subscribe by. Catalogues name no credentials in it, so that it may be shown as it is.
+    package var url: String
+    package var artwork: String?
+    package var episodes: Int?
+    /// The show's page.
+    package var link: String?
+    /// The folder, when the show is subscribed.
+    package var subscribed: String?
+
+    package init(
+        title: String, author: String? = nil, url: String, artwork: String? = nil, episodes: Int? = nil,
+        link: String? = nil, subscribed: String? = nil
+    ) {
+        self.title = title
+        self.author = author
+        self.url = url
+        self.artwork = artwork
+        self.episodes = episodes
+        self.link = link
+        self.subscribed = subscribed
+    }
+}
+
+/// A show among the results of a search, as a folder: a row of the library, and its name there.
+package struct FoundFolder: Sendable, Codable, Equatable {
+    package var podcast: Int64
+    package var name: String
+
+    package init(podcast: Int64, name: String) {
+        self.podcast = podcast
+        self.name = name
+    }
+}
