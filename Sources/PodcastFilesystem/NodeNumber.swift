@@ -11,6 +11,14 @@ package struct NodeNumber: Sendable, Hashable {
         case fixed = 0
         case show = 1
         case episode = 2
+        /// The folder `.search`.
+        case search = 16
+        /// A folder in it; the row is a number of `SearchTerms`.
+        case term = 17
+        /// A show in one of those. The row is the show's, and the generation the number of the term: the kernel allows a
+        /// folder one parent only, and a show may be found by several terms and be subscribed as well. Its inode number
+        /// is the same in all of them.
+        case foundShow = 18
     }
 
     package var kind: Kind
@@ -27,6 +35,7 @@ package struct NodeNumber: Sendable, Hashable {
     }
 
     package static let root = NodeNumber(kind: .fixed, row: 1)
+    package static let search = NodeNumber(kind: .search, row: 1)
 
     package init?(_ node: NodeID) {
         guard let kind = Kind(rawValue: UInt8(node.rawValue >> (Self.rowBits + Self.generationBits))) else {
@@ -44,6 +53,15 @@ package struct NodeNumber: Sendable, Hashable {
         return NodeID(
             rawValue: UInt64(kind.rawValue) << (Self.rowBits + Self.generationBits) | number << Self.rowBits
                 | UInt64(row) & (1 << Self.rowBits - 1))
+    }
+
+    /// The folder that a folder lies in.
+    var parent: NodeNumber {
+        switch kind {
+        case .fixed, .show, .episode, .search: .root
+        case .term: .search
+        case .foundShow: NodeNumber(kind: .term, row: Int64(generation))
+        }
     }
 
     package var inode: UInt64 { NodeNumber(kind: kind, row: row).node.rawValue }

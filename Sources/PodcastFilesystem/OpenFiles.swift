@@ -145,6 +145,8 @@ struct FolderSnapshot: Sendable {
         case made(FixedFile)
         case show(id: Int64, name: String, modified: Int64, changed: Int64)
         case episode(EpisodeAttributes)
+        /// Below `.search`, and that folder itself.
+        case folder(NodeNumber, name: String, modified: Int64, changed: Int64)
     }
 
     var number: NodeNumber

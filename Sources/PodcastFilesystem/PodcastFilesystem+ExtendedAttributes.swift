@@ -41,8 +41,8 @@ extension PodcastFilesystem {
 
     private func attributes(_ number: NodeNumber) throws -> [(String, String)] {
         switch number.kind {
-        case .fixed: []
-        case .show: try showAttributes(number.row)
+        case .fixed, .search, .term: []
+        case .show, .foundShow: try showAttributes(number.row)
         case .episode: try episodeAttributes(number)
         }
     }
@@ -206,8 +206,9 @@ extension PodcastFilesystem {
         switch (name, number.kind) {
         case ("user.podfs.task", .episode):
             return Self.action(value).map { .act($0, episodes: [number.row]) }
-        case ("user.podfs.task", _) where number.kind == .show || number == .root:
+        case ("user.podfs.task", _) where number.kind == .show || number.kind == .foundShow || number == .root:
             let podcast = number == .root ? nil : number.row
+            if value == "refresh", number.kind == .foundShow { return .fetchShow(podcast: number.row) }
             if value == "refresh" { return .refresh(podcasts: podcast.map { [$0] } ?? []) }
             return try Self.action(value).map {
                 .act($0, episodes: try library.episodes(of: podcast, for: $0))

@@ -50,7 +50,7 @@ extension PodcastFilesystem {
             guard let made = FixedFile(rawValue: number.row) else { return .refuse(.staleNFSFileHandle) }
             // Direct I/O: the content is of this moment, whatever size was told before.
             return .open(OpenFile(number: number, content: try render(made)), direct: true)
-        case .show:
+        case .show, .search, .term, .foundShow:
             return .refuse(.isDirectory)
         case .episode:
             break
@@ -61,7 +61,9 @@ extension PodcastFilesystem {
             announceReplacement(number.row)
             return .refuse(.staleNFSFileHandle)
         }
-        if entry.complete, let rendition = try library.rendition(of: entry.id), rendition.complete,
+        // What is not subscribed goes with its last reader: the daemon counts them all.
+        let isEphemeral = try library.isEphemeral(podcast: entry.podcast)
+        if !isEphemeral, entry.complete, let rendition = try library.rendition(of: entry.id), rendition.complete,
             rendition.generation == entry.generation,
             let reader = try? MediaReader(name: rendition.file, in: options.cache)
         {
@@ -70,7 +72,7 @@ extension PodcastFilesystem {
             return .open(OpenFile(number: number, isCounted: false, media: media), direct: false)
         }
         if isIndexer(pid) { return .refuse(.permissionDenied) }
-        if entry.sizeSource == .server, !entry.complete {
+        if !isEphemeral, entry.sizeSource == .server, !entry.complete {
             let media = OpenFile.Media(total: entry.size)
             return .open(OpenFile(number: number, isCounted: false, media: media), direct: false)
         }
@@ -143,6 +145,8 @@ extension PodcastFilesystem {
 
     private func close(_ handle: FileHandle) {
         guard let file = files.remove(handle, now: now), file.isCounted else { return }
+        // Its lease on the cache file first: the daemon may remove what nobody has open.
+        file.media.withLock { $0.reader = nil }
         link.post(.close, EpisodeReference(episode: file.number.row).payload)
     }
 
@@ -325,7 +329,7 @@ extension PodcastFilesystem {
     // MARK: Indexers
 
     /// Whether a program that only looks at files asks: judged by its executable, else by its thread's name.
-    private func isIndexer(_ pid: Int32) -> Bool {
+    func isIndexer(_ pid: Int32) -> Bool {
         guard pid > 0, !options.indexers.isEmpty else { return false }
         if let path = Self.linkTarget("/proc/\(pid)/exe"), let name = path.split(separator: "/").last {
             return options.indexers.contains(String(name))

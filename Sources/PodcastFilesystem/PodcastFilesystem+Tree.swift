@@ -7,6 +7,10 @@ internal import SystemPackage
 extension PodcastFilesystem: FilesystemOperations {
     package func lookup(_ request: consuming Request, parent: NodeID, name: String) {
         do {
+            if parent == NodeNumber.search.node {
+                lookUpTerm(request, name)
+                return
+            }
             guard let folder = NodeNumber(parent), let found = try find(name, in: folder) else {
                 request.reply(error: .noSuchFileOrDirectory)
                 return
@@ -27,11 +31,14 @@ extension PodcastFilesystem: FilesystemOperations {
                     node: file.number.node, attributes: attributes(of: file, size: size),
                     attributeTimeout: timeout(of: file), entryTimeout: Self.timeout)
             }
+            if name == Self.searchFolder { return searchEntry() }
             guard let show = try library.folder(named: name) else { return nil }
             return entry(show: show.id, modified: show.newest ?? show.changed, changed: show.changed)
-        case .show:
+        case .term:
+            return try findShow(name, in: folder)
+        case .show, .foundShow:
             return try library.entry(of: folder.row, named: name).map { entry(attributes(of: $0)) }
-        case .episode:
+        case .episode, .search:
             return nil
         }
     }
@@ -61,6 +68,10 @@ extension PodcastFilesystem: FilesystemOperations {
                         number, modified: show.newest ?? show.changed, changed: show.changed),
                     timeout: Self.timeout)
                 return
+            case .search, .term, .foundShow:
+                guard let attributes = try searchAttributes(number) else { break }
+                request.reply(attributes: attributes, timeout: Self.searchTimeout)
+                return
             case .episode:
                 guard let entry = try library.entry(id: number.row) else { break }
                 var attributes = attributes(of: entry).attributes(owner: options.owner)
@@ -81,7 +92,12 @@ extension PodcastFilesystem: FilesystemOperations {
 
     package func opendir(_ request: consuming Request, node: NodeID) {
         do {
-            guard let number = NodeNumber(node), let snapshot = try snapshot(of: number) else {
+            let number = NodeNumber(node)
+            if let number, number.kind == .term || number.kind == .foundShow {
+                openFound(request, number)
+                return
+            }
+            guard let number, let snapshot = try snapshot(of: number) else {
                 request.reply(error: .noSuchFileOrDirectory)
                 return
             }
@@ -92,7 +108,7 @@ extension PodcastFilesystem: FilesystemOperations {
         }
     }
 
-    private func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
+    func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         switch number.kind {
         case .fixed:
             guard number == .root else { return nil }
@@ -100,8 +116,11 @@ extension PodcastFilesystem: FilesystemOperations {
                 FolderSnapshot.Item.show(
                     id: show.id, name: show.name, modified: show.newest ?? show.changed, changed: show.changed)
             }
-            return FolderSnapshot(number: number, items: FixedFile.allCases.map { .made($0) } + shows)
-        case .show:
+            let made = FixedFile.allCases.map { FolderSnapshot.Item.made($0) }
+            return FolderSnapshot(number: number, items: made + [searchItem] + shows)
+        case .search, .term:
+            return try searchSnapshot(of: number)
+        case .show, .foundShow:
             guard try library.folder(id: number.row) != nil else { return nil }
             let episodes = try library.entries(of: number.row).map {
                 FolderSnapshot.Item.episode(attributes(of: $0))
@@ -136,7 +155,7 @@ extension PodcastFilesystem: FilesystemOperations {
             guard buffer.add(name: ".", inode: folder.number.inode, kind: .directory, nextOffset: 1) else { return }
         }
         if offset < 2 {
-            let parent = NodeNumber.root.inode
+            let parent = folder.number.parent.inode
             guard buffer.add(name: "..", inode: parent, kind: .directory, nextOffset: 2) else { return }
         }
         let first = Int(max(offset, 2)) - 2
@@ -151,6 +170,9 @@ extension PodcastFilesystem: FilesystemOperations {
             case .show(let id, let name, let modified, let changed):
                 fits = buffer.add(
                     name: name, entry: entry(show: id, modified: modified, changed: changed), nextOffset: next)
+            case .folder(let number, let name, let modified, let changed):
+                let entry = searchEntry(number, modified: modified, changed: changed)
+                fits = buffer.add(name: name, entry: entry, nextOffset: next)
             case .episode(let episode):
                 fits = buffer.add(name: episode.name, entry: entry(episode), nextOffset: next)
             }

@@ -34,6 +34,7 @@ package final class PodcastFilesystem: Sendable {
     let live = LiveTasks()
     let files = OpenFiles()
     let parked = ParkedReads()
+    let terms = SearchTerms()
     private let notifier = Mutex<(any ChangeNotifier)?>(nil)
     /// When the library was last known to be in step with what the kernel remembers.
     private let heard = Mutex<Int64>(0)
@@ -42,7 +43,7 @@ package final class PodcastFilesystem: Sendable {
     /// Until when nothing is parked, in milliseconds of `milliseconds`.
     let refusesUntil = Atomic<Int64>(0)
     private let readyAction = Mutex<(@Sendable () -> Void)?>(nil)
-    private let started = Int64(time(nil))
+    let started = Int64(time(nil))
 
     /// How long the kernel believes names and attributes, in seconds: changes are told to it.
     static let timeout: Double = 86_400
@@ -178,7 +179,7 @@ package final class PodcastFilesystem: Sendable {
         } else if let podcast = event.podcast {
             // New names need no word: absent ones are not remembered. Renamed and removed ones do.
             if let name = event.path { notifier.invalidateEntry(parent: .root, name: name, then: nil) }
-            notifier.invalidateAttributes(NodeNumber(kind: .show, row: podcast).node, then: nil)
+            for folder in folders(of: podcast) { notifier.invalidateAttributes(folder.node, then: nil) }
             notifier.invalidateAttributes(.root, then: nil)
         }
     }
@@ -188,8 +189,9 @@ package final class PodcastFilesystem: Sendable {
         notifier.invalidateAttributes(number.node, then: nil)
         // The name may lead to a node of an older generation.
         if nameToo, place.generation > 1 {
-            notifier.invalidateEntry(
-                parent: NodeNumber(kind: .show, row: place.podcast).node, name: place.name, then: nil)
+            for folder in folders(of: place.podcast) {
+                notifier.invalidateEntry(parent: folder.node, name: place.name, then: nil)
+            }
         }
     }
 
@@ -239,8 +241,19 @@ package final class PodcastFilesystem: Sendable {
     /// The name of an episode leads to another node now.
     func announceReplacement(_ episode: Int64) {
         guard let notifier = notifier.withLock({ $0 }), let place = try? library.place(of: episode) else { return }
-        notifier.invalidateEntry(
-            parent: NodeNumber(kind: .show, row: place.podcast).node, name: place.name, then: nil)
+        for folder in folders(of: place.podcast) {
+            notifier.invalidateEntry(parent: folder.node, name: place.name, then: nil)
+        }
+    }
+
+    /// Where a show's episodes lie: in its own folder, and in those of the terms that it was found by.
+    private func folders(of podcast: Int64) -> [NodeNumber] {
+        [NodeNumber(kind: .show, row: podcast)] + terms.folders(of: podcast)
+    }
+
+    /// The kernel is to ask for a name below `.search` again, and may forget what it led to.
+    func announceRemoval(ofTerm name: String) {
+        notifier.withLock { $0 }?.invalidateEntry(parent: NodeNumber.search.node, name: name, then: nil)
     }
 }
 
