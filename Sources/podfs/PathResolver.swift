@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import Fuse
 import Glibc
 import PodcastFilesystem
 import PodcastLibrary
@@ -16,10 +17,8 @@ struct PathResolver {
 
     func resolve(_ path: String) throws -> Target {
         if let episode = Self.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) { return .episode(episode) }
-        if Self.attribute("user.podfs.feed.state", of: path) != nil,
-            let show = try library.folder(named: Self.lastComponent(path))
-        {
-            return .show(show.id)
+        if Self.attribute("user.podfs.feed.state", of: path) != nil, let show = Self.show(at: path) {
+            return .show(show)
         }
         let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: true).map(String.init)
         guard let name = parts.first else { throw CommandError(.usage, "an empty path names nothing") }
@@ -52,8 +51,14 @@ struct PathResolver {
         }
     }
 
-    private static func lastComponent(_ path: String) -> String {
-        path.split(separator: "/").last.map(String.init) ?? path
+    /// The show whose folder in a mount this is, by its inode number: a search result may have the name of a subscribed
+    /// show.
+    private static func show(at path: String) -> Int64? {
+        var status = stat()
+        guard stat(path, &status) == 0, let number = NodeNumber(NodeID(rawValue: UInt64(status.st_ino))),
+            number.kind == .show || number.kind == .foundShow
+        else { return nil }
+        return number.row
     }
 
     /// An extended attribute's value; the corresponding C function is `getxattr`.

@@ -33,8 +33,7 @@ struct SubscribeCommand: PodfsCommand {
                     case .subscribed(let name, let episodes, let skipped) = try await daemon.perform(
                         .subscribe(url: url, name: name))
                 else { continue }
-                let passed = skipped > 0 ? " (\(skipped) items without media passed over)" : ""
-                Terminal.print("\(name): \(episodes) episode\(episodes == 1 ? "" : "s")\(passed)")
+                Terminal.print(Self.line(name: name, episodes: episodes, skipped: skipped))
             } catch {
                 failures.append(CommandError(error))
                 Terminal.error("\(CommandError(error))")
@@ -42,6 +41,11 @@ struct SubscribeCommand: PodfsCommand {
         }
         guard let first = failures.first else { return }
         throw ExitCode(failures.count < urls.count ? CommandError.Code.partlyFailed.rawValue : first.code.rawValue)
+    }
+
+    static func line(name: String, episodes: Int, skipped: Int) -> String {
+        let passed = skipped > 0 ? " (\(skipped) items without media passed over)" : ""
+        return "\(name): \(episodes) episode\(episodes == 1 ? "" : "s")\(passed)"
     }
 }
 

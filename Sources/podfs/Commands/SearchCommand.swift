@@ -1,0 +1,94 @@
+import ArgumentParser
+import PodcastClient
+import PodcastFeed
+import PodcastPages
+import PodcastProtocol
+
+struct SearchCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search",
+        abstract: "Search the catalogues for shows, and subscribe to one of them.",
+        discussion: """
+            Asks the iTunes Search API, and the Podcast Index when a key is configured; see podfs.conf(5). Results are kept \
+            for an hour, in which their numbers stay.
+
+            Examples:
+              podfs search history of rome
+              podfs search history of rome --subscribe 2
+            """)
+
+    @Argument(help: "Words of the title, or of the author's name.")
+    var term: [String]
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Subscribe to the result of this number instead of listing them.", valueName: "n"))
+    var subscribe: Int?
+
+    /// As many as a person looks through, and as the folder `.search/TERM` holds.
+    private static let results = 50
+
+    func validate() throws {
+        if json, subscribe != nil { throw ValidationError("--json lists and --subscribe does not: give one of them") }
+        if let subscribe, !(1...Self.results).contains(subscribe) {
+            throw ValidationError("--subscribe takes the number of a result, 1 to \(Self.results)")
+        }
+    }
+
+    func perform() async throws {
+        let term = term.joined(separator: " ")
+        let daemon = try Installation().daemon()
+        defer { daemon.end() }
+        guard case .found(let shows, let problems) = try await daemon.perform(.search(term: term, limit: Self.results))
+        else { throw ClientError(.disagrees, "the daemon's answer cannot be read") }
+        for problem in problems { Terminal.error("warning: \(problem)") }
+        if let subscribe {
+            try await Self.subscribe(to: subscribe, of: shows, term: term, daemon)
+        } else if json {
+            Terminal.print(OrderedJSON.array(shows.enumerated().map { Self.json($1, number: $0 + 1) }))
+        } else if shows.isEmpty {
+            Terminal.print("nothing found for '\(PlainText.oneLine(term))'")
+        } else {
+            let width = String(shows.count).count
+            for (index, show) in shows.enumerated() {
+                let number = String(index + 1)
+                let indent = String(repeating: " ", count: width - number.count)
+                Terminal.print("\(indent)\(number). \(Self.line(show))")
+            }
+        }
+    }
+
+    private static func subscribe(
+        to number: Int, of shows: [FoundShow], term: String, _ daemon: DaemonConnection
+    ) async throws {
+        guard number <= shows.count else {
+            let count = shows.isEmpty ? "nothing" : shows.count == 1 ? "1 show" : "\(shows.count) shows"
+            throw CommandError(.usage, "there is no result \(number): the search for '\(term)' found \(count)")
+        }
+        let reply = try await daemon.perform(.subscribe(url: shows[number - 1].url, name: nil))
+        guard case .subscribed(let name, let episodes, let skipped) = reply else {
+            throw ClientError(.disagrees, "the daemon's answer cannot be read")
+        }
+        Terminal.print(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
+    }
+
+    /// Title, author, episodes, and the folder of what is subscribed already. Titles come from outside: nothing in them may
+    /// steer a terminal.
+    private static func line(_ show: FoundShow) -> String {
+        var line = show.title
+        if let author = show.author { line += ", by \(author)" }
+        if let episodes = show.episodes { line += ": \(episodes) episode\(episodes == 1 ? "" : "s")" }
+        if let folder = show.subscribed { line += " (subscribed as '\(folder)')" }
+        return PlainText.oneLine(line)
+    }
+
+    private static func json(_ show: FoundShow, number: Int) -> OrderedJSON {
+        .object([
+            ("number", .int(Int64(number))), ("title", .string(show.title)), ("author", .string(orNull: show.author)),
+            ("url", .string(show.url)), ("episodes", .int(orNull: show.episodes.map(Int64.init))),
+            ("image", .string(orNull: show.artwork)), ("link", .string(orNull: show.link)),
+            ("subscribed", .string(orNull: show.subscribed)),
+        ])
+    }
+}
