@@ -223,7 +223,10 @@ extension PodcastService {
     // MARK: Leaving nothing behind
 
     /// Forgets the search results that nobody has found or used for a day.
-    func purgeEphemeral() {
+    ///
+    /// - Parameter moment: when it is taken to be, in seconds; now by itself.
+    package func purgeEphemeral(at moment: Int64? = nil) {
+        let now = moment ?? now()
         do {
             // Retried here: a reader's lease on a file may end a moment after the file was closed.
             for episode in searches.leftBehind { Task { await dropEphemeral(episode) } }
@@ -231,8 +234,8 @@ extension PodcastService {
             for episode in openEpisodes() {
                 if let podcast = try library.place(of: episode)?.podcast { used.insert(podcast) }
             }
-            try library.renew(found: used, now: now())
-            for rendition in try library.purgeEphemeral(before: now() - Self.ephemeralLifetime) {
+            try library.renew(found: used, now: now)
+            for rendition in try library.purgeEphemeral(before: now - Self.ephemeralLifetime) {
                 engine.forget(rendition.episode)
                 engine.removeFile(rendition.file)
             }

@@ -7,10 +7,11 @@ struct SubscribeCommand: PodfsCommand {
         commandName: "subscribe",
         abstract: "Add shows by the addresses of their feeds.",
         discussion: """
-            Prints the folder's name and the number of episodes.
+            Prints the folder's name and the number of episodes. What a search has found can be named by its folder as well.
 
-            Example:
+            Examples:
               podfs subscribe https://example.com/feed.xml
+              podfs subscribe ~/Podcasts/.search/tides/Tide\\ Tables
             """)
 
     @Argument(help: ArgumentHelp("The http or https address of a feed.", valueName: "url"))
@@ -31,7 +32,7 @@ struct SubscribeCommand: PodfsCommand {
             do {
                 guard
                     case .subscribed(let name, let episodes, let skipped) = try await daemon.perform(
-                        .subscribe(url: url, name: name))
+                        .subscribe(url: Self.address(url), name: name))
                 else { continue }
                 Terminal.print(Self.line(name: name, episodes: episodes, skipped: skipped))
             } catch {
@@ -41,6 +42,15 @@ struct SubscribeCommand: PodfsCommand {
         }
         guard let first = failures.first else { return }
         throw ExitCode(failures.count < urls.count ? CommandError.Code.partlyFailed.rawValue : first.code.rawValue)
+    }
+
+    /// The address, or, of a found show's folder in a mount, that of its feed. Catalogues name no credentials, so that
+    /// nothing of it is left out.
+    private static func address(_ text: String) -> String {
+        guard !text.contains("://"), PathResolver.attribute("user.podfs.feed.state", of: text) != nil else {
+            return text
+        }
+        return PathResolver.attribute("user.xdg.origin.url", of: text) ?? text
     }
 
     static func line(name: String, episodes: Int, skipped: Int) -> String {
