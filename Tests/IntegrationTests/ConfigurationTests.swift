@@ -99,7 +99,7 @@ import Testing
 
             [search]
             itunes.url = "http://localhost:8080/search"
-            podcastindex = { key = "K", secret = "S" }
+            podcastindex = { key = "K", secret = "S", url = "http://localhost:8081" }
 
             [hooks]
             on_download = "notify-send done"
@@ -122,7 +122,8 @@ import Testing
         expected.refresh = .init(min: .seconds(1_800), max: .seconds(43_200), connections: 16)
         expected.names.template = try NameTemplate("{season}x{episode} {title}")
         expected.search = .init(
-            iTunesURL: "http://localhost:8080/search", podcastIndex: .init(key: "K", secret: "S"))
+            iTunesURL: "http://localhost:8080/search", podcastIndex: .init(key: "K", secret: "S"),
+            podcastIndexURL: "http://localhost:8081")
         expected.hooks = .init(
             onDownload: "notify-send done", onNewEpisode: "true", onIdle: "sync\nsystemctl suspend")
         #expect(configuration == expected)
@@ -185,6 +186,10 @@ import Testing
         ("hooks.on_idle = \"\"", "config.toml:1: hooks.on_idle: expected a command"),
         ("[refresh]\nmax = \"1 h\"\nmin = \"2 h\"", "config.toml:3: refresh.min is longer"),
         ("[search.podcastindex]\nkey = \"K\"", "config.toml:2: search.podcastindex.key needs"),
+        (
+            "[search.podcastindex]\nurl = \"http://localhost\"",
+            "config.toml:2: search.podcastindex.url needs search.podcastindex.key and .secret"
+        ),
     ])
     func badValuesAreNamedWithTheirLine(text: String, complaint: String) throws {
         let found = try self.complaint(text)

@@ -10,7 +10,7 @@ struct ListingTests {
 
     init() throws { mounted = try Mounted() }
 
-    private let made = [".", "..", ".status", ".status.json", ".nomedia", ".trackerignore"]
+    private let made = [".", "..", ".status", ".status.json", ".nomedia", ".trackerignore", ".search"]
 
     @Test func theRootListsMadeFilesAndShows() throws {
         let second = try mounted.subscribe("Second")
@@ -18,14 +18,15 @@ struct ListingTests {
         let handle = try mounted.opendir(.root)
         let entries = try #require(mounted.list(.root, handle))
         #expect(entries.map(\.name) == made + ["First", "Second"])
-        #expect(entries.map(\.nextOffset) == (1...8).map { UInt64($0) })
+        #expect(entries.map(\.nextOffset) == (1...9).map { UInt64($0) })
         // Made files are looked up when they alone are wanted: a listing renders nothing.
         #expect(entries[2...5].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
-        #expect(entries[6].node == NodeNumber(kind: .show, row: first.id).node)
-        #expect(entries[7].node == NodeNumber(kind: .show, row: second.id).node)
-        #expect(entries[6...7].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
+        #expect(entries[6].node == NodeNumber.search.node)
+        #expect(entries[7].node == NodeNumber(kind: .show, row: first.id).node)
+        #expect(entries[8].node == NodeNumber(kind: .show, row: second.id).node)
+        #expect(entries[6...8].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
         #expect(entries[0].inode == 1 && entries[1].inode == 1)
-        #expect(mounted.list(.root, handle, from: 8) == [])
+        #expect(mounted.list(.root, handle, from: 9) == [])
         #expect(try mounted.entry(".status").attributes.inode == entries[2].inode)
     }
 
@@ -98,10 +99,10 @@ struct ListingTests {
         try mounted.subscribe("B")
         let second = try mounted.opendir(.root)
         #expect(mounted.list(.root, second)?.count == before.count + 1)
-        #expect(mounted.list(.root, first, from: 6)?.map(\.name) == ["A"])
+        #expect(mounted.list(.root, first, from: 7)?.map(\.name) == ["A"])
         mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: first) }
-        #expect(mounted.list(.root, first, from: 6) == nil)
-        #expect(mounted.list(.root, second, from: 6)?.map(\.name) == ["A", "B"])
+        #expect(mounted.list(.root, first, from: 7) == nil)
+        #expect(mounted.list(.root, second, from: 7)?.map(\.name) == ["A", "B"])
     }
 
     @Test func filesAreNoFolders() throws {

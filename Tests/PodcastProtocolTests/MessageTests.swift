@@ -98,7 +98,7 @@ import TransferCore
                 .rename(podcast: nil, episode: 4, name: "new"), .rename(podcast: 4, episode: nil, name: "new"),
                 .inspect(url: "file:///x"), .tasks, .setPlayed(episode: 1, true),
                 .setPosition(episode: 1, seconds: 0.1),
-                .watch, .leave,
+                .watch, .leave, .search(term: "ä b", limit: 5), .searchFolder(term: "ä / b"), .fetchShow(podcast: 7),
             ] + TaskAction.allCases.map { .act($0, episodes: [1, 2]) }
         for command in commands { #expect(roundTrip(command), "\(command)") }
     }
@@ -110,7 +110,14 @@ import TransferCore
         let replies: [Reply] = [
             .done, .subscribed(name: "Show", episodes: 3, skipped: 1), .tasks([task]), .tasks([]), .text("a\nb"),
             .refreshed([RefreshResult(name: "a", added: 1), RefreshResult(name: "b", added: 0, error: "no")]),
-            .acted(count: 2, problems: ["x: y"]),
+            .acted(count: 2, problems: ["x: y"]), .found([], problems: ["x: no"]),
+            .found(
+                [
+                    FoundShow(title: "a", url: "b"),
+                    FoundShow(
+                        title: "a", author: "b", url: "c", artwork: "d", episodes: 1, link: "e", subscribed: "f"),
+                ], problems: []),
+            .foundFolders([FoundFolder(podcast: 5, name: "Ä")]), .foundFolders([]),
         ]
         for reply in replies { #expect(roundTrip(reply), "\(reply)") }
     }

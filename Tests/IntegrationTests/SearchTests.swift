@@ -1,0 +1,260 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `.search` in a real mount, and `podfs search`.
+@Suite(.timeLimit(.minutes(5))) struct SearchTests {
+    private typealias Show = CatalogueAnswers.Show
+
+    /// A mount whose catalogue is the show's server. It finds a show of three episodes that nobody has subscribed to, and
+    /// the one that is subscribed.
+    private static func mounted(configuration: String = "", isMounted: Bool = true) async throws -> MountedShow {
+        let show = try await MountedShow(isMounted: false)
+        try show.home.configure("search.itunes.url = \"\(show.server.url("/itunes"))\"\n" + configuration)
+        // The daemon that has subscribed reads its configuration at its start.
+        show.home.killDaemon(SIGTERM)
+        try await show.home.waitUntilDaemonHasEnded()
+        publish(show)
+        show.server.clearLog()
+        if isMounted { try await show.remount() }
+        return show
+    }
+
+    private static func publish(_ show: MountedShow) {
+        let server = show.server
+        let feed = FeedBuilder.show("Tide Tables", episodes: 3, length: 300_000) { server.url("/tide-\($0).mp3") }
+        server.serve("/tides.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        for number in 1...3 {
+            server.serve("/tide-\(number).mp3", Resource(content(number), etag: "\"tide-\(number)\""))
+        }
+        server.serve(
+            "/itunes",
+            CatalogueAnswers.iTunes([
+                Show("Tide Tables", url: server.url("/tides.xml"), author: "Mara Quist", episodes: 3),
+                Show("Catalogued", url: server.url("/feed.xml")),
+            ]))
+    }
+
+    private static func content(_ number: Int) -> TestContent { TestContent(seed: UInt64(100 + number), size: 300_000) }
+
+    private func list(_ path: String) async throws -> ChildProcess.Result { try await ChildProcess.run("ls", [path]) }
+
+    private static let episode = "2026-01-01 Episode 1.mp3"
+
+    @Test func listingTheRootSendsNoRequest() async throws {
+        let show = try await Self.mounted()
+        let root = show.mount.mountPoint
+        #expect(try await ChildProcess.run("ls", ["-la", root]).output.contains(" .search\n"))
+        let tree = try await ChildProcess.run("find", [root, "-ls"])
+        #expect(tree.exitCode == 0 && tree.output.contains("/.search\n"), "\(tree.error)")
+        _ = try await ChildProcess.run("du", ["-a", root])
+        #expect(try await list("\(root)/.search").output.isEmpty)
+        // A term is a folder before anybody is asked, and so it can be entered.
+        let status = try await ChildProcess.run("stat", ["-c", "%F %a", "\(root)/.search/tide"])
+        #expect(status.output == "directory 555\n", "\(status.error)")
+        let inside = try await ChildProcess.run(
+            "sh", ["-c", "cd \"$0\" && pwd && getfattr -d .", "\(root)/.search/tide"])
+        #expect(inside.exitCode == 0, "\(inside.error)")
+        #expect(try await ChildProcess.run("stat", ["\(root)/.search/.hidden"]).exitCode == 1)
+        #expect(show.server.requests.isEmpty)
+    }
+
+    @Test func aFoundShowIsListedAndPlayedAndThenSubscribed() async throws {
+        let show = try await Self.mounted()
+        let root = show.mount.mountPoint
+        let term = "\(root)/.search/high tide"
+        let found = try await list(term)
+        #expect(found.output == "Example Show\nTide Tables\n", "\(found.error)")
+        #expect(show.server.requests.map(\.path) == ["/itunes"])
+        let episodes = try await list("\(term)/Tide Tables")
+        #expect(episodes.output == (1...3).map { "2026-01-0\($0) Episode \($0).mp3\n" }.joined(), "\(episodes.error)")
+        #expect(try await list("\(term)/Example Show").output.hasPrefix(Self.episode))
+        #expect(show.server.requests.map(\.path) == ["/itunes", "/tides.xml"])
+        // Not among the subscriptions.
+        #expect(try await list(root).output == "Example Show\n")
+        #expect(try await show.home.run("list").output == "Example Show: 3 episodes\n")
+
+        let path = "\(term)/Tide Tables/\(Self.episode)"
+        let inode = try await ChildProcess.run("stat", ["-c", "%i", path]).output
+        let read = try await show.read(path)
+        #expect(read.exitCode == 0 && read.standardOutput.count == 300_000, "\(read.error)")
+        #expect(Self.content(1).matches(read.standardOutput))
+        // It goes when it is closed, and is there for the next reader.
+        try await waitUntil(deadline: .seconds(60), description: "the cache is empty") { cacheFiles(show).isEmpty }
+        try await show.waitForState("remote", of: path)
+        let again = try await show.read(path)
+        #expect(Self.content(1).matches(again.standardOutput) && again.standardOutput.count == 300_000)
+
+        // By the path of the found show, and what is open of it stays.
+        let reader = try ChildProcess(
+            "sh", ["-c", "exec 3< \"$0\"; cat <&3 > /dev/null; echo read; read line; cat <&3", path])
+        try await reader.waitForOutput("read")
+        let subscribed = try await show.home.run("subscribe", "\(term)/Tide Tables")
+        #expect(subscribed.output == "Tide Tables: 3 episodes\n", "\(subscribed.error)")
+        reader.kill()
+        _ = try await reader.wait()
+        let own = "\(root)/Tide Tables/\(Self.episode)"
+        #expect(try await ChildProcess.run("stat", ["-c", "%i", own]).output == inode)
+        try await show.waitForState("cached", of: own)
+        #expect(cacheFiles(show).count == 1)
+        let count = show.server.requests(for: "/tide-1.mp3").count
+        #expect(Self.content(1).matches(try await show.read(own).standardOutput))
+        #expect(show.server.requests(for: "/tide-1.mp3").count == count)
+        // The way by the search leads to it as well.
+        #expect(try await list(term).output == "Example Show\nTide Tables\n")
+        #expect(try await ChildProcess.run("stat", ["-c", "%i", path]).output == inode)
+    }
+
+    private func cacheFiles(_ show: MountedShow) -> [String] {
+        let files = FileManager.default.enumerator(atPath: show.home.cacheDirectory + "/media")?.allObjects ?? []
+        return files.compactMap { $0 as? String }.filter { $0.contains("/") && !$0.contains(".") }
+    }
+
+    @Test func aShowFoundByTwoTermsCanBeOpenInBoth() async throws {
+        let show = try await Self.mounted()
+        let root = show.mount.mountPoint
+        let script = """
+            cd "$0/.search/one" && ls > /dev/null && cd "Tide Tables" && ls > /dev/null || exit 1
+            ls "$0/.search/two" "$0/.search/two/Tide Tables" > /dev/null || exit 2
+            pwd -P && ls && ls ../../two
+            """
+        let result = try await ChildProcess.run("sh", ["-c", script, root])
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(result.output.hasPrefix("\(root)/.search/one/Tide Tables\n\(Self.episode)\n"), "\(result.output)")
+        #expect(result.output.hasSuffix("Example Show\nTide Tables\n"))
+        let walked = try await ChildProcess.run(
+            "find", ["\(root)/.search/one", "\(root)/.search/two", "-name", "*1.mp3"])
+        #expect(walked.output.split(separator: "\n").count == 4 && walked.error.isEmpty, "\(walked.error)")
+    }
+
+    @Test func whenTheCatalogueIsDownTheListingFailsAndTheCommandSaysWhy() async throws {
+        let show = try await Self.mounted()
+        let term = "\(show.mount.mountPoint)/.search/tide"
+        show.server.serve("/itunes") { _ in .status(500) }
+        let refused = try await list(term)
+        #expect(refused.exitCode != 0 && refused.error.contains("Input/output error"), "\(refused.error)")
+        let command = try await show.home.run("search", "tide")
+        #expect(command.exitCode == 1 && command.output.isEmpty)
+        #expect(
+            command.error
+                == "podfs: nothing could be searched: iTunes: the server answered 500; try again later\n")
+        show.server.serve("/itunes", Resource(text: "<html>log in</html>", contentType: "text/html"))
+        let page = try await show.home.run("search", "tide")
+        #expect(page.exitCode == 1 && page.error.contains("is there a log-in between here and the web?"))
+        #expect(try await list(term).error.contains("Input/output error"))
+        show.server.stop()
+        #expect(try await list(term).error.contains("No route to host"))
+        // What is subscribed is as it was.
+        #expect(try await list(show.mount.mountPoint).output == "Example Show\n")
+    }
+
+    @Test func aSearchThatHangsIsKilledAtOnceAndHoldsUpNothing() async throws {
+        let show = try await Self.mounted()
+        let root = show.mount.mountPoint
+        let gate = Gate(heldAt: 0)
+        show.server.serve("/itunes", CatalogueAnswers.iTunes([]), [.holdHead(gate)])
+        let hanging = try ChildProcess("ls", ["\(root)/.search/tide"])
+        try await gate.waitUntilReached()
+        // It shows, and the rest of the folder answers.
+        let status = try await ChildProcess.run("cat", ["\(root)/.status"])
+        #expect(status.output.hasPrefix("1 running") && status.output.contains(" tide\n"), "\(status.output)")
+        #expect(try await show.home.run("status", "--json").output.contains("\"kind\": \"search\""))
+        #expect(try await list("\(root)/Example Show").exitCode == 0)
+        hanging.kill()
+        let ended = try await hanging.wait()
+        #expect(ended.status == .signalled(SIGKILL))
+        #expect(show.server.requests(for: "/itunes").allSatisfy { !$0.isFinished })
+        gate.open()
+        try await waitUntil(deadline: .seconds(60), description: "the search ends") {
+            try await ChildProcess.run("cat", ["\(root)/.status"]).output == "no active tasks\n"
+        }
+    }
+
+    @Test func hostileNamesStayInTheirFolder() async throws {
+        let show = try await Self.mounted()
+        show.server.serve(
+            "/itunes",
+            CatalogueAnswers.iTunes([
+                Show("../../../etc", url: show.server.url("/tides.xml")), Show("\u{1B}[2J", url: "https://b.example/"),
+                Show("File", url: "file:///etc/passwd"), Show("..", url: "https://c.example/"),
+            ]))
+        let root = show.mount.mountPoint
+        let names = try await ChildProcess.run(
+            "find", ["\(root)/.search/x", "-mindepth", "1", "-maxdepth", "1", "-printf", "%f\\n"])
+        let found = names.output.split(separator: "\n")
+        #expect(
+            found.count == 3 && found.allSatisfy { !$0.hasPrefix(".") && !$0.contains("\u{1B}") }, "\(names.output)")
+        let command = try await show.home.run("search", "x")
+        #expect(!command.output.contains("\u{1B}") && command.output.split(separator: "\n").count == 3)
+        #expect(try await list("\(root)/.search/x/\(try #require(found.first { $0.contains("etc") }))").exitCode == 0)
+        let spaces = try await list("\(root)/.search/   ")
+        #expect(spaces.error.contains("Invalid argument"), "\(spaces.error)")
+    }
+
+    // MARK: The command
+
+    @Test func theCommandListsNumbersAndSubscribesByThem() async throws {
+        let show = try await Self.mounted(isMounted: false)
+        let text = try await show.home.run("search", "high", "tide")
+        #expect(
+            text.output == """
+                1. Tide Tables, by Mara Quist: 3 episodes
+                2. Catalogued (subscribed as 'Example Show')
+
+                """, "\(text.error)")
+        let json = try await show.home.run("search", "high tide", "--json")
+        let shows = try #require(JSONSerialization.jsonObject(with: Data(json.standardOutput)) as? [[String: Any]])
+        #expect(shows.count == 2)
+        #expect(
+            Set(shows[0].keys) == ["number", "title", "author", "url", "episodes", "image", "link", "subscribed"])
+        #expect(shows[0]["url"] as? String == show.server.url("/tides.xml") && shows[0]["subscribed"] is NSNull)
+        #expect(shows[0]["episodes"] as? Int == 3 && shows[1]["episodes"] is NSNull)
+        #expect(shows[1]["number"] as? Int == 2 && shows[1]["subscribed"] as? String == "Example Show")
+        let beyond = try await show.home.run("search", "high tide", "--subscribe", "3")
+        #expect(beyond.exitCode == 64)
+        #expect(beyond.error == "podfs: there is no result 3: the search for 'high tide' found 2 shows\n")
+        let again = try await show.home.run("search", "high tide", "--subscribe", "2")
+        #expect(again.exitCode == 1 && again.error.contains("already subscribed as 'Example Show'"))
+        let subscribed = try await show.home.run("search", "high tide", "--subscribe", "1")
+        #expect(subscribed.exitCode == 0 && subscribed.output == "Tide Tables: 3 episodes\n", "\(subscribed.error)")
+        #expect(try await show.home.run("list").output == "Example Show: 3 episodes\nTide Tables: 3 episodes\n")
+        #expect(show.server.requests(for: "/itunes").count == 1)
+    }
+
+    @Test func theCommandsErrorsHaveTheirCodes() async throws {
+        let show = try await Self.mounted(isMounted: false)
+        show.server.serve("/itunes", CatalogueAnswers.iTunes([]))
+        let nothing = try await show.home.run("search", "xyzzy")
+        #expect(nothing.exitCode == 0 && nothing.output == "nothing found for 'xyzzy'\n")
+        #expect(try await show.home.run("search", "xyzzy", "--json").output == "[]\n")
+        for arguments in [
+            ["search"], ["search", "  "], ["search", "x", "--subscribe", "0"],
+            ["search", "x", "--json", "--subscribe", "1"], ["search", String(repeating: "x", count: 201)],
+        ] {
+            #expect(try await show.home.run(arguments).exitCode == 64, "\(arguments)")
+        }
+        let beyond = try await show.home.run("search", "xyzzy", "--subscribe", "1")
+        #expect(beyond.exitCode == 64 && beyond.error.contains("found nothing"))
+    }
+
+    @Test func aCatalogueThatFailsBesideAnotherIsAWarning() async throws {
+        let show = try await MountedShow(isMounted: false)
+        Self.publish(show)
+        show.home.killDaemon(SIGTERM)
+        try await show.home.waitUntilDaemonHasEnded()
+        try show.home.configure(
+            """
+            [search]
+            itunes.url = "\(show.server.url("/itunes"))"
+            podcastindex = { key = "KEY", secret = "SECRET", url = "\(show.server.url("/index"))" }
+            """)
+        show.server.serve("/index/api/1.0/search/byterm") { _ in
+            .status(401, body: "{\"description\":\"Invalid API key\"}")
+        }
+        let result = try await show.home.run("search", "tide")
+        #expect(result.exitCode == 0 && result.output.hasPrefix("1. Tide Tables"))
+        #expect(result.error.hasPrefix("podfs: warning: Podcast Index: the server answered 401"), "\(result.error)")
+        let log = try String(contentsOfFile: show.home.stateDirectory + "/daemon.log", encoding: .utf8)
+        #expect(!log.contains("SECRET") && !result.error.contains("SECRET"))
+    }
+}

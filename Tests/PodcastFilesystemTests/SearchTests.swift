@@ -1,0 +1,344 @@
+import ContentCache
+import Foundation
+import Fuse
+import Glibc
+import PodcastFeed
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import PodcastFilesystem
+
+struct SearchTests {
+    private static let episode = "2026-01-01 Episode 1.mp3"
+
+    /// A daemon that finds these shows, and a mount that has found the daemon.
+    private struct Found {
+        let mounted: Mounted
+        let daemon: FakeDaemon
+        let ids: [Int64]
+
+        /// - Parameters:
+        ///   - titles: the shows, as every search finds them.
+        ///   - fetch: what the daemon does when a feed is to be fetched.
+        init(_ titles: [String], fetch: (@Sendable (Int64, Library) throws -> Void)? = nil) async throws {
+            let mounted = try Mounted()
+            let library = mounted.library
+            let rows = try mounted.library.keep(
+                found: titles.map { FoundPodcast(url: "http://127.0.0.1:9/\($0).xml", title: $0) }, now: 1_700_000_000)
+            ids = rows.map(\.podcast)
+            let folders = rows.map { FoundFolder(podcast: $0.podcast, name: $0.name) }
+            daemon = try FakeDaemon(mounted.places) { daemon, frame in
+                switch frame.kind == .command ? WireJSON.decode(Command.self, frame.payload) : nil {
+                case .searchFolder: daemon.answer(frame, .foundFolders(folders))
+                case .fetchShow(let podcast):
+                    do {
+                        try fetch?(podcast, library)
+                        daemon.answer(frame, .done)
+                    } catch {
+                        daemon.answer(frame, error as? Failure ?? Failure(message: "\(error)"))
+                    }
+                default: break
+                }
+            }
+            self.mounted = mounted
+            try await mounted.connect()
+        }
+    }
+
+    /// Brings episodes into a found show, as the daemon does.
+    private static func list(_ count: Int, in podcast: Int64, _ library: Library, now: Int64 = Int64(time(nil))) throws
+    {
+        let url = "http://127.0.0.1:9/\(podcast).xml"
+        let builder = FeedBuilder.show("Fetched", episodes: count, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
+        let feed = try FeedParser.parse(Array(builder.text.utf8), contentType: "application/rss+xml", base: url)
+        _ = try library.merge(
+            feed: feed, into: podcast, response: FeedResponse(finalURL: url, status: 200), template: .standard,
+            now: now)
+    }
+
+    private func names(_ node: NodeID, _ mounted: Mounted) async throws -> [String] {
+        let handle = try await mounted.request { mounted.filesystem.opendir($0, node: node) }.handle()
+        return try #require(mounted.list(node, handle)).dropFirst(2).map(\.name)
+    }
+
+    // MARK: Without asking
+
+    @Test func theFolderListsNothingAndEveryNameInItIsAFolder() throws {
+        // No daemon runs, and none is started.
+        let mounted = try Mounted(script: "touch \"$0.started\"")
+        let search = try mounted.entry(".search")
+        #expect(search.node == NodeNumber.search.node && search.attributes.permissions == 0o555)
+        #expect(search.attributes.kind == .directory && mounted.attributes(search.node) == search.attributes)
+        let entries = try #require(mounted.list(search.node, try mounted.opendir(search.node)))
+        #expect(entries.map(\.name) == [".", ".."] && entries.map(\.inode) == [search.node.rawValue, 1])
+        for name in ["tide", "high tide", "Übung", "a\nb", String(repeating: "x", count: 255)] {
+            let term = try mounted.entry(".search", name)
+            #expect(term.attributes.kind == .directory && term.attributes.inode == term.node.rawValue)
+            #expect(mounted.attributes(term.node) == term.attributes)
+            #expect(mounted.xattrNames(term.node) == [] && mounted.fact(term.node, "user.podfs.id") == nil)
+            #expect(try mounted.entry(".search", name).node == term.node)
+            #expect(mounted.lookup("Show", in: term.node) == .error(.noSuchFileOrDirectory))
+            #expect(mounted.open(term.node).answer == .error(.isDirectory))
+        }
+        for name in [".hidden", ".git", ".", "..", ""] {
+            #expect(mounted.lookup(name, in: search.node) == .error(.noSuchFileOrDirectory), "\(name)")
+        }
+        #expect(!mounted.link.isConnected && !mounted.wasStarted)
+    }
+
+    @Test func aTermIsTheSameNodeAfterARestart() throws {
+        let mounted = try Mounted()
+        let term = try mounted.entry(".search", "high tide")
+        let other = PodcastFilesystem(
+            library: try Library.openForReading(at: mounted.places.library), options: mounted.options,
+            link: mounted.link)
+        let reply = RecordedReply()
+        other.lookup(reply.request(), parent: NodeNumber.search.node, name: "high tide")
+        guard case .entry(let again)? = reply.answer else {
+            Issue.record("not found")
+            return
+        }
+        #expect(again.node == term.node)
+        // Names that Swift calls equal are two folders to the kernel.
+        #expect(try mounted.entry(".search", "Caf\u{E9}").node != mounted.entry(".search", "Cafe\u{301}").node)
+    }
+
+    @Test func numbersDoNotCollideAndAreBounded() throws {
+        let terms = SearchTerms()
+        var numbers: [Int: String] = [:]
+        for index in 0..<5_000 {
+            let (number, _) = try #require(terms.lookUp("term \(index)"))
+            #expect(numbers.updateValue("term \(index)", forKey: number) == nil)
+        }
+        // All are held by the kernel: they stay, and it is asked to forget the oldest.
+        #expect(terms.count == 5_000)
+        #expect(numbers.allSatisfy { terms.name(of: $0.key) == $0.value })
+        #expect(try #require(terms.lookUp("one more")).dropped != nil)
+        for number in numbers.keys { terms.forget(number, count: 1) }
+        for index in 0..<5_000 { terms.forget(try #require(terms.lookUp("new \(index)")).number, count: 1) }
+        // What the kernel has forgotten makes room.
+        #expect(terms.count == 5_001)
+        #expect(numbers.keys.count { terms.name(of: $0) == numbers[$0] } < 1_000)
+        #expect(terms.lookUp("new 4999")?.dropped == nil)
+    }
+
+    @Test func theKernelIsAskedToForgetWhatItHoldsTooMuchOf() throws {
+        let mounted = try Mounted()
+        mounted.start()
+        for index in 0...SearchTerms.capacity { _ = try mounted.entry(".search", "term \(index)") }
+        #expect(
+            mounted.notifier.messages.contains(.entry(parent: NodeNumber.search.node, name: "term 0")))
+        let node = try mounted.entry(".search", "term 0").node
+        mounted.filesystem.forget(node: node, count: 2)
+        #expect(mounted.attributes(node) != nil)
+    }
+
+    // MARK: With the daemon
+
+    @Test func openingATermSearchesAndListsTheShows() async throws {
+        let found = try await Found(["One", "Two"])
+        let mounted = found.mounted
+        let term = try mounted.entry(".search", "high tide").node
+        #expect(found.daemon.commands.isEmpty)
+        let handle = try await mounted.request { mounted.filesystem.opendir($0, node: term) }.handle()
+        #expect(found.daemon.commands == [.searchFolder(term: "high tide")])
+        let entries = try #require(mounted.list(term, handle))
+        #expect(entries.map(\.name) == [".", "..", "One", "Two"])
+        #expect(entries[0].inode == term.rawValue && entries[1].inode == NodeNumber.search.inode)
+        let number = try #require(NodeNumber(term))
+        for (entry, id) in zip(entries.dropFirst(2), found.ids) {
+            #expect(
+                entry.node == NodeNumber(kind: .foundShow, generation: Int(number.row), row: id).node
+                    && entry.kind == .directory)
+            let looked = try mounted.entry(".search", "high tide", entry.name)
+            #expect(looked.node == entry.node && looked.attributes.inode == entry.inode)
+            #expect(mounted.fact(looked.node, "user.dublincore.title") == entry.name)
+            #expect(mounted.fact(looked.node, "user.xdg.origin.url") == "http://127.0.0.1:9/\(entry.name).xml")
+        }
+        #expect(mounted.lookup("Three", in: term) == .error(.noSuchFileOrDirectory))
+        // The same show by another term: another folder of the same number. Not listed among the subscriptions.
+        let other = try mounted.entry(".search", "tide").node
+        #expect(try await names(other, mounted) == ["One", "Two"])
+        let (one, again) = (
+            try mounted.entry(".search", "high tide", "One"), try mounted.entry(".search", "tide", "One")
+        )
+        #expect(one.node != again.node && one.attributes.inode == again.attributes.inode)
+        #expect(mounted.lookup("One") == .error(.noSuchFileOrDirectory))
+        #expect(found.daemon.commands.count == 2)
+    }
+
+    @Test func openingAShowFetchesItsFeedOnce() async throws {
+        let found = try await Found(["One"]) { podcast, library in try Self.list(3, in: podcast, library) }
+        let mounted = found.mounted
+        let term = try mounted.entry(".search", "tide").node
+        #expect(try await names(term, mounted) == ["One"])
+        let show = try mounted.entry(".search", "tide", "One").node
+        #expect(mounted.lookup(Self.episode, in: show) == .error(.noSuchFileOrDirectory))
+        let expected = [3, 2, 1].map { "2026-01-0\($0) Episode \($0).mp3" }
+        #expect(try await names(show, mounted) == expected)
+        #expect(try await names(show, mounted) == expected)
+        #expect(found.daemon.commands == [.searchFolder(term: "tide"), .fetchShow(podcast: found.ids[0])])
+        let episode = try mounted.entry(".search", "tide", "One", Self.episode)
+        #expect(NodeNumber(episode.node)?.kind == .episode && episode.attributes.size == 500_000)
+        // rewinddir(3) asks nobody.
+        let handle = try await mounted.request { mounted.filesystem.opendir($0, node: show) }.handle()
+        #expect(mounted.list(show, handle)?.count == 5 && mounted.list(show, handle, from: 0)?.count == 5)
+        let parent = try #require(mounted.list(show, handle)?[1])
+        #expect(parent.inode == term.rawValue)
+        #expect(found.daemon.commands.count == 2)
+    }
+
+    @Test func anEpisodeThatNobodyHasSubscribedToIsAlwaysCounted() async throws {
+        let found = try await Found(["One"])
+        let mounted = found.mounted
+        try Self.list(1, in: found.ids[0], mounted.library)
+        let row = try #require(try mounted.library.episodes(of: found.ids[0]).first)
+        let content = TestContent(seed: 1, size: 300_000)
+        // Even of a complete one the daemon is to know who has it open.
+        let file = try mounted.store(content, of: row)
+        let node = NodeNumber(kind: .episode, generation: 1, row: row.id).node
+        let reply = mounted.open(node)
+        let frame = try #require(try await found.daemon.wait(for: .open).first)
+        #expect(reply.answer == nil && EpisodeReference(payload: frame.payload)?.episode == row.id)
+        found.daemon.answer(frame, mounted.grant(file, content))
+        let handle = try await reply.handle()
+        let read = mounted.read(node, handle, 0, 4_096)
+        found.daemon.answer(try #require(try await found.daemon.wait(for: .read).first), mounted.grant(file, content))
+        #expect(try await read.answered() == .bytes(content.bytes(in: 0..<4_096)))
+        mounted.release(node, handle)
+        try await found.daemon.wait(for: .close)
+        // By then nothing of the mount holds the file.
+        #expect(try ContentCacheProbe(mounted.places.cache).evicts(file.name))
+    }
+
+    @Test(arguments: [ETIMEDOUT, EHOSTUNREACH, EIO, EINVAL] as [Int32])
+    func aFailureIsTheAnswerToTheOpening(number: Int32) async throws {
+        let mounted = try Mounted()
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            guard frame.kind == .command else { return }
+            daemon.answer(frame, Failure(errorNumber: number, message: "no"))
+        }
+        try await mounted.connect()
+        let term = try mounted.entry(".search", "tide").node
+        let reply = mounted.request { mounted.filesystem.opendir($0, node: term) }
+        #expect(try await reply.answered() == .error(Errno(rawValue: number)))
+        let row = try mounted.library.keep(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)
+        let show = NodeNumber(kind: .foundShow, generation: 1, row: row[0].podcast).node
+        let second = mounted.request { mounted.filesystem.opendir($0, node: show) }
+        #expect(try await second.answered() == .error(Errno(rawValue: number)))
+        #expect(daemon.commands.count == 2)
+    }
+
+    @Test func aSearchThatHangsCanBeInterruptedAndHoldsUpNobody() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let term = try mounted.entry(".search", "tide").node
+        let replies = (0..<50).map { _ in mounted.request { mounted.filesystem.opendir($0, node: term) } }
+        try await daemon.wait(for: .command, count: 50)
+        // Everything else goes on.
+        #expect(mounted.attributes(term) != nil)
+        #expect(try mounted.opendir(try mounted.entry("Show").node).rawValue > 0)
+        for reply in replies.dropLast() {
+            reply.interrupt()
+            #expect(try await reply.answered() == .error(.interrupted))
+        }
+        try await daemon.wait(for: .cancel, count: 49)
+        // Unmounting answers the rest.
+        mounted.filesystem.stop()
+        #expect(try await #require(replies.last).answered() == .error(.ioError))
+    }
+
+    @Test func programsThatLookIntoEveryFolderDoNotSearch() async throws {
+        let child = try ChildProcess("/bin/sleep", ["1000"])
+        let mounted = try Mounted(script: "touch \"$0.started\"", indexers: ["sleep"])
+        try await waitUntil(description: "the child runs its program") {
+            try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(child.processIdentifier)/exe")
+                .hasSuffix("/sleep")
+        }
+        let term = try mounted.entry(".search", "tide").node
+        let reply = mounted.request(pid: child.processIdentifier) { mounted.filesystem.opendir($0, node: term) }
+        #expect(reply.answer == .error(.permissionDenied) && !mounted.wasStarted)
+        child.kill()
+    }
+
+    @Test func aPathIsGoodAfterARestart() async throws {
+        let mounted = try Mounted()
+        let row = try mounted.library.keep(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)[0]
+        try Self.list(1, in: row.podcast, mounted.library)
+        // No daemon, and the term was not opened in this mount.
+        let show = try mounted.entry(".search", "tide", "One")
+        #expect(show.entryTimeout == 0 && NodeNumber(show.node)?.row == row.podcast)
+        #expect(try mounted.entry(".search", "tide", "One", Self.episode).attributes.size == 500_000)
+        #expect(mounted.lookup("Two", in: try mounted.entry(".search", "tide").node) == .error(.noSuchFileOrDirectory))
+    }
+
+    @Test func whatIsForgottenIsStale() async throws {
+        let found = try await Found(["One"])
+        let mounted = found.mounted
+        let term = try mounted.entry(".search", "tide").node
+        #expect(try await names(term, mounted) == ["One"])
+        let show = try mounted.entry(".search", "tide", "One").node
+        _ = try mounted.library.purgeEphemeral(before: .max)
+        #expect(mounted.attributes(show) == nil)
+        #expect(mounted.lookup("One", in: term) == .error(.noSuchFileOrDirectory))
+        let reply = mounted.request { mounted.filesystem.opendir($0, node: show) }
+        #expect(reply.answer == .error(.staleNFSFileHandle))
+        #expect(try await names(term, mounted) == [])
+        for node in [NodeNumber(kind: .term, row: 5).node, NodeNumber(kind: .search, row: 2).node] {
+            let reply = mounted.request { mounted.filesystem.getattr($0, node: node, handle: nil) }
+            #expect(reply.answer == .error(.staleNFSFileHandle))
+        }
+    }
+
+    @Test func changesOfAnEpisodeAreToldInEveryFolderThatHasIt() async throws {
+        let found = try await Found(["One"])
+        let mounted = found.mounted
+        try Self.list(1, in: found.ids[0], mounted.library)
+        let row = try #require(try mounted.library.episodes(of: found.ids[0]).first)
+        for name in ["tide", "high tide"] {
+            #expect(try await names(try mounted.entry(".search", name).node, mounted) == ["One"])
+        }
+        try mounted.library.dropRendition(episode: row.id, now: 1_700_000_009)
+        mounted.notifier.clear()
+        var event = Event(sequence: 1, time: 1, kind: .library)
+        event.id = row.id
+        found.daemon.send(event)
+        for name in ["tide", "high tide"] {
+            let parent = try mounted.entry(".search", name, "One").node
+            try await waitUntil(description: "the name under \(name) is forgotten") {
+                mounted.notifier.messages.contains(.entry(parent: parent, name: Self.episode))
+            }
+        }
+    }
+
+    @Test func theControlAttributeFetchesAgainAndActsOnTheEpisodes() async throws {
+        let found = try await Found(["One"])
+        let mounted = found.mounted
+        try Self.list(2, in: found.ids[0], mounted.library)
+        let show = try mounted.entry(".search", "tide", "One").node
+        #expect(try await mounted.setxattr(show, "user.podfs.task", "refresh").answered() == .done)
+        #expect(found.daemon.commands == [.fetchShow(podcast: found.ids[0])])
+        let term = try mounted.entry(".search", "tide").node
+        #expect(mounted.setxattr(term, "user.podfs.task", "refresh").answer == .error(.invalidArgument))
+        #expect(mounted.setxattr(show, "user.podfs.task", "resume", uid: 5).answer == .error(.notPermitted))
+        let reply = mounted.setxattr(show, "user.podfs.task", "pin")
+        try await waitUntil(description: "the action comes") { found.daemon.commands.count == 2 }
+        let episodes = try mounted.library.episodes(of: found.ids[0]).map(\.id)
+        #expect(found.daemon.commands.last == .act(.pin, episodes: episodes))
+        #expect(reply.answer == nil)
+    }
+}
+
+/// The daemon's view of the cache: whether a file may go.
+private struct ContentCacheProbe {
+    private let cache: ContentCache
+
+    init(_ folder: String) throws { cache = try ContentCache(directory: FilePath(folder)) }
+
+    func evicts(_ name: String) -> Bool { cache.evict(name) }
+}
