@@ -92,7 +92,8 @@ package final class FeedParser {
             guard received <= limits.bytes else {
                 throw FeedError.notAJSONFeed("it is larger than \(limits.bytes) bytes")
             }
-            return try JSONFeed(base: base, limits: limits).feed(from: bytes, diagnostics: diagnostics)
+            var reader = JSONFeed(base: base, limits: limits)
+            return try reader.feed(from: bytes, diagnostics: diagnostics)
         case .unreadable(let line, let message): throw FeedError.unreadable(line: line, message: message)
         case .feed(let feed): return feed
         case .subscriptions(let root, _, _), .otherXML(let root): throw FeedError.notAFeed(root: root)

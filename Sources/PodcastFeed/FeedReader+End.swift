@@ -44,11 +44,18 @@ extension FeedReader {
         item.enclosures = Enclosure.selected(from: item.enclosures)
         if let live = pending.live {
             pending.live = nil
-            feed.liveItems.append(LiveItem(status: live.status, start: live.start, end: live.end, item: item))
+            guard feed.liveItems.count < limits.entries else { return }
+            feed.liveItems.append(LiveItem(status: live.status, start: live.start, end: live.end, item: takeItem()))
         } else {
-            feed.items.append(item)
+            feed.items.append(takeItem())
         }
-        item = Item()
+    }
+
+    /// The item, moved out: a copy would count each of its strings once more.
+    private mutating func takeItem() -> Item {
+        var taken = Item()
+        swap(&taken, &item)
+        return taken
     }
 
     /// The document is over: what depends on the whole of it.
@@ -154,10 +161,8 @@ extension FeedReader {
     // MARK: Text
 
     /// A URL, made absolute where the document or its address say how; `nil` when there is none or it is too long.
-    func url(_ text: [UInt8]) -> String? {
-        guard text.count <= limits.url, let reference = FeedValues.string(text) else { return nil }
-        let address = URLReference.resolve(reference, base: base)
-        return address.isEmpty || address.utf8.count > limits.url ? nil : address
+    mutating func url(_ text: [UInt8]) -> String? {
+        urls.resolve(text, base: base)
     }
 
     /// The value of an attribute as a line for people.

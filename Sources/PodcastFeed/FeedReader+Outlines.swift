@@ -40,18 +40,17 @@ extension FeedReader {
             return stop("there are more than \(limits.items) subscriptions; the rest is left out")
         }
         let link = attributes.value("htmlUrl").flatMap { url($0) }
-        outlines.insert(OPML.Subscription(url: address, title: title == address ? nil : title, link: link, line: line))
+        let name = title == self.title(Array(address.utf8)) ? nil : title
+        outlines.insert(OPML.Subscription(url: address, title: name, link: link, line: line))
     }
 
     /// `title`, which gPodder gives the show's name while it puts the description into `text`; else `text`.
     private func title(_ attributes: FeedAttributes) -> String? {
-        for written in [attributes.value("title"), attributes.value("text")] {
-            guard let written,
-                let line = FeedValues.line(UTF8Cleaner.prefix(written, limits.line), replacingReferences: false)
-            else { continue }
-            return line
-        }
-        return nil
+        attributes.value("title").flatMap { title($0) } ?? attributes.value("text").flatMap { title($0) }
+    }
+
+    private func title(_ text: [UInt8]) -> String? {
+        FeedValues.line(UTF8Cleaner.prefix(text, limits.line), replacingReferences: false)
     }
 
     /// Why an address is none of a feed. The address itself may hold a password, so it is not shown.

@@ -5,6 +5,8 @@ extension FeedReader {
         var funding: Funding?
         var soundbite: Soundbite?
         var trailer: Trailer?
+        /// How many addresses of alternate enclosures the item has.
+        var sources = 0
         /// The broadcast that the item being read is, if it is one.
         var live: (status: String?, start: PublicationDate?, end: PublicationDate?)?
     }
@@ -86,8 +88,10 @@ extension FeedReader {
         }
     }
 
-    private static func add<Element: Equatable>(_ element: Element, to list: inout [Element], _ limits: FeedLimits) {
-        if list.count < limits.entries, !list.contains(element) { list.append(element) }
+    /// Adds what is not there yet. A long list is not searched: to do so for each of a million elements takes seconds.
+    static func add<Element: Equatable>(_ element: Element, to list: inout [Element], _ limits: FeedLimits) {
+        guard list.count < limits.entries, list.count > 64 || !list.contains(element) else { return }
+        list.append(element)
     }
 
     // MARK: Alternate enclosures
@@ -111,7 +115,8 @@ extension FeedReader {
         guard let address = attributes.value("uri").flatMap({ url($0) }), !item.alternates.isEmpty else { return }
         let last = item.alternates.count - 1
         // All addresses of an item together stay within the limit of one list.
-        guard item.alternates.reduce(0, { $0 + $1.sources.count }) < limits.entries else { return }
+        guard pending.sources < limits.entries else { return }
+        pending.sources += 1
         item.alternates[last].sources.append(
             AlternateEnclosure.Source(url: address, type: attributes.value("contentType").flatMap(Self.type)))
     }

@@ -138,7 +138,7 @@ extension FeedReader {
         let transcript = Transcript(
             url: address, type: attributes.value("type").flatMap(Self.type), language: language,
             relation: word(attributes.value("rel"))?.lowercased())
-        if !item.transcripts.contains(transcript) { item.transcripts.append(transcript) }
+        Self.add(transcript, to: &item.transcripts, limits)
     }
 
     private mutating func startChapter(_ attributes: FeedAttributes) {
@@ -154,10 +154,7 @@ extension FeedReader {
     }
 
     mutating func addCategory(_ text: [UInt8]?) {
-        guard let name = line(text), feed.categories.count < limits.entries,
-            !feed.categories.contains(name)
-        else { return }
-        feed.categories.append(name)
+        if let name = line(text) { Self.add(name, to: &feed.categories, limits) }
     }
 
     /// The bytes that a feed claims for an enclosure. A missing length or a zero is too common to be worth a word.

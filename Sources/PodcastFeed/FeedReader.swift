@@ -42,6 +42,7 @@ struct FeedReader {
     private let rules = FeedRules.shared
     private var open: [Open] = []
     private var bases: [String]
+    var urls: URLResolver
     /// The text of the element that is being collected.
     private var text: [UInt8] = []
     /// The place in `open` of the element whose text is collected; -1 when none is.
@@ -55,6 +56,7 @@ struct FeedReader {
     /// - Parameter base: The URL the document came from, for references relative to it.
     init(limits: FeedLimits, base: String?) {
         self.limits = limits
+        urls = URLResolver(limits: limits)
         bases = base.map { [$0] } ?? []
         text.reserveCapacity(1 << 14)
         open.reserveCapacity(32)
@@ -96,8 +98,8 @@ struct FeedReader {
             rule = self.rule(name, in: scope)
         }
         var element = Open(hash: name.hash, rule: rule)
-        if let reference = attributes.value("base", prefix: "xml") {
-            bases.append(URLReference.resolve(String(decoding: reference, as: UTF8.self), base: base))
+        if let reference = attributes.value("base", prefix: "xml"), let address = url(reference) {
+            bases.append(address)
             element.hasBase = true
         }
         if open.isEmpty { kind = rule.handler == .none ? .other : rule.handler == .opml ? .subscriptions : .feed }

@@ -4,8 +4,15 @@ internal import Foundation
 struct JSONFeed {
     let base: String?
     let limits: FeedLimits
+    private var urls: URLResolver
 
-    func feed(from bytes: [UInt8], diagnostics: [Diagnostic]) throws -> Feed {
+    init(base: String?, limits: FeedLimits) {
+        self.base = base
+        self.limits = limits
+        urls = URLResolver(limits: limits)
+    }
+
+    mutating func feed(from bytes: [UInt8], diagnostics: [Diagnostic]) throws -> Feed {
         let document: Any
         do {
             document = try JSONSerialization.jsonObject(with: Data(bytes))
@@ -44,7 +51,7 @@ struct JSONFeed {
         return feed
     }
 
-    private func item(_ object: [String: Any], in feed: inout Feed) -> Item {
+    private mutating func item(_ object: [String: Any], in feed: inout Feed) -> Item {
         var item = Item()
         item.guid = identifier(object["id"])
         item.title = line(object["title"])
@@ -107,10 +114,8 @@ struct JSONFeed {
         bytes(value, limits.text).flatMap { FeedValues.string($0) }
     }
 
-    private func url(_ value: Any?) -> String? {
-        guard let string = value as? String, string.utf8.count <= limits.url else { return nil }
-        let address = URLReference.resolve(string, base: base)
-        return address.isEmpty ? nil : address
+    private mutating func url(_ value: Any?) -> String? {
+        (value as? String).flatMap { urls.resolve(Array($0.utf8), base: base) }
     }
 
     private func number(_ value: Any?) -> Double? {

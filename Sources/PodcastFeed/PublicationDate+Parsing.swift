@@ -151,7 +151,7 @@ private struct DateReader {
             isAfternoon = word == DateWords.pm
         } else if time != nil {
             if offset == nil, length <= 4 { offset = DateWords.zones[word] }
-        } else if length >= 3, let number = DateWords.months[word >> UInt64(8 * (min(length, 8) - 3))] {
+        } else if length >= 3, let number = DateWords.month(word >> UInt64(8 * (min(length, 8) - 3))) {
             // The last one counts: `mar.` before a French month is a Tuesday.
             month = number
         } else if (month != nil && length >= 3) || (length == 1 && word == UInt64(UInt8(ascii: "w"))) {
@@ -183,10 +183,13 @@ private enum DateWords {
     static let pm = packed("pm")
 
     /// The months by their first three letters, in which no English weekday looks like one.
-    static let months = Dictionary(
-        uniqueKeysWithValues: [
-            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-        ].enumerated().map { (packed($1), $0 + 1) })
+    static func month(_ word: UInt64) -> Int? {
+        months.firstIndex(of: word).map { $0 + 1 }
+    }
+
+    private static let months = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ].map(packed)
 
     /// Seconds east of UTC. Up to `pdt` they are RFC 822's; the rest are what publishers write all the same.
     static let zones: [UInt64: Int] = {

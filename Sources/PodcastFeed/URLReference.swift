@@ -54,20 +54,35 @@ enum URLReference {
 
     /// Line breaks and tabs are layout and go; spaces inside are meant and become `%20`; `&amp;` was escaped twice.
     private static func cleaned(_ reference: String) -> String {
-        var text = reference
-        let needsWork = reference.utf8.contains { $0 <= 0x20 || $0 == UInt8(ascii: "&") || $0 == 0x7F }
-        guard needsWork else { return text }
-        var bytes: [UInt8] = []
-        for byte in reference.utf8.trimmed {
+        var reference = reference
+        return reference.withUTF8 { bytes in
+            let isClean = bytes.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "&") && $0 != 0x7F }
+            return isClean ? nil : cleaned(bytes)
+        } ?? reference
+    }
+
+    private static func cleaned(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        guard let first = bytes.firstIndex(where: { !$0.isXMLSpace }),
+            let last = bytes.lastIndex(where: { !$0.isXMLSpace })
+        else { return "" }
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count + 8)
+        // Up to here each reference has been replaced once.
+        var unescaped = 0
+        for byte in bytes[first...last] {
             switch byte {
-            case 0x20: bytes.append(contentsOf: "%20".utf8)
+            case 0x20: output.append(contentsOf: "%20".utf8)
             case 0x00..<0x20, 0x7F: break
-            default: bytes.append(byte)
+            case UInt8(ascii: ";"):
+                output.append(byte)
+                if output[unescaped...].suffix(5).elementsEqual("&amp;".utf8) {
+                    output.removeLast(4)
+                    unescaped = output.count
+                }
+            default: output.append(byte)
             }
         }
-        text = String(decoding: bytes, as: UTF8.self)
-        guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
-        return text.split(separator: "&amp;", omittingEmptySubsequences: false).joined(separator: "&")
+        return String(decoding: output, as: UTF8.self)
     }
 
     /// An absolute URL in the pieces that references replace.
@@ -83,15 +98,15 @@ enum URLReference {
             guard let scheme = URLReference.scheme(of: url) else { return nil }
             self.scheme = Substring(scheme)
             var rest = url[scheme.endIndex...].dropFirst()
-            rest = rest.prefix { $0 != "#" }
+            rest = Substring(rest.utf8.prefix { $0 != UInt8(ascii: "#") })
             if rest.hasPrefix("//") {
-                let end = rest.dropFirst(2).firstIndex { "/?".contains($0) } ?? rest.endIndex
-                authority = rest[..<end]
-                rest = rest[end...]
+                let end = rest.utf8.dropFirst(2).firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+                authority = rest[..<(end ?? rest.endIndex)]
+                rest = rest[authority.endIndex...]
             } else {
                 authority = ""
             }
-            path = rest.prefix { $0 != "?" }
+            path = Substring(rest.utf8.prefix { $0 != UInt8(ascii: "?") })
             query = rest[path.endIndex...]
         }
 
@@ -99,10 +114,12 @@ enum URLReference {
             if reference.hasPrefix("//") { return "\(scheme):\(reference)" }
             if reference.hasPrefix("#") { return "\(scheme):\(authority)\(path)\(query)\(reference)" }
             if reference.hasPrefix("?") { return "\(scheme):\(authority)\(path)\(reference)" }
-            let tail = reference.firstIndex { "?#".contains($0) } ?? reference.endIndex
+            let tail =
+                reference.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? reference.endIndex
             var whole = String(reference[..<tail])
             if !whole.hasPrefix("/") {
-                let folder = path.lastIndex(of: "/").map { path[...$0] } ?? (authority.isEmpty ? "" : "/")
+                let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+                let folder = slash.map { path[...$0] } ?? (authority.isEmpty ? "" : "/")
                 whole = folder + whole
             }
             return "\(scheme):\(authority)\(Self.withoutDots(whole))\(reference[tail...])"
@@ -111,7 +128,10 @@ enum URLReference {
         /// RFC 3986, section 5.2.4.
         private static func withoutDots(_ path: String) -> String {
             var segments: [Substring] = []
-            let all = path.split(separator: "/", omittingEmptySubsequences: false)
+            let all = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
+                Substring($0)
+            }
+            guard all.contains(where: { $0 == "." || $0 == ".." }) else { return path }
             for (index, segment) in all.enumerated() {
                 let isLast = index == all.count - 1
                 switch segment {

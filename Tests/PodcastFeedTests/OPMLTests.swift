@@ -122,12 +122,15 @@ import Testing
     // MARK: Limits
 
     @Test func subscriptionsBeyondTheLimitAreLeftOut() throws {
-        let outlines = (0...100_000).map { "<outline type=\"rss\" xmlUrl=\"https://x.example/\($0)\"/>\n" }
-        let list = try parse("<opml><body>\n\(outlines.joined())</body></opml>")
-        #expect(list.subscriptions.count == 100_000)
-        #expect(list.subscriptions.last == .init(url: "https://x.example/99999", line: 100_001))
-        #expect(list.diagnostics.map(\.line) == [100_002])
-        #expect(list.diagnostics.first?.message.contains("more than 100000") == true)
+        #expect(FeedLimits.standard.items == 100_000)
+        var limits = FeedLimits.standard
+        limits.items = 10_000
+        let outlines = (0...10_000).map { "<outline type=\"rss\" xmlUrl=\"https://x.example/\($0)\"/>\n" }
+        let list = try parse("<opml><body>\n\(outlines.joined())</body></opml>", limits: limits)
+        #expect(list.subscriptions.count == 10_000)
+        #expect(list.subscriptions.last == .init(url: "https://x.example/9999", line: 10_001))
+        #expect(list.diagnostics.map(\.line) == [10_002])
+        #expect(list.diagnostics.first?.message.contains("more than 10000") == true)
     }
 
     @Test func tooLargeFileIsCutWithADiagnostic() throws {
@@ -139,11 +142,15 @@ import Testing
         #expect(list.diagnostics.contains { $0.message.contains("larger than 30000 bytes") })
     }
 
-    @Test func deepFoldersAreCutNotFollowed() throws {
-        let first = "<outline type=\"rss\" xmlUrl=\"https://x.example/1\"/>"
-        let list = try parse("<opml><body>\(first)" + String(repeating: "<outline text=\"f\">", count: 10_000))
-        #expect(list.subscriptions.map(\.url) == ["https://x.example/1"])
-        #expect(list.diagnostics.contains { $0.message.contains("nested deeper") })
+    @Test func subscriptionsInTenThousandFoldersInsideEachOtherAreFound() throws {
+        let outlines = (1...3).map { "<outline type=\"rss\" xmlUrl=\"https://x.example/\($0)\"/>" }
+        let folders = String(repeating: "<outline text=\"f\">", count: 10_000)
+        for ends in ["", String(repeating: "</outline>", count: 10_000)] {
+            let list = try parse(
+                "<opml><body>\(outlines[0])\(folders)\(outlines[1])\(ends)\(outlines[2])</body></opml>")
+            #expect(list.subscriptions.map(\.url) == (1...3).map { "https://x.example/\($0)" })
+            #expect(list.diagnostics.contains { $0.message.contains("nested deeper") })
+        }
     }
 
     @Test func longNamesAreCutAndLongAddressesLeftOut() throws {

@@ -1,0 +1,126 @@
+import PodcastFeed
+import Testing
+
+/// Documents too large or too deep to keep as files.
+@Suite struct LargeInputTests {
+    /// Parses text that is made piece by piece.
+    private func parse(_ pieces: some Sequence<String>, limits: FeedLimits = .standard) throws -> Feed {
+        let parser = FeedParser(limits: limits)
+        for piece in pieces { Array(piece.utf8).withUnsafeBytes { parser.parse($0) } }
+        return try parser.finish()
+    }
+
+    private let start = "<rss><channel><title>Large</title>\n<item><guid>1</guid><title>First</title></item>\n"
+    private let last = "<item><guid>2</guid><title>Last</title></item>\n"
+    private let end = "</channel></rss>"
+
+    /// Half a mebibyte that keeps nothing: elements that no rule mentions.
+    private let padding = String(
+        repeating: "<x:padding a=\"1\">" + String(repeating: "z", count: 475) + "</x:padding>\n", count: 1024)
+
+    @Test func documentOfSixtyFourMebibytesIsReadWholeAndOneByteMoreIsCut() throws {
+        #expect(FeedLimits.standard.bytes == 64 << 20)
+        let room = (64 << 20) - start.utf8.count - last.utf8.count - end.utf8.count
+        let padding = self.padding.utf8.count
+        let filler = { (count: Int) in String(repeating: " ", count: count) }
+        let rest = room - room / padding * padding
+        let whole = Array(repeating: self.padding, count: room / padding) + [filler(rest)]
+        let fitting = try parse([start] + whole + [last, end])
+        #expect(fitting.items.map(\.guid) == ["1", "2"])
+        #expect(fitting.diagnostics.map(\.message).contains { $0.contains("larger") } == false)
+        let cut = try parse([start] + whole + [filler(1), last, end])
+        #expect(cut.items.map(\.guid) == ["1", "2"])
+        #expect(cut.diagnostics.contains { $0.message.contains("larger than 67108864 bytes") })
+        let farTooLarge = try parse([start] + whole + whole + [last, end])
+        #expect(farTooLarge.items.map(\.guid) == ["1"])
+    }
+
+    @Test func elementsNestedTenThousandDeepDoNotHideTheEpisodes() throws {
+        let count = 10_000
+        let open = String(repeating: "<a>", count: count)
+        let close = String(repeating: "</a>", count: count)
+        for middle in [open + close, open, close, "<b>" + open + close + "</b>", open + "text" + close] {
+            let feed = try parse([start, middle, last, end])
+            #expect(feed.items.map(\.guid) == ["1", "2"])
+            #expect(feed.title == "Large")
+        }
+        let inside = try parse([
+            start, "<item><description>\(open)x\(close)</description><guid>3</guid></item>", last, end,
+        ])
+        #expect(inside.items.map(\.guid) == ["1", "3", "2"])
+        #expect(inside.diagnostics.contains { $0.message.contains("nested deeper") })
+    }
+
+    @Test func attributesWithoutNumberAndNamesWithoutEnd() throws {
+        let attributes = (0..<20_000).map { " a\($0)=\"\($0)\"" }.joined()
+        let name = String(repeating: "n", count: 40_000)
+        let feed = try parse(
+            [start, "<x\(attributes)/><\(name)/>", "<enclosure\(attributes)/>", last, end])
+        #expect(feed.items.map(\.guid) == ["1", "2"])
+    }
+
+    @Test func declarationsOfManyMebibytesAreReadAndForgotten() throws {
+        let entities = (0..<50_000).map { "<!ENTITY e\($0) \"&e\(max(0, $0 - 1));&e\(max(0, $0 - 1));\">\n" }.joined()
+        let feed = try parse([
+            "<!DOCTYPE rss [\n", entities, "]>\n", start, "<item><title>&e49999;</title></item>", end,
+        ])
+        #expect(feed.items.map(\.title) == ["First", "&e49999;"])
+    }
+
+    @Test func shortReferencesToALongBaseDoNotFillTheMemory() throws {
+        var limits = FeedLimits.standard
+        limits.bytes = 1 << 20
+        let base = "https://x.example/" + String(repeating: "b", count: 10_000) + "/"
+        let items = String(repeating: "<item><enclosure url=\"a\"/><link>b</link></item>", count: 1000)
+        let feed = try parse(["<rss xml:base=\"\(base)\"><channel>", items, end], limits: limits)
+        #expect(feed.items.count == 1000)
+        let addresses = feed.items.flatMap { $0.enclosures.map(\.url) + [$0.link].compactMap(\.self) }
+        #expect(addresses.count > 50 && addresses.allSatisfy { $0.hasPrefix(base) })
+        #expect(addresses.reduce(0) { $0 + $1.utf8.count } <= limits.bytes + 2_000)
+
+        let json = "{\"items\":[" + String(repeating: "{\"url\":\"a\"},", count: 1000) + "{}]}"
+        let list = try FeedParser.parse(Array(json.utf8), base: base, limits: limits)
+        #expect(list.items.count == 1001)
+        #expect((50...110).contains(list.items.count { $0.link != nil }))
+    }
+
+    @Test func basesInsideBasesStayShort() throws {
+        let part = String(repeating: "p", count: 1000)
+        let open = String(repeating: "<channel xml:base=\"\(part)/\">", count: 200)
+        let feed = try parse(["<rss xml:base=\"https://x.example/\">", open, "<item><link>a</link></item>", "</rss>"])
+        let link = try #require(feed.items.first?.link)
+        #expect(link.hasPrefix("https://x.example/ppp") && link.hasSuffix("/a"))
+        #expect(link.utf8.count <= FeedLimits.standard.url)
+    }
+
+    @Test func titleOfFourKibibytesIsKeptAndALongerOneCut() throws {
+        let title = String(repeating: "Tí", count: 1366).dropLast(2)
+        #expect(title.utf8.count == 4095)
+        let feed = try parse(
+            ["<rss><channel>", "<item><title>\(title)</title></item>", "<item><title>\(title)é</title></item>", end])
+        #expect(feed.items.map(\.title) == [String(title), String(title)])
+        #expect(feed.diagnostics.count == 1)
+    }
+
+    @Test func equalItemsAreAllKept() throws {
+        let item = "<item><guid>same</guid><title>Same</title><enclosure url=\"https://x.example/same.mp3\"/></item>\n"
+        let feed = try parse(["<rss><channel>", String(repeating: item, count: 500), end])
+        #expect(feed.items.count == 500)
+        #expect(Set(feed.items.map(\.line)).count == 500)
+    }
+
+    @Test func utf16OfOneMebibyteIsCutAnywhere() throws {
+        let text = start + String(repeating: "<item><title>漢字 🎙 é</title></item>\n", count: 8000) + end
+        let bytes: [UInt8] = [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        let parser = FeedParser()
+        bytes.withUnsafeBytes { all in
+            for begin in stride(from: 0, to: all.count, by: 997) {
+                parser.parse(UnsafeRawBufferPointer(rebasing: all[begin..<min(begin + 997, all.count)]))
+            }
+        }
+        let feed = try parser.finish()
+        #expect(feed.items.count == 8001)
+        #expect(feed.items.dropFirst().allSatisfy { $0.title == "漢字 🎙 é" })
+        #expect(feed.diagnostics.isEmpty)
+    }
+}
