@@ -89,11 +89,8 @@ package final class FeedParser {
         case .html(let title): throw FeedError.html(title: title)
         case .text(let beginning): throw FeedError.notXML(beginning: beginning)
         case .json(let bytes):
-            guard received <= limits.bytes else {
-                throw FeedError.notAJSONFeed("it is larger than \(limits.bytes) bytes")
-            }
             var reader = JSONFeed(base: base, limits: limits)
-            return try reader.feed(from: bytes, diagnostics: diagnostics)
+            return try reader.feed(from: bytes, isCut: received > limits.bytes, diagnostics: diagnostics)
         case .unreadable(let line, let message): throw FeedError.unreadable(line: line, message: message)
         case .feed(let feed): return feed
         case .subscriptions(let root, _, _), .otherXML(let root): throw FeedError.notAFeed(root: root)

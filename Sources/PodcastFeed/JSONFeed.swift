@@ -1,10 +1,13 @@
-internal import Foundation
-
 /// Reads a JSON Feed (version 1.1, jsonfeed.org) into a ``Feed``.
+///
+/// A document that breaks off or is no JSON from some place on gives the items before it, as with XML.
 struct JSONFeed {
     let base: String?
     let limits: FeedLimits
     private var urls: URLResolver
+    private var feed = Feed(format: .json)
+    private var hasItems = false
+    private var hasNotedItems = false
 
     init(base: String?, limits: FeedLimits) {
         self.base = base
@@ -12,62 +15,81 @@ struct JSONFeed {
         urls = URLResolver(limits: limits)
     }
 
-    mutating func feed(from bytes: [UInt8], diagnostics: [Diagnostic]) throws -> Feed {
-        let document: Any
-        do {
-            document = try JSONSerialization.jsonObject(with: Data(bytes))
-        } catch {
-            throw FeedError.notAJSONFeed("it is not valid JSON")
-        }
-        guard let object = document as? [String: Any] else {
+    /// - Parameter isCut: Whether the document was longer than the bytes.
+    mutating func feed(from bytes: [UInt8], isCut: Bool, diagnostics: [Diagnostic]) throws -> Feed {
+        feed.diagnostics = diagnostics
+        var scanner = JSONScanner(bytes)
+        guard scanner.peek() == UInt8(ascii: "{") else {
             throw FeedError.notAJSONFeed("its outermost value is no object")
         }
-        guard let list = object["items"] as? [Any] else {
-            throw FeedError.notAJSONFeed("it has no list “items”")
-        }
-        var feed = Feed(format: .json)
-        feed.diagnostics = diagnostics
-        feed.title = line(object["title"])
-        feed.link = url(object["home_page_url"])
-        feed.description = text(object["description"])
-        feed.language = line(object["language"])
-        feed.image = url(object["icon"]) ?? url(object["favicon"])
-        feed.author = author(of: object)
-        feed.next = url(object["next_url"])
-        feed.isComplete = object["expired"] as? Bool == true
-        for value in list {
-            guard feed.items.count < limits.items else {
-                note("there are more than \(limits.items) items; the rest is left out", in: &feed)
-                break
+        do {
+            try scanner.members { scanner, name in try member(name, &scanner) }
+        } catch let fault as JSONScanner.Fault {
+            if isCut {
+                note("the document is larger than \(limits.bytes) bytes; the rest is left out", line: fault.line)
+            } else {
+                guard !feed.items.isEmpty else {
+                    throw FeedError.notAJSONFeed("line \(fault.line) is no valid JSON")
+                }
+                note("the JSON cannot be read from here; the rest is left out", line: fault.line)
             }
-            guard let object = value as? [String: Any] else {
-                note("an item is no object and is passed over", in: &feed)
-                continue
-            }
-            var item = self.item(object, in: &feed)
-            if item.author == feed.author { item.author = nil }
-            feed.items.append(item)
         }
+        guard hasItems else { throw FeedError.notAJSONFeed("it has no list “items”") }
+        for index in feed.items.indices where feed.items[index].author == feed.author { feed.items[index].author = nil }
         return feed
     }
 
-    private mutating func item(_ object: [String: Any], in feed: inout Feed) -> Item {
+    private mutating func member(_ name: [UInt8], _ scanner: inout JSONScanner) throws {
+        switch String(decoding: name.prefix(40), as: UTF8.self) {
+        case "title": feed.title = try line(scanner.value())
+        case "home_page_url": feed.link = try url(scanner.value())
+        case "description": feed.description = try text(scanner.value())
+        case "language": feed.language = try line(scanner.value())
+        case "icon": feed.image = try url(scanner.value()) ?? feed.image
+        case "favicon": feed.image = try feed.image ?? url(scanner.value())
+        case "authors": feed.author = try names(scanner.value()) ?? feed.author
+        case "author": feed.author = try feed.author ?? line(scanner.value()["name"])
+        case "next_url": feed.next = try url(scanner.value())
+        case "expired": if case .bool(true) = try scanner.value() { feed.isComplete = true }
+        case "items" where scanner.peek() == UInt8(ascii: "["):
+            hasItems = true
+            try scanner.elements { scanner in try element(&scanner) }
+        default: try scanner.skip()
+        }
+    }
+
+    private mutating func element(_ scanner: inout JSONScanner) throws {
+        guard feed.items.count < limits.items else {
+            if !hasNotedItems {
+                hasNotedItems = true
+                note("there are more than \(limits.items) items; the rest is left out", line: scanner.line())
+            }
+            return try scanner.skip()
+        }
+        let isObject = scanner.peek() == UInt8(ascii: "{")
+        let start = scanner.line()
+        let value = try scanner.value()
+        guard isObject else { return note("an item is no object and is passed over", line: start) }
+        feed.items.append(item(value, line: start))
+    }
+
+    private mutating func item(_ object: JSONScanner.Value, line start: Int) -> Item {
         var item = Item()
+        item.line = start
         item.guid = identifier(object["id"])
         item.title = line(object["title"])
         item.link = url(object["url"]) ?? url(object["external_url"])
         item.description = text(object["content_html"]) ?? text(object["content_text"]) ?? text(object["summary"])
         item.image = url(object["image"]) ?? url(object["banner_image"])
-        item.author = author(of: object)
-        for key in ["date_published", "date_modified"] {
-            guard item.published == nil, let written = line(object[key]) else { continue }
+        item.author = names(object["authors"]) ?? line(object["author"]?["name"])
+        for written in [line(object["date_published"]), line(object["date_modified"])] {
+            guard item.published == nil, let written else { continue }
             item.published = PublicationDate(parsing: written)
-            if item.published == nil { note("the date “\(written.prefix(40))” cannot be read", in: &feed) }
+            if item.published == nil { note("the date “\(written.prefix(40))” cannot be read", line: start) }
         }
-        let attachments = object["attachments"] as? [Any] ?? []
-        for case let attachment as [String: Any] in attachments.prefix(limits.entries) {
+        for attachment in object["attachments"]?.elements.prefix(limits.entries) ?? [] {
             guard let address = url(attachment["url"]) else {
-                note("an attachment has no URL and is passed over", in: &feed)
+                note("an attachment has no URL and is passed over", line: start)
                 continue
             }
             let length = number(attachment["size_in_bytes"]).flatMap { $0 >= 1 && $0 < 1e15 ? Int64($0) : nil }
@@ -80,51 +102,58 @@ struct JSONFeed {
         return item
     }
 
-    /// The first name: `authors` since version 1.1, `author` before.
-    private func author(of object: [String: Any]) -> String? {
-        let authors = object["authors"] as? [Any] ?? []
-        for case let author as [String: Any] in authors {
+    /// The first name of `authors`, which replaces `author` since version 1.1.
+    private func names(_ value: JSONScanner.Value?) -> String? {
+        for author in value?.elements ?? [] {
             if let name = line(author["name"]) { return name }
         }
-        return line((object["author"] as? [String: Any])?["name"])
+        return nil
     }
 
     /// Version 1.0 allowed numbers too.
-    private func identifier(_ value: Any?) -> String? {
-        let string = (value as? String) ?? (value as? NSNumber)?.stringValue
-        return bytes(string, limits.line).flatMap { FeedValues.string($0) }
+    private func identifier(_ value: JSONScanner.Value?) -> String? {
+        guard case .number(let number) = value else {
+            return bytes(value, limits.line).flatMap { FeedValues.string($0) }
+        }
+        // Doubles hold every whole number up to 2^53 exactly.
+        return number == number.rounded() && abs(number) <= 9_007_199_254_740_992 ? "\(Int64(number))" : "\(number)"
+    }
+
+    private func line(_ value: JSONScanner.Value?) -> String? {
+        bytes(value, limits.line).flatMap { FeedValues.line($0) }
+    }
+
+    private func text(_ value: JSONScanner.Value?) -> String? {
+        bytes(value, limits.text).flatMap { FeedValues.string($0) }
     }
 
     /// The text of a string, cut at a character, without the characters that XML cannot hold: what comes from one kind
     /// of feed is no wilder than what comes from another.
-    private func bytes(_ value: Any?, _ limit: Int) -> [UInt8]? {
-        guard let string = value as? String else { return nil }
-        let text = UTF8Cleaner.prefix(Array(string.utf8), limit)
+    private func bytes(_ value: JSONScanner.Value?, _ limit: Int) -> [UInt8]? {
+        guard case .string(let string) = value else { return nil }
+        let text = UTF8Cleaner.prefix(string, limit)
         var cleaner = UTF8Cleaner()
         var block = UTF8Cleaner.Block(size: text.count)
         _ = text.withUnsafeBytes { cleaner.clean($0, into: &block) }
         return Array(block.contents)
     }
 
-    private func line(_ value: Any?) -> String? {
-        bytes(value, limits.line).flatMap { FeedValues.line($0) }
+    private mutating func url(_ value: JSONScanner.Value?) -> String? {
+        guard case .string(let string) = value else { return nil }
+        return urls.resolve(string, base: base)
     }
 
-    private func text(_ value: Any?) -> String? {
-        bytes(value, limits.text).flatMap { FeedValues.string($0) }
-    }
-
-    private mutating func url(_ value: Any?) -> String? {
-        (value as? String).flatMap { urls.resolve(Array($0.utf8), base: base) }
-    }
-
-    private func number(_ value: Any?) -> Double? {
-        (value as? NSNumber)?.doubleValue ?? (value as? String).flatMap { FeedValues.seconds($0.utf8) }
-    }
-
-    private func note(_ message: String, in feed: inout Feed) {
-        if feed.diagnostics.count < limits.diagnostics {
-            feed.diagnostics.append(Diagnostic(line: 0, message: message))
+    private func number(_ value: JSONScanner.Value?) -> Double? {
+        switch value {
+        case .number(let number): number
+        case .string(let text): FeedValues.seconds(text.trimmed)
+        default: nil
         }
+    }
+
+    private var wantsNotes: Bool { feed.diagnostics.count < limits.diagnostics }
+
+    private mutating func note(_ message: String, line: Int) {
+        if wantsNotes { feed.diagnostics.append(Diagnostic(line: line, message: message)) }
     }
 }

@@ -22,12 +22,30 @@ struct XMLParserState {
     /// Start tags to come that are ours, not the document's.
     private var wrappers = 0
     private var unboundPrefixes: Set<String> = []
+    /// About how many microseconds have gone into what no proper document has.
+    private var effort = 0
 
     /// Elements around what a new context gets, so that it has a root and that stray end tags do not close it at once.
     private static let wrapperCount = 64
     /// libxml2 closes one element at an end tag that closes many here; so its stack grows with each such mistake. Each
     /// level costs it 36 bytes.
     private static let depthLimit: Int32 = 250_000
+    /// Two seconds. The worst real feeds have a mistake in each item.
+    private static let effortLimit = 2_000_000
+    /// Different names of elements and attributes. Feeds have some sixty; libxml2's dictionary has 16,384 places for
+    /// all of them and grows slow beyond that.
+    private static let nameLimit = 200_000
+    /// Namespace declarations that are in force, two entries each; libxml2 looks through all of them for each name.
+    private static let namespaceLimit: Int32 = 2_000
+    /// A start tag whose end has not come. libxml2 compares each attribute of it with each other one.
+    private static let tagLimit = 256 << 10
+    /// A comment, a declaration or the like whose end has not come. libxml2 looks through all of it again whenever a
+    /// block is added.
+    private static let tokenLimit = 4 << 20
+    /// The same for a reference: a feed whose one `&` is a mistake may have no semicolon behind it.
+    private static let referenceLimit = 32 << 20
+    /// The same for a CDATA section, of which ``FeedLimits/text`` says how much is kept.
+    private static let sectionLimit = 16 << 20
     /// Namespace declarations to remember; real feeds have twenty.
     private static let bindingLimit = 64
 
@@ -55,6 +73,43 @@ struct XMLParserState {
     mutating func giveUp() {
         guard reader.root != nil else { return }
         reader.stop("the XML cannot be followed from here (\(lastMessage ?? "unknown")); the rest is left out")
+    }
+
+    // MARK: What is too much work
+
+    /// Stops where a document was made to take long: looks at what libxml2 has before it after each block.
+    mutating func checkEffort() {
+        guard let context, !reader.isStopped, context.pointee.instate != XML_PARSER_EOF else { return }
+        let input = context.pointee.input?.pointee
+        if let cursor = input?.cur, let end = input?.end, end - cursor > Self.tagLimit {
+            // It hands on a few hundred bytes of a CDATA section for each block, until it has seen the end.
+            if context.pointee.instate == XML_PARSER_CDATA_SECTION {
+                if end - cursor > Self.sectionLimit { giveUp("a CDATA section has no end") }
+                return
+            }
+            // `<!` and `<?`; inside a document type libxml2 stands wherever it has got to.
+            let isTag =
+                cursor[0] == UInt8(ascii: "<") && cursor[1] != UInt8(ascii: "!") && cursor[1] != UInt8(ascii: "?")
+            // It waits for a semicolon behind each `&`, and looks back for a tag meanwhile.
+            let limit = cursor[0] == UInt8(ascii: "&") ? Self.referenceLimit : Self.tokenLimit
+            if isTag || end - cursor > limit { return giveUp("a tag, comment or declaration has no end") }
+        }
+        if effort > Self.effortLimit { giveUp("there are too many mistakes") }
+        if context.pointee.nsNr > Self.namespaceLimit { giveUp("there are too many namespaces") }
+        if let names = context.pointee.dict, xmlDictSize(names) > Self.nameLimit {
+            giveUp("there are too many different names")
+        }
+    }
+
+    private mutating func giveUp(_ reason: String) {
+        lastMessage = reason
+        reader.line = line
+        reader.stop("\(reason); the rest is left out")
+    }
+
+    /// Notes work, in about microseconds.
+    mutating func add(effort more: Int) {
+        effort += more
     }
 
     // MARK: Going on where libxml2 gives up
@@ -103,6 +158,8 @@ struct XMLParserState {
             wrappers -= 1
             return
         }
+        // Measured: 10 s for a tag with 200,000 attributes, and four times as much for twice as many.
+        effort += attributeCount * attributeCount / 4096
         if bindingCount > 0, let bindings { remember(bindings, bindingCount) }
         var found = FeedAttributes(pointers: attributes, count: attributeCount, source: source)
         if needsRepair {
@@ -152,7 +209,15 @@ struct XMLParserState {
     /// Reads the references to XML's own entities that follow the parser's place at once, since libxml2 would drop
     /// them: it takes note of the mistake after it was reported, and nothing is called in between.
     private mutating func takeReferences() {
-        guard let input = context?.pointee.input, context?.pointee.instate == XML_PARSER_CONTENT else { return }
+        guard let context, let input = context.pointee.input, context.pointee.instate == XML_PARSER_CONTENT else {
+            return
+        }
+        if effort > Self.effortLimit {
+            // Here libxml2 has nothing more to do with its input than to look at it again. Elsewhere it has, and less
+            // than a block's or a token's worth of mistakes is left to it.
+            giveUp("there are too many mistakes")
+            return xmlStopParser(context)
+        }
         while let cursor = input.pointee.cur, let end = input.pointee.end, cursor < end,
             cursor.pointee == UInt8(ascii: "&")
         {
@@ -186,6 +251,7 @@ struct XMLParserState {
     /// An error. The values are valid during the call, and so is the parser's place in its input.
     mutating func report(_ error: xmlError) {
         guard !reader.isStopped else { return }
+        effort += 1
         let code = xmlParserErrors(rawValue: UInt32(bitPattern: error.code))
         let state = context?.pointee.instate
         reader.line = line

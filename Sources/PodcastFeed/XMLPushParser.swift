@@ -61,16 +61,19 @@ final class XMLPushParser {
                 return
             }
             restarts += 1
+            // A new context and the copy of a block.
+            state.pointee.add(effort: 50)
             resume(with: rest, isLast: isLast)
         }
     }
 
     private func feed(_ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool) {
-        guard let context = state.pointee.context else { return }
+        guard let context = state.pointee.context, !state.pointee.reader.isStopped else { return }
         state.pointee.forgive()
         bytes.withMemoryRebound(to: CChar.self) {
             _ = xmlParseChunk(context, $0.baseAddress, Int32($0.count), isLast ? 1 : 0)
         }
+        if !isLast { state.pointee.checkEffort() }
     }
 
     /// Goes on behind a place at which libxml2 gave up, with a new parser in a state like the old one's.

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func attributesWithoutNumberAndNamesWithoutEnd() throws {
-        let attributes = (0..<20_000).map { " a\($0)=\"\($0)\"" }.joined()
+        let attributes = (0..<10_000).map { " a\($0)=\"\($0)\"" }.joined()
         let name = String(repeating: "n", count: 40_000)
         let feed = try parse(
             [start, "<x\(attributes)/><\(name)/>", "<enclosure\(attributes)/>", last, end])
@@ -91,6 +91,46 @@ import Testing
         let link = try #require(feed.items.first?.link)
         #expect(link.hasPrefix("https://x.example/ppp") && link.hasSuffix("/a"))
         #expect(link.utf8.count <= FeedLimits.standard.url)
+    }
+
+    /// Each would take minutes, or gibibytes, if it were followed.
+    @Test(arguments: [
+        ("", "<a xmlns:n=\"u\">", "namespaces"), ("", "<!-- -- ", "no end"), ("<x", " a=\"\"", "no end"),
+        ("", "< ", "no end"), ("<item><description>", "&;", "mistakes"),
+    ])
+    func whatWasMadeToTakeLongIsCut(before: String, unit: String, reason: String) throws {
+        let piece = String(repeating: unit, count: (64 << 10) / unit.utf8.count)
+        let parser = FeedParser()
+        Array((start + before).utf8).withUnsafeBytes { parser.parse($0) }
+        for _ in 0..<120 { Array(piece.utf8).withUnsafeBytes { parser.parse($0) } }
+        let feed = try parser.finish()
+        #expect(feed.items.map(\.guid) == ["1"])
+        #expect(feed.diagnostics.count <= FeedLimits.standard.diagnostics + 1)
+        let message = feed.diagnostics.last?.message ?? ""
+        #expect(message.contains(reason) || message.contains("more diagnostics"), "\(message)")
+    }
+
+    @Test func namesWithoutNumberAreCut() throws {
+        let names = (0..<250_000).map { "<n\($0)/>" }.joined()
+        let feed = try parse([start, names, last, end])
+        #expect(feed.items.map(\.guid) == ["1"])
+        #expect(feed.diagnostics.contains { $0.message.contains("names") })
+    }
+
+    @Test func oneItemOfManyJSONValuesDoesNotFillTheMemory() throws {
+        let item = "{\"id\":\"1\",\"x\":[" + String(repeating: "{},", count: 50_000) + "0],\"title\":\"T\"}"
+        let feed = try parse(["{\"items\":[", item, ",{\"id\":\"2\"}]}"])
+        #expect(feed.items.map(\.guid) == ["1", "2"])
+    }
+
+    @Test func jsonBeyondTheLimitIsCutWithADiagnostic() throws {
+        var limits = FeedLimits.standard
+        limits.bytes = 10_000
+        let items = String(repeating: "{\"id\":\"an identifier\"},\n", count: 1000)
+        let feed = try parse(["{\"title\":\"T\",\"items\":[", items, "{}]}"], limits: limits)
+        #expect((300..<450).contains(feed.items.count))
+        #expect(feed.items.allSatisfy { $0.guid == "an identifier" })
+        #expect(feed.diagnostics.map(\.message).contains { $0.contains("larger than 10000 bytes") })
     }
 
     @Test func titleOfFourKibibytesIsKeptAndALongerOneCut() throws {
