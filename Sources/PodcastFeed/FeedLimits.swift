@@ -2,9 +2,10 @@
 ///
 /// What lies beyond a limit is cut or left out, with a diagnostic; it is never an error.
 package struct FeedLimits: Sendable, Equatable {
-    /// Bytes of the document as they came: 20,000 items with long show notes fit.
+    /// Bytes of the document as they came: 20,000 items with long show notes fit. Relative references may become
+    /// longer by as much in all.
     package var bytes = 64 << 20
-    /// Items. A daily show of a century has 36,500.
+    /// Items, or the subscriptions of a list. A daily show of a century has 36,500.
     package var items = 100_000
     /// Elements inside elements. Feeds need a dozen; XHTML show notes add a few dozen more. Those deeper inside are
     /// passed over.
@@ -15,7 +16,7 @@ package struct FeedLimits: Sendable, Equatable {
     package var url = 16_384
     /// Bytes of a description. A longer one is cut at a character.
     package var text = 1 << 20
-    /// Enclosures, transcripts, chapters or categories in one list.
+    /// Enclosures, transcripts, chapters, people, categories and the like in one list.
     package var entries = 1_000
     /// Diagnostics; a broken generator repeats one mistake in each of its items.
     package var diagnostics = 100

@@ -195,6 +195,8 @@ package final class FeedParser {
             skipSpace()
             guard isLast || block.isFull, block.count > 0 else { return }
             decide()
+            // What stood before the document is gone: the block is filled up first, as all others are.
+            guard isLast || block.isFull else { return }
         }
         let count = isLast ? block.count : min(block.count, Self.blockSize)
         noteMending(upTo: count)
@@ -211,7 +213,14 @@ package final class FeedParser {
             phase = .html(page)
         case .other, .undecided: break
         }
+        drop(count)
+    }
+
+    /// Removes the first bytes of the block, and with them from the places in it.
+    private func drop(_ count: Int) {
         block.drop(count)
+        cleaner.firstRepair = cleaner.firstRepair.map { max(0, $0 - count) }
+        cleaner.firstOmission = cleaner.firstOmission.map { max(0, $0 - count) }
     }
 
     /// Removes white space, and byte order marks among it, from the beginning of the document.
@@ -229,7 +238,7 @@ package final class FeedParser {
         }
         let count = block.count - bytes.count
         hasSkippedSpace = hasSkippedSpace || count > 0
-        block.drop(count)
+        drop(count)
     }
 
     private func decide() {
@@ -250,22 +259,27 @@ package final class FeedParser {
             reader.feed.diagnostics = diagnostics
             skippedLines += head[..<start].count { $0 == UInt8(ascii: "\n") }
             phase = .xml(XMLPushParser(reader: reader, skippedLines: skippedLines))
-            block.drop(start)
+            drop(start)
         }
     }
 
-    /// Tells once where the text was mended.
+    /// Tells once where the text was mended, in the bytes that are handed on now; what lies behind them waits for the
+    /// next block, since how much that is depends on how the document was cut.
     private func noteMending(upTo count: Int) {
-        if let place = cleaner.firstRepair, !hasNotedRepair, !expectsLatin, converter == nil {
-            note("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: place)
-            hasNotedRepair = true
+        if let place = cleaner.firstRepair {
+            if place < count, !hasNotedRepair, !expectsLatin, converter == nil {
+                note("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: place)
+                hasNotedRepair = true
+            }
+            if place < count { cleaner.firstRepair = nil }
         }
-        if let place = cleaner.firstOmission, !hasNotedOmission {
-            note("characters that XML cannot hold are left out", at: place)
-            hasNotedOmission = true
+        if let place = cleaner.firstOmission {
+            if place < count, !hasNotedOmission {
+                note("characters that XML cannot hold are left out", at: place)
+                hasNotedOmission = true
+            }
+            if place < count { cleaner.firstOmission = nil }
         }
-        cleaner.firstRepair = nil
-        cleaner.firstOmission = nil
     }
 
     private func note(_ message: String, at place: Int) {

@@ -149,6 +149,29 @@ import Testing
         #expect(Set(feed.items.map(\.line)).count == 500)
     }
 
+    /// Documents are parsed in blocks of 64 KiB: whatever stands at an edge, the result is the same.
+    @Test(
+        arguments: [[0xE9, 0x20], [0x00], [0xC3, 0xA9], [0xF0, 0x9F, 0x8E, 0x99], [0xE2, 0x82, 0x20]] as [[UInt8]])
+    func bytesAtTheEdgeOfABlockAreReadAlike(bytes: [UInt8]) throws {
+        for distance in stride(from: -8, through: 40, by: 3) {
+            let head = Array("\n \n<?xml version=\"1.0\"?><rss><channel><title>&b;".utf8)
+            let filler = [UInt8](repeating: UInt8(ascii: "x"), count: (64 << 10) - head.count + distance - 10)
+            let document =
+                head + Array("</title><!--".utf8) + filler.dropLast(2) + bytes
+                + Array("--><item><title>&a;".utf8) + bytes + Array("</title></item></channel></rss>".utf8)
+            let whole = try FeedParser.parse(document)
+            for size in [1, 3, 7, 4096, 65_537] {
+                let parser = FeedParser()
+                document.withUnsafeBytes { all in
+                    for begin in stride(from: 0, to: all.count, by: size) {
+                        parser.parse(UnsafeRawBufferPointer(rebasing: all[begin..<min(begin + size, all.count)]))
+                    }
+                }
+                #expect(try parser.finish() == whole, "\(distance), pieces of \(size)")
+            }
+        }
+    }
+
     @Test func utf16OfOneMebibyteIsCutAnywhere() throws {
         let text = start + String(repeating: "<item><title>漢字 🎙 é</title></item>\n", count: 8000) + end
         let bytes: [UInt8] = [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
