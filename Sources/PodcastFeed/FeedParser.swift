@@ -199,7 +199,7 @@ package final class FeedParser {
             guard isLast || block.isFull else { return }
         }
         let count = isLast ? block.count : min(block.count, Self.blockSize)
-        noteMending(upTo: count)
+        noteMending(before: isLast ? .max : count)
         let bytes = UnsafeBufferPointer(rebasing: block.contents[..<count])
         switch phase {
         case .xml(let parser): parser.push(bytes)
@@ -265,7 +265,7 @@ package final class FeedParser {
 
     /// Tells once where the text was mended, in the bytes that are handed on now; what lies behind them waits for the
     /// next block, since how much that is depends on how the document was cut.
-    private func noteMending(upTo count: Int) {
+    private func noteMending(before count: Int) {
         if let place = cleaner.firstRepair {
             if place < count, !hasNotedRepair, !expectsLatin, converter == nil {
                 note("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: place)
