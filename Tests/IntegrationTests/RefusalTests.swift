@@ -71,7 +71,8 @@ import Testing
     }
 
     private func expectFailure(_ refusal: Refusal, _ show: MountedShow) async throws {
-        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
+        // The reader has its answer a moment before the mount hears of the failure.
+        try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains(refusal.says) ?? false, "\(error ?? "none")")
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "0")
