@@ -94,7 +94,11 @@ extension PodcastFilesystem {
         guard number.kind == .term else {
             return number == .search ? FolderSnapshot(number: number, items: []) : nil
         }
-        let items = try (terms.found(by: Int(number.row)) ?? []).compactMap { folder -> FolderSnapshot.Item? in
+        return try terms.found(by: Int(number.row)).map { try snapshot(of: number, found: $0) }
+    }
+
+    private func snapshot(of number: NodeNumber, found: [FoundFolder]) throws -> FolderSnapshot {
+        let items = try found.compactMap { folder -> FolderSnapshot.Item? in
             guard let show = try library.folder(id: folder.podcast) else { return nil }
             return .folder(
                 NodeNumber(kind: .foundShow, generation: Int(number.row), row: show.id), name: folder.name,
@@ -115,7 +119,7 @@ extension PodcastFilesystem {
                 guard let show = try library.podcast(id: number.row) else { throw Errno.staleNFSFileHandle }
                 let age = now - (show.lastRefresh ?? 0)
                 if !show.ephemeral || age >= 0 && age < Self.freshness {
-                    replyFound(request, number)
+                    reply(request, Result { try snapshot(of: number) })
                     return
                 }
                 command = .fetchShow(podcast: show.id)
@@ -133,29 +137,35 @@ extension PodcastFilesystem {
         }
         let waiting = ParkedRequest(request)
         ask(.command, WireJSON.encode(command), for: waiting) { [self] result in
+            let outcome = Result { try answered(result, number) }
             guard let request = waiting.take() else { return }
-            switch result {
-            case .success(let frame):
-                switch WireJSON.decode(Reply.self, frame.payload) {
-                case .foundFolders(let folders):
-                    terms.set(found: folders, by: Int(number.row))
-                    replyFound(request, number)
-                case .done: replyFound(request, number)
-                default: request.reply(error: .ioError)
-                }
-            case .failure(let failure):
-                request.reply(error: Self.errno(of: failure))
-            }
+            reply(request, outcome)
         }
     }
 
-    private func replyFound(_ request: consuming Request, _ number: NodeNumber) {
-        do {
-            guard let snapshot = try snapshot(of: number) else { throw Errno.staleNFSFileHandle }
+    /// What the folder holds, by the daemon's answer.
+    private func answered(_ result: Result<Frame, Failure>, _ number: NodeNumber) throws -> FolderSnapshot? {
+        switch result {
+        case .success(let frame):
+            switch WireJSON.decode(Reply.self, frame.payload) {
+            case .foundFolders(let folders):
+                terms.set(found: folders, by: Int(number.row))
+                return try snapshot(of: number, found: folders)
+            case .done: return try snapshot(of: number)
+            default: throw Errno.ioError
+            }
+        case .failure(let failure):
+            throw Self.errno(of: failure)
+        }
+    }
+
+    private func reply(_ request: consuming Request, _ outcome: Result<FolderSnapshot?, any Error>) {
+        switch outcome {
+        case .success(let snapshot?):
             let handle = files.add(snapshot)
             if !request.reply(open: OpenReply(handle: handle)) { files.removeFolder(handle) }
-        } catch {
-            request.reply(error: Self.errno(of: error))
+        case .success(nil): request.reply(error: .staleNFSFileHandle)
+        case .failure(let error): request.reply(error: Self.errno(of: error))
         }
     }
 }

@@ -231,7 +231,7 @@ extension PodcastService {
             // Retried here: a reader's lease on a file may end a moment after the file was closed.
             for episode in searches.leftBehind { Task { await dropEphemeral(episode) } }
             var used = try library.ephemeralPodcastsPinned().union(tasks.values.map(\.podcast))
-            for episode in openEpisodes() {
+            for episode in openEpisodes().union(searches.leftBehind) {
                 if let podcast = try library.place(of: episode)?.podcast { used.insert(podcast) }
             }
             try library.renew(found: used, now: now)
