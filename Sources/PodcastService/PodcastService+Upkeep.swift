@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Foundation
 internal import Glibc
 internal import Logging
@@ -18,13 +19,8 @@ extension PodcastService {
     /// Sets the timer anew: something has become due earlier or later.
     func planUpkeep() {
         upkeepTimer?.cancel()
-        // The monotonic clock that goes on while the machine is suspended.
         let pause = max(0, min(nextUpkeep() - now(), Self.longestSleep))
-        upkeepTimer = Task { [weak self] in
-            try? await Task.sleep(for: .seconds(pause), clock: .continuous)
-            guard !Task.isCancelled else { return }
-            await self?.upkeep()
-        }
+        upkeepTimer = Alarm(after: Double(pause)) { [weak self] in Task { await self?.upkeep() } }
     }
 
     private func nextUpkeep() -> Int64 { min(nextBackup(), storage.recheck ?? .max, nextRefresh() ?? .max) }

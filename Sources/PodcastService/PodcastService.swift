@@ -46,9 +46,9 @@ package actor PodcastService {
     private let recovery: LibraryRecovery?
     var storage = StorageState()
     var searches = SearchState()
-    var idleCheck: Task<Void, Never>?
+    var idleCheck: Alarm?
     /// Sleeps until the next thing is due that comes by itself.
-    var upkeepTimer: Task<Void, Never>?
+    var upkeepTimer: Alarm?
     var isUpkeepRunning = false
     /// Follows the link and the power.
     var conditionWatch: Task<Void, Never>?

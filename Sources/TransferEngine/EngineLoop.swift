@@ -28,6 +28,8 @@ final class EngineLoop {
     private var starts: [ConnectionPools.Token: () -> Void] = [:]
     private var nextToken = 1
     private var isStopping = false
+    /// Requests were made that curl has not begun.
+    private var hasNewHandles = false
     /// Automatic downloads may run.
     private(set) var allowsAutomatic = true
     /// There is no space for more bytes, for any download.
@@ -56,6 +58,8 @@ final class EngineLoop {
             rounds += 1
             readClock()
             for work in mailbox.take() { work(self) }
+            settle()
+            hasNewHandles = false
             multi.perform()
             readClock()
             while let (handle, code) = multi.nextEnded() { ended(handle, code) }
@@ -63,6 +67,9 @@ final class EngineLoop {
             let deadline = tick()
             letGoOfIdle()
             if isStopping { break }
+            // A request that was made since is sent before anything is waited for: curl's timer for it has a resolution of
+            // milliseconds.
+            if hasNewHandles { continue }
             // Without a deadline there is nothing to wake up for but curl and the mailbox.
             let pause = deadline.map { max(0, min($0 - now, Int64(Int32.max))) } ?? Int64(Int32.max)
             multi.wait(milliseconds: Int32(pause), wakeUp: mailbox.descriptor)
@@ -231,6 +238,7 @@ final class EngineLoop {
     func add(_ handle: EasyHandle, owner: DownloadConnection) {
         owners[ObjectIdentifier(handle)] = owner
         multi.add(handle)
+        hasNewHandles = true
     }
 
     func remove(_ handle: EasyHandle) {
@@ -268,6 +276,7 @@ final class EngineLoop {
         }
         dataTasks[ObjectIdentifier(handle)] = (number, task)
         multi.add(handle)
+        hasNewHandles = true
     }
 
     func cancelData(_ number: Int64) {
