@@ -1,12 +1,15 @@
 /// The subscriptions of an OPML document, in its order, each address once.
 struct OutlineList {
     private(set) var subscriptions: [OPML.Subscription] = []
+    private(set) var unusable: [Diagnostic] = []
     private var addresses: Set<String> = []
 
     /// - Returns: Whether it was not there before.
     mutating func insert(_ subscription: OPML.Subscription) {
         if addresses.insert(subscription.url).inserted { subscriptions.append(subscription) }
     }
+
+    mutating func passOver(_ diagnostic: Diagnostic) { unusable.append(diagnostic) }
 }
 
 extension FeedReader {
@@ -21,7 +24,7 @@ extension FeedReader {
         let candidates = [written, isFeed ? attributes.value("url") : nil]
         let title = title(attributes)
         guard let reference = candidates.compactMap({ $0.flatMap(FeedValues.string) }).first else {
-            if isFeed || written != nil { note("\(Self.name(title)) has no address and is passed over", line: line) }
+            if isFeed || written != nil { passOver("\(Self.name(title)) has no address and is passed over", line) }
             return
         }
         // Overcast lists what one has only listened to as well.
@@ -30,18 +33,25 @@ extension FeedReader {
         }
         let address = URLReference.resolve(reference, base: nil)
         guard address.utf8.count <= limits.url else {
-            return note(
-                "the address of \(Self.name(title)) is longer than \(limits.url) bytes and is left out", line: line)
+            return passOver(
+                "the address of \(Self.name(title)) is longer than \(limits.url) bytes and is left out", line)
         }
         guard URLReference.isHTTP(address) else {
-            return note("the address of \(Self.name(title)) \(Self.fault(of: address))", line: line)
+            return passOver("the address of \(Self.name(title)) \(Self.fault(of: address))", line)
         }
         guard outlines.subscriptions.count < limits.items else {
             return stop("there are more than \(limits.items) subscriptions; the rest is left out")
         }
         let link = attributes.value("htmlUrl").flatMap { url($0) }
         let name = title == self.title(Array(address.utf8)) ? nil : title
-        outlines.insert(OPML.Subscription(url: address, title: name, link: link, line: line))
+        let text = attributes.value("text").map { String(decoding: UTF8Cleaner.prefix($0, limits.line), as: UTF8.self) }
+        outlines.insert(OPML.Subscription(url: address, title: name, text: text, link: link, line: line))
+    }
+
+    private mutating func passOver(_ message: String, _ line: Int) {
+        note(message, line: line)
+        guard outlines.unusable.count < limits.items else { return }
+        outlines.passOver(Diagnostic(line: line, message: message))
     }
 
     /// `title`, which gPodder gives the show's name while it puts the description into `text`; else `text`.

@@ -22,7 +22,7 @@ extension OPML {
         for subscription in subscriptions {
             output.write("    <outline type=\"rss\"")
             // The specification demands `text`; programs show one or the other.
-            output.write("text", subscription.title ?? subscription.url)
+            output.write("text", subscription.text ?? subscription.title ?? subscription.url)
             if let title = subscription.title { output.write("title", title) }
             output.write("xmlUrl", subscription.url)
             if let link = subscription.link { output.write("htmlUrl", link) }

@@ -8,14 +8,20 @@ package struct OPML: Sendable, Equatable {
         package var url: String
         /// The show's name; `nil` when there is none, or nothing but the address.
         package var title: String?
+        /// What is displayed for it, as written: the attribute `text`. podfs writes the folder's name there; other programs
+        /// write the title or a description.
+        package var text: String?
         /// The show's web site.
         package var link: String?
         /// The line of the document at which its outline begins; 0 when it comes from elsewhere.
         package var line: Int
 
-        package init(url: String, title: String? = nil, link: String? = nil, line: Int = 0) {
+        package init(
+            url: String, title: String? = nil, text: String? = nil, link: String? = nil, line: Int = 0
+        ) {
             self.url = url
             self.title = title
+            self.text = text
             self.link = link
             self.line = line
         }
@@ -26,11 +32,18 @@ package struct OPML: Sendable, Equatable {
     package var subscriptions: [Subscription]
     /// What had to be mended or passed over, with its line.
     package var diagnostics: [Diagnostic]
+    /// Those of the diagnostics that tell of a subscription which cannot be used; also those beyond
+    /// ``FeedLimits/diagnostics``.
+    package var unusable: [Diagnostic]
 
-    package init(title: String? = nil, subscriptions: [Subscription] = [], diagnostics: [Diagnostic] = []) {
+    package init(
+        title: String? = nil, subscriptions: [Subscription] = [], diagnostics: [Diagnostic] = [],
+        unusable: [Diagnostic] = []
+    ) {
         self.title = title
         self.subscriptions = subscriptions
         self.diagnostics = diagnostics
+        self.unusable = unusable
     }
 
     /// Reads a whole document.
@@ -67,7 +80,9 @@ package final class OPMLParser {
     package func finish() throws -> OPML {
         switch document.finishDocument() {
         case .subscriptions(_, let head, let outlines):
-            return OPML(title: head.title, subscriptions: outlines.subscriptions, diagnostics: head.diagnostics)
+            return OPML(
+                title: head.title, subscriptions: outlines.subscriptions, diagnostics: head.diagnostics,
+                unusable: outlines.unusable)
         case .empty: throw OPMLError.empty
         case .html(let title): throw OPMLError.html(title: title)
         case .feed(let feed): throw OPMLError.feed(title: feed.title)

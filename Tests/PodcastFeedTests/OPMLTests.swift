@@ -85,6 +85,14 @@ import Testing
 
     // MARK: What is no list
 
+    @Test func whatIsNoUsableSubscriptionIsToldApartFromWhatWasMended() throws {
+        let list = try OPML.parse(Self.bytes("wrong-addresses.opml"))
+        #expect(list.unusable.count >= 8 && list.unusable.allSatisfy { list.diagnostics.contains($0) })
+        #expect(try OPML.parse(Self.bytes("bare-ampersands.opml")).unusable.isEmpty)
+        // What one has not subscribed to is not missed.
+        #expect(try OPML.parse(Self.bytes("overcast.opml")).unusable.isEmpty)
+    }
+
     @Test func otherDocumentsAreErrorsThatNameWhatTheyAre() {
         let cases: [(String, OPMLError, String)] = [
             ("", .empty, "empty"),
@@ -211,6 +219,17 @@ import Testing
                 </opml>
 
                 """)
+    }
+
+    @Test func whatIsDisplayedComesBackAsItWasWritten() throws {
+        // As folders' names are: with what a title would lose.
+        let names = ["A  B", "\u{A0}x", "&amp;", "e\u{301}", "100 % \"x\" 'y' <z>"]
+        let list = names.indices.map {
+            OPML.Subscription(url: "https://x.example/\($0)", title: "T", text: names[$0])
+        }
+        let again = try OPML.parse(OPML.document(subscriptions: list))
+        #expect(again.subscriptions.map { $0.text.map { Array($0.utf8) } } == names.map { Array($0.utf8) })
+        #expect(again.subscriptions.map(\.title) == names.map { _ in "T" })
     }
 
     @Test func documentIsReadByAnotherParser() throws {
