@@ -42,6 +42,11 @@ static inline CURLcode ccurl_set_web_only(CURL *handle) {
 #endif
 }
 
+/// Basic, sent without being asked for. CURLAUTH_BASIC is an unsigned long with a cast, which Swift does not import.
+static inline CURLcode ccurl_set_auth_basic(CURL *handle) {
+    return curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+}
+
 /// What a finished transfer's message says; the union cannot be read from Swift by its member's name in every version.
 static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }
 

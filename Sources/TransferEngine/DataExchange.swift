@@ -5,6 +5,8 @@ package struct DataRequest: Sendable {
     package var url: String
     package var fields: [(name: String, value: String)] = []
     package var userAgent: String?
+    /// Sent when they fit the address.
+    package var credentials: Credentials?
     /// The answer is cut here, in bytes after decoding.
     package var limit: Int
     /// Milliseconds to the end of the answer.
@@ -52,6 +54,7 @@ final class DataExchange: EasyHandleReceiver {
         request.decodes = true
         request.timeout = self.request.timeout
         request.followsRedirects = self.request.followsRedirects
+        request.credentials = self.request.credentials
         let handle = EasyHandle(request)
         handle?.receiver = self
         self.handle = handle

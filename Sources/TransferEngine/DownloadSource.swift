@@ -15,6 +15,8 @@ package struct DownloadSource: Sendable {
     package var refusesText: Bool
     /// Overrides the engine's own.
     package var userAgent: String?
+    /// Sent to the addresses that they fit, and to no others.
+    package var credentials: Credentials?
     /// Bytes per second of this download, below the limit of all; `nil` or 0 does not limit.
     package var rateLimit: Int64?
     /// A download task exists already, and a person has suspended it.

@@ -31,6 +31,8 @@ final class EasyHandle {
         var range: String?
         var fields: [(name: String, value: String)] = []
         var userAgent: String
+        /// Sent when they fit the address, else left out.
+        var credentials: Credentials?
         /// Milliseconds to a connection.
         var connectTimeout: Int64
         /// Seconds without a byte.
@@ -97,6 +99,11 @@ final class EasyHandle {
         if request.timeout > 0 { ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(request.timeout)) }
         ccurl_set_long(handle, CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
         if let file = request.netrcFile { ccurl_set_string(handle, CURLOPT_NETRC_FILE, file) }
+        if let credentials = request.credentials, credentials.fit(request.url) {
+            ccurl_set_auth_basic(handle)
+            ccurl_set_string(handle, CURLOPT_USERNAME, credentials.user)
+            ccurl_set_string(handle, CURLOPT_PASSWORD, credentials.password)
+        }
         // Media come over HTTP/1.1: with streams in one connection, a paused one would be buffered without end, or stop
         // the others; and it is faster.
         if !request.decodes { ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)) }

@@ -1,0 +1,52 @@
+/// A name and a password for one origin: scheme, host and port (RFC 6454 §4).
+///
+/// They are sent with the request itself, as Basic (RFC 7617): asking the server first which scheme it wants would cost
+/// each new request a round trip. libcurl sends them on no redirect to another host, port or scheme
+/// (CURLOPT_UNRESTRICTED_AUTH(3), off by default).
+package struct Credentials: Sendable, Equatable, CustomStringConvertible {
+    package let user: String
+    package let password: String
+    /// `https://host:port`, in lower case and always with the port.
+    package let origin: String
+
+    package init(user: String, password: String, origin: String) {
+        self.user = user
+        self.password = password
+        self.origin = origin
+    }
+
+    /// Whether a request to this address may carry them. One with user info of its own carries that instead.
+    package func fit(_ url: String) -> Bool { Self.origin(of: url) == origin && !Self.hasUserInfo(url) }
+
+    /// The origin of an http or https address; `nil` for anything else.
+    package static func origin(of url: String) -> String? {
+        guard let end = url.firstRange(of: "://") else { return nil }
+        let scheme = url[..<end.lowerBound].lowercased()
+        guard scheme == "http" || scheme == "https" else { return nil }
+        var place = authority(of: url)
+        if let at = place.lastIndex(of: "@") { place = place[place.index(after: at)...] }
+        var host = place
+        var port = scheme == "https" ? 443 : 80
+        // An IPv6 address has colons of its own, inside of its brackets.
+        let bracket = place.lastIndex(of: "]") ?? place.startIndex
+        if let colon = place[bracket...].firstIndex(of: ":") {
+            host = place[..<colon]
+            let digits = place[place.index(after: colon)...]
+            if !digits.isEmpty {
+                guard let number = Int(digits), (1...65_535).contains(number) else { return nil }
+                port = number
+            }
+        }
+        return host.isEmpty ? nil : "\(scheme)://\(host.lowercased()):\(port)"
+    }
+
+    private static func hasUserInfo(_ url: String) -> Bool { authority(of: url).contains("@") }
+
+    private static func authority(of url: String) -> Substring {
+        guard let end = url.firstRange(of: "://") else { return "" }
+        return url[end.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != "\\" }
+    }
+
+    /// Says nothing of the secret: values are printed in logs.
+    package var description: String { "credentials for \(origin)" }
+}

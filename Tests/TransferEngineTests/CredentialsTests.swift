@@ -1,0 +1,109 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// A name and a password reach their origin, and nobody else.
+struct CredentialsTests {
+    private let bench: EngineBench
+    /// Another port is another origin.
+    private let other = HTTPTestServer()
+    private let content = TestContent(seed: 1, size: 400_000)
+
+    init() throws {
+        bench = try EngineBench()
+        try other.start()
+    }
+
+    /// `user:pass wörd` for the bench's server.
+    private var credentials: Credentials {
+        get throws {
+            Credentials(
+                user: "user", password: "pass wörd",
+                origin: try #require(Credentials.origin(of: bench.server.url("/"))))
+        }
+    }
+
+    /// base64 of `user:pass wörd` in UTF-8.
+    private let field = "Basic dXNlcjpwYXNzIHfDtnJk"
+
+    private func fetch(_ url: String) async throws {
+        var request = DataRequest(url: url, limit: 1 << 20)
+        request.credentials = try credentials
+        for try await _ in try bench.engine.data(for: request) {}
+    }
+
+    private func fields(_ server: HTTPTestServer) -> [String?] { server.requests.map { $0.headers["Authorization"] } }
+
+    @Test func theyAreSentWithTheFirstRequest() async throws {
+        bench.server.serve("/feed", Resource(content))
+        try await fetch(bench.server.url("/feed"))
+        #expect(fields(bench.server) == [field])
+    }
+
+    @Test func redirectsWithinTheOriginKeepThemAndOthersDoNot() async throws {
+        other.serve("/feed", Resource(content))
+        bench.server.serve("/feed", Resource(content))
+        bench.server.serve("/here") { _ in .redirect(to: "/feed") }
+        let away = other.url("/feed")
+        bench.server.serve("/away") { _ in .redirect(to: away, status: 301) }
+        let back = bench.server.url("/feed").replacing("127.0.0.1", with: "localhost")
+        #expect(back != bench.server.url("/feed"))
+        bench.server.serve("/otherName") { _ in .redirect(to: back, status: 307) }
+        try await fetch(bench.server.url("/here"))
+        #expect(fields(bench.server) == [field, field])
+        try await fetch(bench.server.url("/away"))
+        #expect(fields(other) == [nil])
+        try await fetch(bench.server.url("/otherName"))
+        #expect(bench.server.requests(for: "/otherName").map { $0.headers["Authorization"] } == [field])
+        #expect(bench.server.requests(for: "/feed").last?.headers["Authorization"] == .some(nil))
+    }
+
+    @Test func theyAreNotSentWhereTheyDoNotFit() async throws {
+        other.serve("/feed", Resource(content))
+        try await fetch(other.url("/feed"))
+        #expect(fields(other) == [nil])
+        // An address with user info of its own carries that.
+        bench.server.serve("/feed", Resource(content))
+        try await fetch(bench.server.url("/feed").replacing("http://", with: "http://a:b@"))
+        #expect(fields(bench.server) == ["Basic YTpi"])
+    }
+
+    @Test func aDownloadSendsThemToItsOriginAlone() async throws {
+        // The media stand elsewhere; what is still missing is asked for there directly, and once more at the origin.
+        other.serve("/1.mp3", Resource(content, etag: "\"v\""), [.close(after: 100_000), .close(after: 100_000)])
+        let away = other.url("/1.mp3")
+        bench.server.serve("/1.mp3") { _ in .redirect(to: away) }
+        bench.add(2, Resource(content, etag: "\"v\""), [.close(after: 100_000)])
+        for key: Int64 in [1, 2] {
+            var source = DownloadSource(key: key, url: bench.server.url("/\(key).mp3"), generation: 1)
+            source.credentials = try credentials
+            bench.know(source)
+        }
+        try bench.fill(1, 2)
+        try await bench.waitUntilWhole(1, 2)
+        #expect(try bench.holds(1, content) && bench.holds(2, content))
+        #expect(fields(other).count >= 3 && fields(other).allSatisfy { $0 == nil })
+        #expect(bench.server.requests(for: "/2.mp3").count == 2)
+        #expect(fields(bench.server).allSatisfy { $0 == field })
+    }
+
+    @Test func originsAreSchemeHostAndPort() throws {
+        let origins: [(String, String?)] = [
+            ("https://Example.com/feed?x=https://other.example/", "https://example.com:443"),
+            ("HTTP://u:p@example.com", "http://example.com:80"),
+            ("http://example.com:8080/x", "http://example.com:8080"),
+            ("https://a@b@example.com:443/", "https://example.com:443"), ("https://[::1]:444/", "https://[::1]:444"),
+            ("https://[::1]", "https://[::1]:443"), ("https://example.com:/x", "https://example.com:443"),
+            ("https://example.com\\@evil.example/", "https://example.com:443"),
+            ("ftp://example.com/", nil), ("https:///x", nil), ("https://example.com:99999/", nil), ("example.com", nil),
+        ]
+        for (url, origin) in origins { #expect(Credentials.origin(of: url) == origin, "\(url)") }
+        let credentials = Credentials(user: "u", password: "secret", origin: "https://example.com:443")
+        #expect(credentials.fit("https://EXAMPLE.com/x.mp3"))
+        #expect(!credentials.fit("http://example.com/x.mp3") && !credentials.fit("https://example.com:444/"))
+        #expect(!credentials.fit("https://example.com.evil.example/") && !credentials.fit("https://me@example.com/"))
+        #expect(!"\(credentials)".contains("secret"))
+    }
+}
