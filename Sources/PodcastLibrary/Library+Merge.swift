@@ -24,7 +24,7 @@ extension Library {
             if let subscribed { throw LibraryError.alreadySubscribed(name: subscribed) }
             let found = try Int64.fetchOne(db, sql: "SELECT id FROM podcast WHERE url = ?", arguments: [url])
 
-            let title = Self.title(of: feed, url: url)
+            let title = Self.title(feed.title, url: url)
             var folder = name ?? FileName.stem(title)
             if !ephemeral {
                 let taken = try String.fetchSet(db, sql: "SELECT folded FROM podcast WHERE ephemeral = 0")
@@ -65,8 +65,8 @@ extension Library {
     }
 
     /// The show's title, else the host it comes from.
-    private static func title(of feed: Feed, url: String) -> String {
-        let title = FileName.trimmedSpace(feed.title ?? "")
+    static func title(_ title: String?, url: String) -> String {
+        let title = FileName.trimmedSpace(title ?? "")
         if !title.isEmpty { return title }
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? Substring(url)
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }

@@ -66,7 +66,8 @@ extension Library {
     package func settings(of podcast: Int64) throws -> [String: String] {
         try query { db in
             let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT key, value FROM setting WHERE podcast = ?"), arguments: [podcast])
+                db.cachedStatement(sql: "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?"),
+                arguments: [podcast, PodcastSQL.credentialsKey])
             var result: [String: String] = [:]
             while let row = try rows.next() { result[row[0]] = row[1] }
             return result
@@ -224,7 +225,13 @@ enum PodcastSQL {
         p.explicit, p.state, p.error, p.http_status, p.etag, p.last_modified, p.final_url, p.content_type, \
         p.last_refresh, p.next_refresh, p.created, p.changed, p.ephemeral, \
         (SELECT count(*) FROM episode e WHERE e.podcast = p.id AND e.buried = 0), \
-        (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1)
+        (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1), \(hasCredentials)
+        """
+
+    /// Stands among a show's settings, and is none that users set by name: `settings(of:)` leaves it out.
+    static let credentialsKey = "credentials"
+    static let hasCredentials = """
+        EXISTS (SELECT 1 FROM setting s WHERE s.podcast = p.id AND s.key = '\(credentialsKey)')
         """
 
     static let select = "SELECT \(columns) FROM podcast p"
@@ -253,7 +260,7 @@ enum PodcastSQL {
             image: row[7], author: row[8], guid: row[9], type: row[10], explicit: row[11], state: row[12],
             error: row[13], httpStatus: row[14], etag: row[15], lastModified: row[16], finalURL: row[17],
             contentType: row[18], lastRefresh: row[19], nextRefresh: row[20], created: row[21], changed: row[22],
-            ephemeral: row[23], episodes: row[24], cached: row[25])
+            ephemeral: row[23], episodes: row[24], cached: row[25], hasCredentials: row[26])
     }
 }
 

@@ -23,9 +23,9 @@ extension Library {
     /// - Parameters:
     ///   - backup: written by `backup(to:)`; need not exist.
     ///   - canRebuild: without a usable backup, an empty library takes the place of the damaged one: the caller knows the
-    ///     subscriptions from elsewhere. Otherwise the damage is thrown, and the file stays where it is.
+    ///     subscriptions from elsewhere, and is asked only then. Otherwise the damage is thrown, and the file stays where it is.
     package static func openForWriting(
-        at path: String, backup: String, canRebuild: Bool, now: Int64
+        at path: String, backup: String, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
             var status = stat()
@@ -36,7 +36,7 @@ extension Library {
         } catch LibraryError.damaged(let path, let reason) {
             let restored = path + ".restored"
             let moment = try? restore(backup, to: restored)
-            guard moment != nil || canRebuild else {
+            guard moment != nil || canRebuild() else {
                 throw LibraryError.damaged(path: path, reason: reason)
             }
             let aside = "\(path).damaged-\(now)"
@@ -47,7 +47,12 @@ extension Library {
             if moment != nil, rename(restored, path) != 0 {
                 throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
             }
-            return (try openSound(at: path), LibraryRecovery(damaged: aside, backup: moment))
+            let library = try openSound(at: path)
+            if moment == nil {
+                let first = now << idShift
+                try library.reserve(Identifiers(podcast: first, episode: first, download: first))
+            }
+            return (library, LibraryRecovery(damaged: aside, backup: moment))
         }
     }
 
@@ -106,6 +111,11 @@ extension Library {
 
     /// More rows than come between two backups: ten times as many as in a library of 1,000 shows with 100 episodes each.
     private static let idMargin: Int64 = 1_000_000
+
+    /// What ids a damaged library has given cannot be known. Those of its successor begin at the seconds since 1970, shifted
+    /// by this many bits: beyond all of a library in which less than 256 rows a second were made since its own beginning,
+    /// and within the 40 bits of an inode number until the year 2106.
+    private static let idShift: Int64 = 8
 
     /// After a restoration: generations that were given after the backup must not come again. Those of cached renditions
     /// are known to be the latest.

@@ -38,6 +38,8 @@ package struct Podcast: Sendable, Equatable {
     package var episodes: Int
     /// Episodes that are complete in the cache.
     package var cached: Int
+    /// It is fetched with a name and a password, which are kept elsewhere. Queries of its addresses may be as secret.
+    package var hasCredentials: Bool
 
     package init(
         id: Int64, name: String, url: String, title: String, link: String? = nil, description: String? = nil,
@@ -45,7 +47,8 @@ package struct Podcast: Sendable, Equatable {
         type: String? = nil, explicit: Bool? = nil, state: String = Podcast.active, error: String? = nil,
         httpStatus: Int? = nil, etag: String? = nil, lastModified: String? = nil, finalURL: String? = nil,
         contentType: String? = nil, lastRefresh: Int64? = nil, nextRefresh: Int64? = nil, created: Int64 = 0,
-        changed: Int64 = 0, ephemeral: Bool = false, episodes: Int = 0, cached: Int = 0
+        changed: Int64 = 0, ephemeral: Bool = false, episodes: Int = 0, cached: Int = 0,
+        hasCredentials: Bool = false
     ) {
         self.id = id
         self.name = name
@@ -73,6 +76,7 @@ package struct Podcast: Sendable, Equatable {
         self.ephemeral = ephemeral
         self.episodes = episodes
         self.cached = cached
+        self.hasCredentials = hasCredentials
     }
 
     /// The values of `state`.

@@ -6,6 +6,13 @@ package enum RedactedURL {
         return prefix + rest.prefix { $0 != "?" && $0 != "#" }
     }
 
+    /// - Parameter isPrivate: the address is asked for with credentials, although they do not stand in it: then too the
+    ///   query is left out.
+    package static func text(_ url: String, isPrivate: Bool) -> String {
+        let text = text(url)
+        return isPrivate ? String(text.prefix { $0 != "?" && $0 != "#" }) : text
+    }
+
     /// Without `user:password@` alone: still the address that was asked for.
     package static func withoutUserInfo(_ url: String) -> String {
         guard let (prefix, rest) = parts(url) else { return url }

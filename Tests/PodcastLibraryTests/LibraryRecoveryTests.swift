@@ -66,6 +66,10 @@ struct LibraryRecoveryTests {
         #expect(recovery == LibraryRecovery(damaged: path + ".damaged-4711", backup: nil))
         #expect(try library.podcasts().isEmpty)
         #expect(FileManager.default.fileExists(atPath: path + ".damaged-4711"))
+        // What ids the damaged library gave is unknown: new ones are far beyond.
+        let fresh = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast
+        #expect(fresh.id == 4_711 * 256 + 1)
+        #expect(try library.episodes(of: fresh.id).map(\.id) == [4_711 * 256 + 1])
     }
 
     @Test func generationsAfterARestorationAreNew() throws {

@@ -1,0 +1,81 @@
+import PodcastFeed
+import PodcastLibrary
+import Testing
+
+struct LibrarySubscriptionsTests {
+    private let folder: TemporaryFolder
+    private let library: Library
+
+    init() throws {
+        folder = try TemporaryFolder()
+        library = try Library.openForWriting(at: folder.library)
+    }
+
+    @Test func aShowIsKeptWithoutItsFeedUntilThatComes() throws {
+        let kept = try library.keep(
+            [UnfetchedShow(url: feedURL, title: " My Show ", link: "https://e.com/", error: "down", httpStatus: 503)],
+            now: noon)
+        guard case .added(let id, "My Show") = kept.first else {
+            Issue.record("\(kept)")
+            return
+        }
+        let podcast = try #require(try library.podcast(id: id))
+        #expect(podcast.state == Podcast.failed && podcast.error == "down" && podcast.httpStatus == 503)
+        #expect(podcast.title == "My Show" && podcast.link == "https://e.com/" && podcast.lastRefresh == nil)
+        #expect(podcast.episodes == 0 && !podcast.ephemeral)
+        #expect(try library.podcastsDue(at: noon).map(\.id) == [id])
+        _ = try library.merge([makeItem("One", url: "https://e.com/1.mp3")], into: id)
+        let fetched = try #require(try library.podcast(id: id))
+        #expect(fetched.state == Podcast.active && fetched.error == nil && fetched.episodes == 1)
+        #expect(fetched.title == "Show" && fetched.name == "My Show")
+    }
+
+    @Test func namesAreThoseAskedForAsFarAsTheyAreFree() throws {
+        let wanted: [(String?, String?, String)] = [
+            ("Folder", "Title", "Folder"), ("folder", nil, "folder (2)"), (nil, nil, "e.com"),
+            (nil, "e.com", "e.com (2)"),
+            ("../x", "Good", "Good"), ("Latest", nil, "e.com (3)"), ("A  B", nil, "A  B"),
+        ]
+        let shows = wanted.enumerated().map { index, show in
+            UnfetchedShow(url: "https://u:p@e.com/\(index)", name: show.0, title: show.1, error: "x")
+        }
+        #expect(try library.keep(shows, now: noon).map(\.name) == wanted.map(\.2))
+        // Once more they are known, under the same names.
+        let again = try library.keep(shows, now: noon)
+        #expect(again.map(\.name) == wanted.map(\.2))
+        for show in again { if case .added = show { Issue.record("\(show)") } }
+    }
+
+    @Test func aSearchResultBecomesTheSubscription() throws {
+        let found = try library.subscribe(
+            url: feedURL, feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), name: nil, response: ok,
+            template: .standard, now: noon, ephemeral: true
+        ).podcast
+        let kept = try library.keep([UnfetchedShow(url: feedURL, name: "Mine", error: "x")], now: noon)
+        #expect(kept == [.added(podcast: found.id, name: "Mine")])
+        #expect(try library.podcasts().map(\.episodes) == [1])
+    }
+
+    @Test func listsHaveWhatTheyNeed() throws {
+        _ = try library.subscribe([], url: "https://e.com/b?token=1", title: "B")
+        let a = try library.subscribe([], url: "https://e.com/a?token=2", title: "A").podcast
+        try library.setHasCredentials(podcast: a.id, true)
+        let list = try library.subscriptions()
+        #expect(list.map(\.name) == ["A", "B"] && list.map(\.hasCredentials) == [true, false])
+        #expect(list.map(\.visibleURL) == ["https://e.com/a", "https://e.com/b?token=1"])
+        #expect(list[0].outline(url: "u") == OPML.Subscription(url: "u", title: "A", text: "A"))
+    }
+
+    @Test func credentialsAreNotedBesideTheSettingsAndHideQueries() throws {
+        let show = try library.subscribe([], url: "https://e.com/a?token=2").podcast
+        #expect(!show.hasCredentials && show.visibleURL == "https://e.com/a?token=2")
+        try library.setHasCredentials(podcast: show.id, true)
+        try library.set(podcast: show.id, key: "keep", value: "3 days")
+        #expect(try library.settings(of: show.id) == ["keep": "3 days"])
+        let noted = try #require(try library.podcast(id: show.id))
+        #expect(noted.hasCredentials && noted.visibleURL == "https://e.com/a")
+        #expect(noted.visible("https://x:y@cdn.example/1.mp3?key=1#t") == "https://cdn.example/1.mp3")
+        try library.setHasCredentials(podcast: show.id, false)
+        #expect(try library.podcast(id: show.id)?.hasCredentials == false)
+    }
+}
