@@ -40,6 +40,8 @@ package struct Places: Sendable, Equatable {
     package var libraryBackup: String { data + "/library.backup.sqlite" }
     /// The subscriptions as they are, with what their addresses keep secret.
     package var subscriptionsCopy: String { data + "/subscriptions.opml" }
+    /// The names and passwords of feeds.
+    package var credentials: String { data + "/credentials.json" }
     package var configFile: String { config + "/config.toml" }
     package var socket: String { runtime + "/daemon.sock" }
     package var pidFile: String { runtime + "/daemon.pid" }

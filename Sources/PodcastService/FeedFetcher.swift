@@ -27,29 +27,38 @@ struct FeedFetcher: Sendable {
 
         var response: FeedResponse {
             FeedResponse(
-                finalURL: chain.final, status: head.status, etag: head["etag"], lastModified: head["last-modified"],
+                // A redirect may lead to an address with user info, which is not to spread to what is made of the answer.
+                finalURL: RedactedURL.withoutUserInfo(chain.final), status: head.status, etag: head["etag"],
+                lastModified: head["last-modified"],
                 contentType: head["content-type"])
         }
     }
 
     /// - Parameters:
-    ///   - url: http or https.
+    ///   - url: http or https. User info in it is sent as credentials; what is made of the answer does not show it.
+    ///   - credentials: of the show; they are sent when they fit the address.
     ///   - etag, lastModified: of the document that is known, for a conditional request.
     ///   - timeout: milliseconds to the end of the answer; `nil` for as long as a large feed takes.
     func fetch(
-        _ url: String, etag: String? = nil, lastModified: String? = nil, timeout: Int64? = nil
+        _ url: String, credentials: Credentials? = nil, etag: String? = nil, lastModified: String? = nil,
+        timeout: Int64? = nil
     ) async throws -> Answer {
-        let found = try await retrieve(url, etag: etag, lastModified: lastModified, timeout: timeout)
+        let found = try await retrieve(
+            url, credentials: credentials, etag: etag, lastModified: lastModified, timeout: timeout)
         if let problem = found.problem { throw problem }
         return found.feed.map { .feed($0, found.response) } ?? .notModified(found.response)
     }
 
     /// As `fetch`, for those who need to know how the answer was come by. Throws `FetchFailure` when there was none.
     func retrieve(
-        _ url: String, etag: String? = nil, lastModified: String? = nil, userAgent: String? = nil,
-        timeout: Int64? = nil
+        _ url: String, credentials: Credentials? = nil, etag: String? = nil, lastModified: String? = nil,
+        userAgent: String? = nil, timeout: Int64? = nil
     ) async throws -> Retrieved {
+        let given = PrivateAddress(url)
+        let address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
+        let url = address.url
         var request = DataRequest(url: url, limit: Self.largestFeed + 1)
+        request.credentials = address.credentials
         request.userAgent = userAgent
         if let timeout { request.timeout = timeout }
         request.fields.append(
@@ -68,7 +77,8 @@ struct FeedFetcher: Sendable {
                 case .head(let found):
                     head = found
                     guard found.status == 200 else { continue }
-                    parser = FeedParser(contentType: found["content-type"], base: found.url ?? url)
+                    parser = FeedParser(
+                        contentType: found["content-type"], base: RedactedURL.withoutUserInfo(found.url ?? url))
                 case .bytes(let bytes):
                     bytes.withUnsafeBytes { parser?.parse($0) }
                 }
@@ -77,22 +87,22 @@ struct FeedFetcher: Sendable {
             let isAway = error.code == .unreachable || error.code == .timedOut
             let advice = isAway ? "; check the address and the network" : ""
             throw FetchFailure(
-                status: head?.status, message: "\(RedactedURL.withoutUserInfo(url)): \(error.message)\(advice)",
+                status: head?.status, message: "\(address.visible): \(error.message)\(advice)",
                 code: error.code)
         }
         guard let head else {
-            throw FetchFailure(status: nil, message: "\(RedactedURL.withoutUserInfo(url)): no answer")
+            throw FetchFailure(status: nil, message: "\(address.visible): no answer")
         }
         var found = Retrieved(head: head, chain: Self.chain(url, head))
         if head.status == 304, etag != nil || lastModified != nil { return found }
         guard head.status == 200, let parser else {
-            found.problem = FetchFailure(status: head.status, message: Self.explain(status: head.status, url: url))
+            found.problem = FetchFailure(status: head.status, message: Self.explain(status: head.status, address))
             return found
         }
         do {
             found.feed = try parser.finish()
         } catch let error as FeedError {
-            found.problem = FetchFailure(status: 200, message: "\(RedactedURL.withoutUserInfo(url)): \(error)")
+            found.problem = FetchFailure(status: 200, message: "\(address.visible): \(error)")
         }
         return found
     }
@@ -104,8 +114,8 @@ struct FeedFetcher: Sendable {
         return RedirectChain(requested: url, hops: hops, final: final)
     }
 
-    private static func explain(status: Int, url: String) -> String {
-        let says = "\(RedactedURL.withoutUserInfo(url)): the server answered \(status)"
+    private static func explain(status: Int, _ address: PrivateAddress) -> String {
+        let says = "\(address.visible): the server answered \(status)"
         switch status {
         case 401, 403: return says + ": it wants a name and password, or refuses podfs"
         case 404, 410: return says + ": there is no feed at this address; check it in a browser"
@@ -121,6 +131,8 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var status: Int?
     /// One line.
     var message: String
+    /// What is there is no show, and asking again will not make it one.
+    var isNoShow = false
     /// What kind of failure it was when no whole answer came.
     var code: TransferError.Code?
 

@@ -34,7 +34,7 @@ extension PodcastService {
         case .inspect(let url):
             try Self.checkAddress(url)
             guard case .feed(let feed, _) = try await fetcher.fetch(url) else {
-                throw Failure(message: "\(RedactedURL.withoutUserInfo(url)): no answer")
+                throw Failure(message: "\(PrivateAddress(url).visible): no answer")
             }
             return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))
         case .tasks: return .tasks(taskList())
@@ -68,7 +68,7 @@ extension PodcastService {
         guard URLText.isWeb(url) else {
             throw Failure(
                 kind: .usage,
-                message: "\(RedactedURL.withoutUserInfo(url)) is not an address that podfs can fetch: "
+                message: "\(PrivateAddress(url).visible) is not an address that podfs can fetch: "
                     + "give the http:// or https:// address of a feed")
         }
     }

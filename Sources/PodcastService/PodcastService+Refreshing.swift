@@ -98,7 +98,7 @@ extension PodcastService {
             let found: FeedFetcher.Retrieved
             do {
                 found = try await fetcher.retrieve(
-                    podcast.url, etag: podcast.etag, lastModified: podcast.lastModified,
+                    podcast.url, credentials: credentials[id], etag: podcast.etag, lastModified: podcast.lastModified,
                     userAgent: settings(of: id).userAgent)
             } catch let failure as FetchFailure {
                 try failed(podcast, failure, head: nil)
@@ -129,7 +129,8 @@ extension PodcastService {
             try library.noteRefresh(podcast: podcast.id, succeeded: true)
         case .fetched:
             guard let first = found.feed else { break }
-            let paged = await pages(of: first, from: found.chain.final, occasion)
+            let paged = await pages(
+                of: first, from: found.chain.final, occasion, credentials: credentials[podcast.id])
             let facts = RefreshFacts(head: found.head, feed: first)
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
@@ -173,16 +174,20 @@ extension PodcastService {
         for episode in Set(tasks.keys).union(openEpisodes()) where updated.contains(episode) {
             if let url = try library.episode(id: episode)?.url { engine.setSource(episode, url: url) }
         }
-        for episode in result.inserted { runHook(configuration.onNewEpisode, episode: episode) }
+        // Of a show that is fetched for the first time none is new.
+        let new = podcast.lastRefresh != nil ? result.inserted : []
+        for episode in new { runHook(configuration.onNewEpisode, episode: episode) }
         return result.inserted.count
     }
 
     /// The further pages of a feed, when the occasion asks for them.
-    func pages(of feed: Feed, from url: String, _ occasion: PagedFeed.Occasion) async -> PagedFeed {
+    func pages(
+        of feed: Feed, from url: String, _ occasion: PagedFeed.Occasion, credentials: Credentials?
+    ) async -> PagedFeed {
         var paged = PagedFeed(feed, from: url, for: occasion)
         while let next = paged.next {
             do {
-                let page = try await fetcher.retrieve(next)
+                let page = try await fetcher.retrieve(next, credentials: credentials)
                 if let feed = page.feed {
                     paged.append(feed, from: page.chain.final)
                 } else {
@@ -203,7 +208,7 @@ extension PodcastService {
             try library.move(podcast: podcast.id, to: address, now: now())
             try library.remember(address: podcast.url, of: podcast.id)
             backUpSoon()
-            log.info("\(podcast.name) has moved to \(RedactedURL.withoutUserInfo(address))")
+            log.info("\(podcast.name) has moved to \(podcast.visible(address))")
         } catch LibraryError.alreadySubscribed(let name) {
             log.warning("\(podcast.name) has moved to the address of '\(name)': it keeps its own")
             try? library.remember(address: address, of: podcast.id)
@@ -214,7 +219,7 @@ extension PodcastService {
 
     /// A feed names another address as its new one: believed when the same show is found there.
     private func verify(_ candidate: String, for podcast: Podcast) async throws {
-        guard let found = try? await fetcher.retrieve(candidate) else { return }
+        guard let found = try? await fetcher.retrieve(candidate, credentials: credentials[podcast.id]) else { return }
         let known = try library.identities(of: podcast.id)
         let marks = Set(known.flatMap { EpisodeMark.marks(guid: $0.guid, url: $0.url) })
         guard let feed = found.feed, FeedMove.confirms(feed, known: marks, episodes: known.count),

@@ -10,49 +10,24 @@ internal import TransferEngine
 extension PodcastService {
     func subscribe(_ url: String, name: String?) async throws -> Reply {
         try Self.checkAddress(url)
-        if let known = try library.podcast(url: url), !known.ephemeral { throw Self.alreadySubscribed(known.name) }
-        let task = beginFeedTask(path: RedactedURL.withoutUserInfo(url))
+        let address = PrivateAddress(url)
+        if let known = try library.podcast(url: address.url), !known.ephemeral {
+            guard let given = address.credentials, given != credentials[known.id] else {
+                throw Self.alreadySubscribed(known.name)
+            }
+            return try await replaceCredentials(of: known, with: address)
+        }
+        let task = beginFeedTask(path: address.visible)
         defer { endFeedTask(task) }
-        let found = try await fetcher.retrieve(url)
-        if let problem = found.problem { throw problem }
-        guard let first = found.feed else { throw Failure(message: "\(RedactedURL.withoutUserInfo(url)): no answer") }
-        let paged = await pages(of: first, from: found.chain.final, .subscription)
-        let feed = paged.feed
-        var response = found.response
-        response.isWhole = paged.isWhole
-        response.nextRefresh = configuration.schedule.next(
-            RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
-        // The address that a permanent redirect names is the one to keep.
-        let address =
-            FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now()).address ?? url
-        let shown = RedactedURL.withoutUserInfo(url)
-        guard !feed.items.isEmpty else {
-            throw Failure(message: "\(shown): the feed has no episodes; nothing to subscribe to yet")
-        }
-        guard feed.items.contains(where: { !$0.enclosures.isEmpty }) else {
-            throw Failure(
-                message: "\(shown): none of the feed's \(feed.items.count) items has an audio or video file "
-                    + "(an enclosure); look for the show's podcast feed")
-        }
-        let result: MergeResult
         do {
-            result = try library.subscribe(
-                url: address, feed: feed, name: name, response: response, template: configuration.nameTemplate,
-                now: now())
+            let result = try await add(address, name: name)
+            return .subscribed(
+                name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
         } catch LibraryError.alreadySubscribed(let name) {
             throw Self.alreadySubscribed(name)
         } catch LibraryError.invalidName(let name, let reason) {
             throw Failure(kind: .usage, message: "'\(name)' cannot be a folder's name: \(reason)")
         }
-        broadcastChange(podcast: result.podcast.id, name: result.podcast.name)
-        backUpSoon()
-        try library.noteRefresh(
-            podcast: result.podcast.id, succeeded: true, updateInterval: .some(first.updateInterval.map(Int64.init)))
-        try tidy(result.podcast.id)
-        planUpkeep()
-        log.info("subscribed to \(shown) as \(result.podcast.name): \(result.inserted.count) episodes")
-        return .subscribed(
-            name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
     }
 
     private static func alreadySubscribed(_ name: String) -> Failure {
@@ -66,6 +41,7 @@ extension PodcastService {
             endTask(episode.id)
         }
         for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
+        try credentials.set(nil, for: id)
         broadcastChange(podcast: id, name: podcast.name)
         backUpSoon()
         return .done

@@ -17,6 +17,7 @@ package actor PodcastService {
     let library: Library
     let engine: TransferEngine
     let fetcher: FeedFetcher
+    nonisolated let credentials: CredentialStore
     let log = Logger(label: "podfs.daemon")
     /// The engine's events, and answers that have to come after them.
     let events: AsyncStream<TransferEvent>
@@ -91,6 +92,7 @@ package actor PodcastService {
             configuration: transfers, cacheFolder: configuration.places.cache
         ) { queue.yield($0) }
         fetcher = FeedFetcher(engine: engine)
+        credentials = CredentialStore(path: configuration.places.credentials)
         refreshes = Refreshes(queue: HostQueue(total: configuration.refreshConnections))
     }
 
@@ -101,6 +103,7 @@ package actor PodcastService {
             log.error("\(recovery.notice)")
             try library.skipGenerations()
         }
+        if let problem = credentials.problem { log.error("\(problem)") }
         try forgetEphemeralMedia()
         purgeEphemeral()
         Task { for await event in events { await take(event) } }
@@ -190,12 +193,14 @@ package actor PodcastService {
             let settings = settings(of: row.podcast)
             var rateLimit: Int64?
             if case .bytesPerSecond(let limit) = settings.rateLimit { rateLimit = limit }
-            return DownloadSource(
+            var source = DownloadSource(
                 key: episode, url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
                 file: try library.rendition(of: episode)?.file, userAgent: settings.userAgent,
                 isSuspended: row.download.map { $0.suspended || holds.withLock { $0.isHeld(episode) } } ?? false,
                 priority: row.download?.automatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
                 isComplete: row.complete)
+            source.credentials = credentials[row.podcast]
+            return source
         }
     }
 

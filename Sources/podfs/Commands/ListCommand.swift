@@ -36,12 +36,15 @@ struct ListCommand: PodfsCommand {
         }
         guard let library else { throw CommandError(.failed, "there is no show '\(show)': podfs subscribe URL") }
         let found = try PathResolver(library: library).show(show)
+        let podcast = try library.podcast(id: found.id)
         let live = try await Self.liveStates(installation)
         for (index, episode) in try library.episodes(of: found.id).enumerated() {
             let state = Self.state(of: episode, live[episode.id])
             if json {
                 Terminal.put(index == 0 ? "[" : ",\n ")
-                Terminal.put(String(decoding: Self.json(episode, state).encoded(pretty: false), as: UTF8.self))
+                let url = podcast?.visible(episode.url) ?? RedactedURL.text(episode.url)
+                let value = Self.json(episode, state, url: url)
+                Terminal.put(String(decoding: value.encoded(pretty: false), as: UTF8.self))
             } else {
                 Terminal.print(Self.line(episode, state))
             }
@@ -90,7 +93,7 @@ struct ListCommand: PodfsCommand {
 
     private static func json(_ podcast: Podcast) -> OrderedJSON {
         .object([
-            ("name", .string(podcast.name)), ("url", .string(RedactedURL.text(podcast.url))),
+            ("name", .string(podcast.name)), ("url", .string(podcast.visibleURL)),
             ("title", .string(podcast.title)), ("episodes", .int(Int64(podcast.episodes))),
             ("cached", .int(Int64(podcast.cached))), ("state", .string(podcast.state)),
             ("last_refresh", .string(orNull: podcast.lastRefresh.map(TimeText.iso8601))),
@@ -98,12 +101,12 @@ struct ListCommand: PodfsCommand {
         ])
     }
 
-    private static func json(_ episode: Episode, _ state: State) -> OrderedJSON {
+    private static func json(_ episode: Episode, _ state: State, url: String) -> OrderedJSON {
         let size = episode.size
         return .object([
             ("name", .string(episode.name)), ("title", .string(episode.title)), ("guid", .string(orNull: episode.guid)),
             ("published", .string(orNull: episode.published.map(TimeText.iso8601))),
-            ("duration", .double(orNull: episode.duration)), ("url", .string(RedactedURL.text(episode.url))),
+            ("duration", .double(orNull: episode.duration)), ("url", .string(url)),
             ("type", .string(orNull: episode.type)),
             ("size", size.source == .unknown ? .null : .int(size.bytes)),
             ("size_source", .string(size.source.rawValue)), ("state", .string(state.name)),

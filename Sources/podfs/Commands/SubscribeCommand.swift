@@ -9,6 +9,9 @@ struct SubscribeCommand: PodfsCommand {
         discussion: """
             Prints the folder's name and the number of episodes. What a search has found can be named by its folder as well.
 
+            A name and a password in an address (https://user:password@host/feed.xml) are taken out of it and kept apart, \
+            readable by their owner alone; they are sent to that host only.
+
             Examples:
               podfs subscribe https://example.com/feed.xml
               podfs subscribe ~/Podcasts/.search/tides/Tide\\ Tables

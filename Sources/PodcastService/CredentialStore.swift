@@ -1,0 +1,101 @@
+internal import Foundation
+internal import Glibc
+package import PodcastLibrary
+internal import Synchronization
+package import TransferEngine
+
+/// The names and passwords that came with the addresses of feeds: a file that nobody else may read, beside the library
+/// and not in it.
+///
+/// By the show's id: they follow a show whose feed moves, and are sent to the origin that they were given for alone.
+/// Safe from any thread; the file is written whole by each change, so that a change is there or is not.
+package final class CredentialStore: Sendable {
+    private struct Entry: Codable {
+        var show: Int64
+        var origin: String
+        var user: String
+        var password: String
+    }
+
+    private struct Content: Codable {
+        var shows: [Entry]
+    }
+
+    private let path: String
+    private let entries: Mutex<[Int64: Credentials]>
+    /// What is wrong with the file that was found, one line. It has been moved aside, and the store is empty.
+    package let problem: String?
+
+    private init(path: String, entries: [Int64: Credentials], problem: String? = nil) {
+        self.path = path
+        self.entries = Mutex(entries)
+        self.problem = problem
+    }
+
+    /// For the one process that writes the file, which need not exist yet.
+    package convenience init(path: String) {
+        do throws(WholeFile.Problem) {
+            self.init(path: path, entries: try Self.read(path))
+        } catch {
+            let aside = path + ".damaged"
+            let isMoved = rename(path, aside) == 0
+            self.init(
+                path: path, entries: [:],
+                problem: "\(error)\(isMoved ? "; it is kept as \(aside)" : ""): "
+                    + "subscribe again with the names and passwords")
+        }
+    }
+
+    /// For a process that only looks.
+    package static func reading(_ path: String) throws -> CredentialStore {
+        CredentialStore(path: path, entries: try read(path))
+    }
+
+    private static func read(_ path: String) throws(WholeFile.Problem) -> [Int64: Credentials] {
+        guard access(path, F_OK) == 0 else { return [:] }
+        guard let data = FileManager.default.contents(atPath: path),
+            let content = try? JSONDecoder().decode(Content.self, from: data)
+        else { throw WholeFile.Problem(description: "\(path) is damaged or cannot be read") }
+        let found = content.shows.map {
+            ($0.show, Credentials(user: $0.user, password: $0.password, origin: $0.origin))
+        }
+        return Dictionary(found, uniquingKeysWith: { _, last in last })
+    }
+
+    /// Those of a show.
+    package subscript(_ show: Int64) -> Credentials? { entries.withLock { $0[show] } }
+
+    /// The address of a show as it was given.
+    package func address(of subscription: Subscription) -> PrivateAddress {
+        let credentials = self[subscription.podcast]
+        // The feed may have moved to another place, which was never given them.
+        let fit = credentials.map { $0.fit(subscription.url) } ?? false
+        return PrivateAddress(url: subscription.url, credentials: fit ? credentials : nil)
+    }
+
+    /// Keeps or, with `nil`, forgets those of a show.
+    package func set(_ credentials: Credentials?, for show: Int64) throws {
+        try change { $0[show] = credentials }
+    }
+
+    /// Forgets those of all other shows.
+    package func keep(only shows: Set<Int64>) throws {
+        try change { entries in entries = entries.filter { shows.contains($0.key) } }
+    }
+
+    private func change(_ body: (inout [Int64: Credentials]) -> Void) throws {
+        try entries.withLock { entries in
+            var changed = entries
+            body(&changed)
+            guard changed != entries else { return }
+            let content = Content(
+                shows: changed.sorted { $0.key < $1.key }.map {
+                    Entry(show: $0.key, origin: $0.value.origin, user: $0.value.user, password: $0.value.password)
+                })
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            try WholeFile.write([UInt8](encoder.encode(content)) + [UInt8(ascii: "\n")], to: path, mode: 0o600)
+            entries = changed
+        }
+    }
+}

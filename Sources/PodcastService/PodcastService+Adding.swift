@@ -1,0 +1,95 @@
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+// How a show comes into the library: one by one, or as one of a list.
+extension PodcastService {
+    /// A feed as it is to be stored.
+    private struct Arrival: Sendable {
+        var feed: Feed
+        var response: FeedResponse
+        /// Where it is to be asked for from now on.
+        var url: String
+        var updateInterval: Int64?
+    }
+
+    /// Fetches a feed and subscribes to it.
+    ///
+    /// - Parameters:
+    ///   - name: the folder's; `nil` takes the show's title.
+    ///   - title: the show's, for a feed that has none.
+    /// - Throws: `FetchFailure`, and what `Library.subscribe` throws.
+    func add(_ address: PrivateAddress, name: String? = nil, title: String? = nil) async throws -> MergeResult {
+        var arrival = try await fetch(address)
+        if arrival.feed.title?.isEmpty ?? true { arrival.feed.title = title }
+        let result = try await store(arrival, name: name)
+        let id = result.podcast.id
+        if let given = address.credentials {
+            try library.setHasCredentials(podcast: id, true)
+            try credentials.set(given, for: id)
+        }
+        broadcastChange(podcast: id, name: result.podcast.name)
+        backUpSoon()
+        try library.noteRefresh(podcast: id, succeeded: true, updateInterval: .some(arrival.updateInterval))
+        try tidy(id)
+        planUpkeep()
+        log.info("subscribed to \(address.visible) as \(result.podcast.name): \(result.inserted.count) episodes")
+        return result
+    }
+
+    /// The feed of a show: something that has episodes to play.
+    private func fetch(_ address: PrivateAddress) async throws -> Arrival {
+        let found = try await fetcher.retrieve(address.url, credentials: address.credentials)
+        if let problem = found.problem { throw problem }
+        let shown = address.visible
+        guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
+        let paged = await pages(
+            of: first, from: found.chain.final, .subscription, credentials: address.credentials)
+        guard !paged.feed.items.isEmpty else {
+            throw FetchFailure(
+                status: found.head.status, message: "\(shown): the feed has no episodes; nothing to subscribe to yet")
+        }
+        guard paged.feed.items.contains(where: { !$0.enclosures.isEmpty }) else {
+            throw FetchFailure(
+                status: found.head.status,
+                message: "\(shown): none of the feed's \(paged.feed.items.count) items has an audio or video file "
+                    + "(an enclosure); look for the show's podcast feed", isNoShow: true)
+        }
+        var response = found.response
+        response.isWhole = paged.isWhole
+        response.nextRefresh = configuration.schedule.next(
+            RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
+        // The address that a permanent redirect names is the one to keep.
+        let move = FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now())
+        return Arrival(
+            feed: paged.feed, response: response, url: move.address ?? address.url,
+            updateInterval: first.updateInterval.map(Int64.init))
+    }
+
+    /// Away from the actor: the rows of a large feed take a second, and others must not wait for it.
+    @concurrent private nonisolated func store(_ arrival: Arrival, name: String?) async throws -> MergeResult {
+        try library.subscribe(
+            url: arrival.url, feed: arrival.feed, name: name, response: arrival.response,
+            template: configuration.nameTemplate, now: now())
+    }
+
+    /// A show that is subscribed to is given another name and password, which must get its feed.
+    func replaceCredentials(of podcast: Podcast, with address: PrivateAddress) async throws -> Reply {
+        let task = beginFeedTask(path: podcast.name)
+        defer { endFeedTask(task) }
+        let arrival = try await fetch(address)
+        try library.setHasCredentials(podcast: podcast.id, true)
+        try credentials.set(address.credentials, for: podcast.id)
+        let result = try library.merge(
+            feed: arrival.feed, into: podcast.id, response: arrival.response,
+            template: settings(of: podcast.id).nameTemplate ?? configuration.nameTemplate, now: now())
+        try library.noteRefresh(podcast: podcast.id, succeeded: true, updateInterval: .some(arrival.updateInterval))
+        broadcastChange(podcast: podcast.id, name: podcast.name)
+        backUpSoon()
+        log.info("\(podcast.name) has other credentials now")
+        return .subscribed(name: podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
+    }
+}

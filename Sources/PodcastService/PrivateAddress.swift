@@ -1,0 +1,51 @@
+internal import Foundation
+internal import PodcastLibrary
+package import TransferEngine
+
+/// The address of a feed, taken apart from the name and password that it may have come with.
+package struct PrivateAddress: Sendable, Equatable {
+    /// Without user info: what the library keeps, and the server is asked for.
+    package let url: String
+    /// From the user info (RFC 3986 §3.2.1), unescaped; `nil` when there is none, or an empty one.
+    package let credentials: Credentials?
+
+    package init(_ text: String) {
+        url = RedactedURL.withoutUserInfo(text)
+        credentials = Self.credentials(in: text)
+    }
+
+    package init(url: String, credentials: Credentials?) {
+        self.url = url
+        self.credentials = credentials
+    }
+
+    /// What may be shown of it.
+    package var visible: String { RedactedURL.text(url, isPrivate: credentials != nil) }
+
+    /// In one piece, as another program would be given it.
+    package var whole: String {
+        guard let credentials, let scheme = url.firstRange(of: "://") else { return url }
+        let password = credentials.password.isEmpty ? "" : ":" + Self.escaped(credentials.password)
+        return "\(url[..<scheme.upperBound])\(Self.escaped(credentials.user))\(password)@\(url[scheme.upperBound...])"
+    }
+
+    private static func credentials(in text: String) -> Credentials? {
+        guard let scheme = text.firstRange(of: "://"), let origin = Credentials.origin(of: text) else { return nil }
+        let authority = text[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard let at = authority.lastIndex(of: "@") else { return nil }
+        let parts = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let user = unescaped(parts[0])
+        let password = parts.count > 1 ? unescaped(parts[1]) : ""
+        return user.isEmpty && password.isEmpty
+            ? nil : Credentials(user: user, password: password, origin: origin)
+    }
+
+    private static func unescaped(_ text: Substring) -> String { text.removingPercentEncoding ?? String(text) }
+
+    /// All but the unreserved characters of RFC 3986 §2.3.
+    private static func escaped(_ text: String) -> String {
+        let unreserved = CharacterSet(
+            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
+    }
+}

@@ -1,0 +1,58 @@
+internal import Foundation
+package import Glibc
+
+/// Files that are there whole or not at all.
+package enum WholeFile {
+    /// Why a file could not be written, one line.
+    package struct Problem: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
+    }
+
+    /// Writes a file beside `path`, and puts it in its place when all of it is on the disk. A symbolic link stays one: what
+    /// it leads to is replaced.
+    ///
+    /// - Parameter mode: of the new file, before the process's umask.
+    package static func write(_ bytes: [UInt8], to path: String, mode: mode_t) throws(Problem) {
+        let destination = realpath(path, nil).map { resolved in
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        let target = destination ?? path
+        let temporary = "\(target).\(getpid())-\(UInt32.random(in: 0 ... .max)).new"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw problem(path) }
+        let isWritten = writeAll(bytes, to: descriptor) && fsync(descriptor) == 0
+        let failure = isWritten ? nil : problem(path)
+        close(descriptor)
+        if let failure {
+            unlink(temporary)
+            throw failure
+        }
+        guard rename(temporary, target) == 0 else {
+            let failure = problem(path)
+            unlink(temporary)
+            throw failure
+        }
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        bytes.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    return false
+                }
+                rest = rest.dropFirst(count)
+            }
+            return true
+        }
+    }
+
+    private static func problem(_ path: String) -> Problem {
+        Problem(description: "\(path) cannot be written: \(String(cString: strerror(errno)))")
+    }
+}
