@@ -73,6 +73,8 @@ package enum SessionConfiguration: Sendable, Codable, Equatable {
 /// What a client asks for.
 package enum Command: Sendable, Codable, Equatable {
     case subscribe(url: String, name: String?)
+    /// As `subscribe`, for a show of a list; waits for its turn. A feed that cannot be had now is no failure.
+    case importShow(ImportItem)
     case unsubscribe(podcast: Int64)
     /// All shows when empty.
     case refresh(podcasts: [Int64])
@@ -117,6 +119,7 @@ package enum Reply: Sendable, Codable, Equatable {
     case done
     /// The folder's name, the number of episodes, and how many items of the feed were none.
     case subscribed(name: String, episodes: Int, skipped: Int)
+    case imported(ImportResult)
     case refreshed([RefreshResult])
     case tasks([TaskInfo])
     case text(String)

@@ -28,6 +28,7 @@ extension PodcastService {
     private func carryOut(_ command: Command, for client: ClientConnection) async throws -> Reply {
         switch command {
         case .subscribe(let url, let name): return try await subscribe(url, name: name)
+        case .importShow(let item): return .imported(try await importShow(item, for: client))
         case .unsubscribe(let podcast): return try unsubscribe(podcast)
         case .refresh(let podcasts): return .refreshed(try await refresh(podcasts))
         case .rename(let podcast, let episode, let name): return try rename(podcast, episode, name)

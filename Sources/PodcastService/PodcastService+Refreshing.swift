@@ -13,6 +13,9 @@ extension PodcastService {
         var queue: HostQueue
         var waiting: [Int64: [CheckedContinuation<RefreshResult, Never>]] = [:]
         var occasions: [Int64: PagedFeed.Occasion] = [:]
+        /// Shows that are not in the library yet, and wait for their turn in the same queue under numbers below zero.
+        var turns: [Int64: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
+        var lastTurn: Int64 = 0
     }
 
     /// What a person asks for; all shows when `ids` is empty.
@@ -68,12 +71,17 @@ extension PodcastService {
         return min(due, held ?? .max)
     }
 
-    private func startRefreshes() {
+    func startRefreshes() {
         for id in refreshes.queue.start(now: now()) {
+            if let turn = refreshes.turns.removeValue(forKey: id) {
+                turn.continuation.resume(returning: true)
+                continue
+            }
             let occasion = refreshes.occasions.removeValue(forKey: id) ?? .schedule
             Task {
                 let (result, end) = await refreshNow(id, occasion)
                 refreshes.queue.finish(id, end, now: now())
+                refuseTurns()
                 for continuation in refreshes.waiting.removeValue(forKey: id) ?? [] {
                     continuation.resume(returning: result)
                 }

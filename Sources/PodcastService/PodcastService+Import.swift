@@ -1,0 +1,130 @@
+internal import Foundation
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferEngine
+
+// Shows of a list. Each is a command of its own, so that a client that goes takes with it what has not begun, and what
+// has begun is there whole or not at all.
+extension PodcastService {
+    func importShow(_ item: ImportItem, for client: ClientConnection) async throws -> ImportResult {
+        let address = PrivateAddress(item.url)
+        guard URLText.isWeb(item.url) else {
+            return .refused(error: "\(address.visible) is not an http or https address")
+        }
+        if let known = try subscribedShow(at: address.url) { return .known(name: known.name) }
+        guard let turn = await takeTurn(host: FeedAddress.host(of: address.url)) else {
+            return try keep(
+                item, address, FetchFailure(status: 429, message: "\(address.visible): the server wants fewer requests")
+            )
+        }
+        var isRefused = false
+        let result: Result<ImportResult, any Error>
+        do {
+            guard client.state.withLock({ !$0.isClosed }) else { throw Failure(message: "the client has gone") }
+            result = .success(try await fetch(item, address))
+        } catch let failure as FetchFailure {
+            isRefused = failure.status == 429
+            result = Result { try take(failure, item, address) }
+        } catch {
+            result = .failure(error)
+        }
+        giveBackTurn(turn, isRefused: isRefused)
+        return try result.get()
+    }
+
+    // MARK: Turns
+
+    /// Waits until a feed of this host may be fetched: so many at once in all and from one host as are refreshed.
+    ///
+    /// - Returns: `nil` when the host wants to be left alone: whoever waits comes again later. Else a number for
+    ///   `giveBackTurn`.
+    private func takeTurn(host: String) async -> Int64? {
+        guard refreshes.queue.blockedUntil(host: host, now: now()) == nil else { return nil }
+        refreshes.lastTurn -= 1
+        let id = refreshes.lastTurn
+        let isGranted = await withCheckedContinuation { continuation in
+            refreshes.turns[id] = (host, continuation)
+            refreshes.queue.enqueue(id, host: host)
+            startRefreshes()
+        }
+        return isGranted ? id : nil
+    }
+
+    /// - Parameter isRefused: the server has answered 429. One 503 says too little of a host with hundreds of feeds.
+    private func giveBackTurn(_ id: Int64, isRefused: Bool) {
+        refreshes.queue.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: now())
+        refuseTurns()
+        startRefreshes()
+    }
+
+    /// What waits for a host that wants to be left alone waits no longer.
+    func refuseTurns() {
+        for (id, turn) in refreshes.turns where refreshes.queue.blockedUntil(host: turn.host, now: now()) != nil {
+            refreshes.queue.remove(id)
+            refreshes.turns[id] = nil
+            turn.continuation.resume(returning: false)
+        }
+    }
+
+    // MARK: Outcomes
+
+    private func fetch(_ item: ImportItem, _ address: PrivateAddress) async throws -> ImportResult {
+        if let known = try subscribedShow(at: address.url) { return .known(name: known.name) }
+        let task = beginFeedTask(path: address.visible)
+        defer { endFeedTask(task) }
+        do {
+            let result = try await add(address, title: item.title)
+            return .added(name: result.podcast.name, episodes: result.podcast.episodes)
+        } catch LibraryError.alreadySubscribed(let name) {
+            return .known(name: name)
+        }
+    }
+
+    /// A list must not lose a show because its server is down. What answers but is no show, or says that it is gone for
+    /// good (410), is none.
+    private func take(_ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress) throws -> ImportResult {
+        if failure.isNoShow || failure.status == 410 { return .refused(error: failure.message) }
+        return try keep(item, address, failure)
+    }
+
+    private func keep(_ item: ImportItem, _ address: PrivateAddress, _ failure: FetchFailure) throws -> ImportResult {
+        let show = UnfetchedShow(
+            url: address.url, title: item.title, link: item.link, error: failure.message, httpStatus: failure.status,
+            next: configuration.schedule.next(RefreshFacts(failures: 1), now: now(), random: .random(in: 0..<1)))
+        let kept = try keep([(show, address.credentials)])
+        guard case .added(_, let name)? = kept.first else { return .known(name: kept.first?.name ?? "") }
+        log.warning("kept \(name) without episodes: \(failure.message)")
+        return .kept(name: name, error: failure.message)
+    }
+
+    /// Subscribes to shows without their feeds, and tells those who watch.
+    func keep(_ shows: [(show: UnfetchedShow, credentials: Credentials?)]) throws -> [KeptShow] {
+        let kept = try library.keep(shows.map(\.show), now: now())
+        for (result, credentials) in zip(kept, shows.map(\.credentials)) {
+            guard case .added(let podcast, let name) = result else { continue }
+            if let credentials {
+                try library.setHasCredentials(podcast: podcast, true)
+                try self.credentials.set(credentials, for: podcast)
+            }
+            broadcastChange(podcast: podcast, name: name)
+        }
+        backUpSoon()
+        return kept
+    }
+
+    /// The show of this address, or of the same over http or https, with or without a slash at its end: lists of different
+    /// programs differ in these.
+    private func subscribedShow(at url: String) throws -> Podcast? {
+        var addresses = [url]
+        if let colon = url.firstIndex(of: ":") {
+            addresses.append((url[..<colon].lowercased() == "http" ? "https" : "http") + url[colon...])
+        }
+        addresses += addresses.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 + "/" }
+        for address in addresses {
+            if let podcast = try library.podcast(url: address), !podcast.ephemeral { return podcast }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,193 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastFeed
+import PodcastProtocol
+import PodcastService
+
+struct ImportCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Subscribe to all shows of an OPML file, as other podcast programs export it.",
+        discussion: """
+            Shows that are subscribed to already stay as they are. A show whose feed cannot be had now is kept as a folder \
+            without episodes until podfs refresh succeeds.
+
+            Examples:
+              podfs import subscriptions.opml
+              podfs export - | ssh other podfs import -
+            """)
+
+    @Argument(help: ArgumentHelp("An OPML file; - is standard input.", valueName: "file.opml"))
+    var file: String
+
+    private var shownFile: String { file == "-" ? "standard input" : file }
+
+    func perform() async throws {
+        let list = try parse()
+        report(list)
+        let subscriptions = Self.distinct(list.subscriptions)
+        guard !subscriptions.isEmpty else {
+            throw CommandError(.failed, "\(shownFile): there is no subscription in it that podfs can use")
+        }
+        let daemon = try Installation().daemon()
+        defer { daemon.end() }
+        var progress = ImportProgress(total: subscriptions.count)
+        var tally = Tally(unusable: list.unusable.count)
+        try await Self.send(subscriptions, to: daemon) { subscription, result in
+            progress.clear()
+            say(result, of: subscription)
+            tally.count(result)
+            progress.advance()
+        }
+        progress.clear()
+        Terminal.print(tally.text)
+        if tally.isPartlyFailed {
+            throw ExitCode((tally.isUseless ? CommandError.Code.failed : .partlyFailed).rawValue)
+        }
+    }
+
+    // MARK: The file
+
+    private func parse() throws -> OPML {
+        let handle: FileHandle
+        if file == "-" {
+            handle = .standardInput
+        } else {
+            let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(String(cString: strerror(errno)))") }
+            handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        }
+        let parser = OPMLParser()
+        do {
+            while let data = try handle.read(upToCount: 1 << 16), !data.isEmpty {
+                data.withUnsafeBytes { parser.parse($0) }
+            }
+        } catch {
+            throw CommandError(.failed, "\(shownFile) cannot be read: \(error.localizedDescription)")
+        }
+        do {
+            return try parser.finish()
+        } catch let error as OPMLError {
+            throw CommandError(.failed, "\(shownFile): \(error)")
+        }
+    }
+
+    /// How much is told of mistakes that were mended.
+    private static let mendings = 5
+
+    private func report(_ list: OPML) {
+        for problem in list.unusable { Terminal.error("\(shownFile):\(problem.line): \(problem.message)") }
+        let mended = list.diagnostics.filter { !list.unusable.contains($0) }
+        for note in mended.prefix(Self.mendings) { Terminal.error("\(shownFile):\(note.line): \(note.message)") }
+        if mended.count > Self.mendings {
+            Terminal.error("\(shownFile): \(mended.count - Self.mendings) more remarks of this kind are left out")
+        }
+    }
+
+    /// Without those that are the same feed under two spellings of its address.
+    private static func distinct(_ subscriptions: [OPML.Subscription]) -> [OPML.Subscription] {
+        var keys: Set<String> = []
+        return subscriptions.filter { keys.insert(FeedAddress($0.url)?.key ?? $0.url).inserted }
+    }
+
+    // MARK: The daemon
+
+    /// Commands on their way to the daemon at the same time: it fetches a few feeds at once, and the more it knows of the
+    /// less it waits for a slow host.
+    private static let window = 256
+
+    /// Sends all; each answer is handed to `take` as it comes.
+    private static func send(
+        _ subscriptions: [OPML.Subscription], to daemon: DaemonConnection,
+        take: (OPML.Subscription, ImportResult) -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: (OPML.Subscription, ImportResult).self) { group in
+            var rest = subscriptions[...]
+            var isFirst = true
+            while true {
+                let count = isFirst ? window : 1
+                for subscription in rest.prefix(count) {
+                    group.addTask { (subscription, try await send(subscription, to: daemon)) }
+                }
+                rest = rest.dropFirst(count)
+                isFirst = false
+                guard let (subscription, result) = try await group.next() else { return }
+                take(subscription, result)
+            }
+        }
+    }
+
+    private static func send(
+        _ subscription: OPML.Subscription, to daemon: DaemonConnection
+    ) async throws -> ImportResult {
+        let item = ImportItem(url: subscription.url, title: subscription.title, link: subscription.link)
+        do {
+            guard case .imported(let result) = try await daemon.perform(.importShow(item)) else {
+                throw ClientError(.disagrees, "the daemon's answer cannot be read")
+            }
+            return result
+        } catch let failure as Failure {
+            return .refused(error: failure.message)
+        }
+    }
+
+    private func say(_ result: ImportResult, of subscription: OPML.Subscription) {
+        let place = "\(shownFile):\(subscription.line)"
+        switch result {
+        case .added, .known: break
+        case .kept(let name, let error):
+            Terminal.error("\(place): \(error); kept as '\(name)' without episodes until podfs refresh succeeds")
+        case .refused(let error): Terminal.error("\(place): \(error)")
+        }
+    }
+
+    /// What has become of the shows.
+    private struct Tally {
+        var added = 0
+        var known = 0
+        var kept = 0
+        var refused = 0
+        var unusable: Int
+
+        init(unusable: Int) { self.unusable = unusable }
+
+        mutating func count(_ result: ImportResult) {
+            switch result {
+            case .added: added += 1
+            case .known: known += 1
+            case .kept: kept += 1
+            case .refused: refused += 1
+            }
+        }
+
+        var isPartlyFailed: Bool { kept + refused + unusable > 0 }
+        var isUseless: Bool { added + known + kept == 0 }
+
+        var text: String {
+            var parts = ["\(added) show\(added == 1 ? "" : "s") imported"]
+            if known > 0 { parts.append("\(known) subscribed to already") }
+            if kept > 0 { parts.append("\(kept) kept without episodes") }
+            if refused + unusable > 0 { parts.append("\(refused + unusable) not usable") }
+            return parts.joined(separator: ", ")
+        }
+    }
+}
+
+/// A line on the terminal that tells how far an import is; nothing where standard error is none.
+private struct ImportProgress {
+    let total: Int
+    private var done = 0
+    private let isShown = isatty(2) == 1
+
+    init(total: Int) { self.total = total }
+
+    mutating func advance() {
+        done += 1
+        if isShown { Terminal.write("\r\(done) of \(total)", to: 2) }
+    }
+
+    func clear() {
+        if isShown, done > 0 { Terminal.write("\r\u{1B}[K", to: 2) }
+    }
+}

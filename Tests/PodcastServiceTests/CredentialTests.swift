@@ -1,0 +1,148 @@
+import Foundation
+import PodcastFeed
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferEngine
+
+/// A feed's name and password: kept apart, sent to its server alone, shown nowhere.
+struct CredentialTests {
+    private let home: ServiceHome
+    /// Where some of the media are.
+    private let other = HTTPTestServer()
+    /// base64 of `me:hush`.
+    private let field = "Basic bWU6aHVzaA=="
+
+    init() throws {
+        home = try ServiceHome()
+        try other.start()
+    }
+
+    private var address: String { home.web.url("/feed.xml?token=hush").replacing("http://", with: "http://me:hush@") }
+
+    /// A feed that only they open, with one episode beside it and one elsewhere.
+    private func publish() {
+        let own = home.web.url("/1.mp3?key=hush")
+        let away = other.url("/2.mp3")
+        let feed = FeedBuilder.show("Private", episodes: 2, length: 1_000) { $0 == 1 ? own : away }
+        let field = field
+        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml")) { request in
+            request.headers["Authorization"] == field ? .normal : .status(401)
+        }
+        home.web.serve("/1.mp3", Resource(home.content(1), etag: "\"1\""))
+        other.serve("/2.mp3", Resource(home.content(2), etag: "\"2\""))
+    }
+
+    private func store() throws -> String { try String(contentsOfFile: home.places.credentials, encoding: .utf8) }
+
+    @Test func theyAreMovedOutOfTheAddressAndSentToTheServerAlone() async throws {
+        publish()
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        #expect(
+            try await client.perform(.subscribe(url: address, name: nil))
+                == .subscribed(name: "Private", episodes: 2, skipped: 0))
+        let podcast = try #require(try daemon.library.podcast(named: "Private"))
+        #expect(podcast.url == home.web.url("/feed.xml?token=hush") && podcast.hasCredentials)
+        #expect(podcast.visibleURL == home.web.url("/feed.xml"))
+        #expect(podcast.finalURL?.contains("@") == false)
+        #expect(try store().contains("\"password\" : \"hush\""))
+        let mode = try FileManager.default.attributesOfItem(atPath: home.places.credentials)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        for number in 1...2 {
+            let episode = try daemon.episode(number)
+            try await client.act(.download, episode.id)
+            try await client.completion(of: episode.id)
+        }
+        #expect(home.web.requests(for: "/1.mp3").map { $0.headers["Authorization"] } == [field])
+        #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
+        _ = try await client.perform(.refresh(podcasts: []))
+        #expect(home.web.requests(for: "/feed.xml").map { $0.headers["Authorization"] } == [field, field])
+        // Nothing that was told to clients has them.
+        #expect(!client.events.entries.contains { "\($0)".contains("hush") })
+        await daemon.stop()
+        // They are there for the next daemon.
+        let next = try await home.start()
+        let again = try await next.connect()
+        guard case .refreshed(let results) = try await again.perform(.refresh(podcasts: [])) else { return }
+        #expect(results.map(\.error) == [nil])
+        // They go with the show.
+        _ = try await again.perform(.unsubscribe(podcast: podcast.id))
+        #expect(try !store().contains("hush"))
+        await next.stop()
+    }
+
+    @Test func failuresDoNotShowThem() async throws {
+        publish()
+        let wrong = address.replacing("me:hush@", with: "me:Geheim@")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        let failure = try #require(await client.failure(of: .subscribe(url: wrong, name: nil)))
+        #expect(failure.message.contains("401") && failure.message.contains(home.web.url("/feed.xml")))
+        #expect(!failure.message.contains("Geheim") && !failure.message.contains("hush"))
+        let inspected = try #require(await client.failure(of: .inspect(url: wrong)))
+        #expect(!inspected.message.contains("Geheim") && !inspected.message.contains("hush"))
+        let kept = try await client.perform(.importShow(ImportItem(url: wrong, title: "Mine")))
+        #expect(!"\(kept)".contains("Geheim") && !"\(kept)".contains("hush"))
+        let podcast = try #require(try daemon.library.podcast(named: "Mine"))
+        #expect(podcast.hasCredentials && podcast.error?.contains("401") == true)
+        #expect(podcast.error?.contains("hush") == false)
+        // Subscribing with others puts it right.
+        #expect(
+            try await client.perform(.subscribe(url: address, name: nil))
+                == .subscribed(name: "Mine", episodes: 2, skipped: 0))
+        #expect(try daemon.library.podcast(id: podcast.id)?.state == Podcast.active)
+        // Wrong ones do not take the place of right ones.
+        _ = await client.failure(of: .subscribe(url: wrong, name: nil))
+        #expect(try !store().contains("Geheim"))
+        let same = await client.failure(of: .subscribe(url: address, name: nil))
+        #expect(same?.message.contains("already subscribed as 'Mine'") == true)
+        await daemon.stop()
+    }
+
+    @Test func addressesRelativeToTheFeedDoNotInheritThem() async throws {
+        let feed = FeedBuilder(title: "Show", items: [.init(title: "Episode 1", guid: "1", url: "/1.mp3")])
+        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(address)
+        #expect(try daemon.episode(1).url == home.web.url("/1.mp3"))
+        guard case .text(let json) = try await client.perform(.inspect(url: address)) else { return }
+        #expect(json.contains(home.web.url("/1.mp3")) && !json.contains("hush"))
+        await daemon.stop()
+    }
+
+    @Test func aDamagedStoreIsPutAside() async throws {
+        try Data("{".utf8).write(to: URL(fileURLWithPath: home.places.credentials))
+        #expect(throws: (any Error).self) { try CredentialStore.reading(home.places.credentials) }
+        let store = CredentialStore(path: home.places.credentials)
+        #expect(store.problem?.contains("damaged") == true && store[1] == nil)
+        #expect(try String(contentsOfFile: home.places.credentials + ".damaged", encoding: .utf8) == "{")
+        let given = Credentials(user: "a", password: "b", origin: "https://e.com:443")
+        try store.set(given, for: 7)
+        let again = CredentialStore(path: home.places.credentials)
+        #expect(again.problem == nil && again[7] == given)
+        try again.keep(only: [8])
+        #expect(try CredentialStore.reading(home.places.credentials)[7] == nil)
+    }
+
+    @Test func userInfoComesApartAndTogether() {
+        let cases: [(String, String, String?, String?)] = [
+            ("https://a:b@e.com/f?x=a@b", "https://e.com/f?x=a@b", "a", "b"),
+            ("https://a%40b:c%3Ad%2F@e.com/", "https://e.com/", "a@b", "c:d/"),
+            ("https://a:b:c@e.com", "https://e.com", "a", "b:c"), ("https://a@e.com/", "https://e.com/", "a", ""),
+            ("https://@e.com/", "https://e.com/", nil, nil), ("https://e.com/@x", "https://e.com/@x", nil, nil),
+            ("https://w%C3%B6rd:%zz@e.com/", "https://e.com/", "wörd", "%zz"),
+        ]
+        for (text, url, user, password) in cases {
+            let address = PrivateAddress(text)
+            #expect(address.url == url && address.credentials?.user == user, "\(text)")
+            #expect(address.credentials?.password == password, "\(text)")
+            #expect(PrivateAddress(address.whole) == address)
+        }
+        #expect(PrivateAddress("https://a:b@e.com/f?x=1").visible == "https://e.com/f")
+        #expect(PrivateAddress("https://e.com/f?x=1").visible == "https://e.com/f?x=1")
+    }
+}

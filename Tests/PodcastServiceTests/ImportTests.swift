@@ -1,0 +1,184 @@
+import Foundation
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+struct ImportTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    private func add(_ path: String, title: String? = nil, to client: ServiceClient) async throws -> ImportResult {
+        let item = ImportItem(url: home.web.url(path), title: title, link: "https://site.example/")
+        guard case .imported(let result) = try await client.perform(.importShow(item)) else {
+            throw Failure(message: "another answer")
+        }
+        return result
+    }
+
+    @Test func namesComeFromTheFeedUnlessItHasNone() async throws {
+        home.publish("Feed's", path: "/a.xml")
+        home.publish("", path: "/b.xml")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        #expect(try await add("/a.xml", title: "List's", to: client) == .added(name: "Feed's", episodes: 1))
+        #expect(try await add("/b.xml", title: "List's", to: client) == .added(name: "List's", episodes: 1))
+        #expect(try daemon.library.podcast(named: "List's")?.title == "List's")
+        await daemon.stop()
+    }
+
+    @Test func whatIsSubscribedToAlreadyIsNotAskedFor() async throws {
+        home.publish("Show", path: "/a.xml")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/a.xml"))
+        let before = home.web.requests.count
+        #expect(try await add("/a.xml", to: client) == .known(name: "Show"))
+        #expect(try await add("/a.xml/", to: client) == .known(name: "Show"))
+        let secure = ImportItem(url: home.web.url("/a.xml").replacing("http://", with: "https://u:p@"))
+        #expect(try await client.perform(.importShow(secure)) == .imported(.known(name: "Show")))
+        #expect(home.web.requests.count == before)
+        // Another address that leads to it.
+        home.web.serve("/moved") { _ in .redirect(to: "/a.xml") }
+        #expect(try await add("/moved", to: client) == .known(name: "Show"))
+        #expect(try daemon.library.podcasts().count == 1)
+        await daemon.stop()
+    }
+
+    @Test func aServerThatIsDownCostsNoShow() async throws {
+        home.web.serve("/down.xml") { _ in .status(503) }
+        home.web.serve("/broken.xml") { _ in .reset(after: 0) }
+        home.web.serve("/page.xml", Resource(text: "<html><body>maintenance</body></html>", contentType: "text/html"))
+        home.web.serve("/empty.xml", Resource(text: FeedBuilder(title: "Empty").text))
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        for path in ["/down.xml", "/missing.xml", "/broken.xml", "/page.xml", "/empty.xml"] {
+            guard case .kept(let name, let error) = try await add(path, title: "My \(path.dropFirst())", to: client)
+            else {
+                Issue.record("\(path) was not kept")
+                continue
+            }
+            #expect(name == "My \(path.dropFirst())" && error.contains(home.web.url(path)))
+            let podcast = try #require(try daemon.library.podcast(named: name))
+            #expect(podcast.state == Podcast.failed && podcast.error == error && podcast.episodes == 0)
+            #expect(podcast.url == home.web.url(path) && podcast.link == "https://site.example/")
+        }
+        // A refresh brings the episodes; the name stays.
+        home.publish("Other title", episodes: 3, path: "/down.xml")
+        let id = try #require(try daemon.library.podcast(named: "My down.xml")).id
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [id])) else { return }
+        #expect(results == [RefreshResult(name: "My down.xml", added: 3)])
+        let podcast = try #require(try daemon.library.podcast(id: id))
+        #expect(podcast.state == Podcast.active && podcast.title == "Other title" && podcast.episodes == 3)
+        await daemon.stop()
+    }
+
+    @Test func theFirstEpisodesOfAKeptShowAreNotNews() async throws {
+        let marks = home.directory.file("marks")
+        home.web.serve("/feed.xml") { _ in .status(500) }
+        let daemon = try await home.start { $0.onNewEpisode = "echo \"$PODFS_TITLE\" >> \(marks)" }
+        let client = try await daemon.connect()
+        _ = try await add("/feed.xml", title: "Show", to: client)
+        home.publish("Show", episodes: 2)
+        _ = try await client.perform(.refresh(podcasts: []))
+        home.publish("Show", episodes: 3)
+        _ = try await client.perform(.refresh(podcasts: []))
+        try await waitUntil(description: "the hook has run for the third") {
+            (try? String(contentsOfFile: marks, encoding: .utf8)) == "Episode 3\n"
+        }
+        await daemon.stop()
+    }
+
+    @Test func whatIsNoShowIsRefused() async throws {
+        home.web.serve("/blog.xml", Resource(text: FeedBuilder(title: "Blog", items: [.init(title: "a")]).text))
+        home.web.serve("/gone.xml") { _ in .status(410) }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        for (path, says) in [("/blog.xml", "enclosure"), ("/gone.xml", "410")] {
+            guard case .refused(let error) = try await add(path, to: client) else {
+                Issue.record("\(path) was taken")
+                continue
+            }
+            #expect(error.contains(says))
+        }
+        let file = ImportItem(url: "file:///etc/passwd", title: "File")
+        #expect(
+            try await client.perform(.importShow(file))
+                == .imported(.refused(error: "file:///etc/passwd is not an http or https address")))
+        #expect(try daemon.library.podcasts().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aHostIsAskedForTwoFeedsAtATime() async throws {
+        let gate = Gate(heldAt: 0)
+        for number in 1...6 {
+            home.publish("Show \(number)", path: "/\(number).xml")
+            let text = FeedBuilder.show("Show \(number)", episodes: 1) { _ in "http://127.0.0.1:9/x.mp3" }.text
+            home.web.serve("/\(number).xml", Resource(text: text)) { _ in .holdHead(gate) }
+        }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        let web = home.web
+        try await withThrowingTaskGroup(of: ImportResult.self) { group in
+            for number in 1...6 { group.addTask { try await self.add("/\(number).xml", to: client) } }
+            try await waitUntil(description: "two feeds are asked for") { web.requests.count == 2 }
+            // Everything else is answered meanwhile.
+            #expect(try await client.tasks().count == 2)
+            gate.open()
+            for try await result in group { if case .added = result { continue } else { Issue.record("\(result)") } }
+        }
+        #expect(web.peakConcurrentRequests == 2)
+        #expect(try daemon.library.podcasts().count == 6)
+        await daemon.stop()
+    }
+
+    @Test func aHostThatWantsFewerRequestsIsLeftAlone() async throws {
+        home.web.serve("/1.xml") { _ in .status(429) }
+        home.publish("Two", path: "/2.xml")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        guard case .kept(name: "One", _) = try await add("/1.xml", title: "One", to: client),
+            case .kept(name: "Two of the list", let error) = try await add(
+                "/2.xml", title: "Two of the list", to: client)
+        else {
+            Issue.record("not kept")
+            return
+        }
+        #expect(error.contains("fewer requests"))
+        #expect(home.web.requests.map(\.path) == ["/1.xml"])
+        #expect(try daemon.library.podcasts().map(\.httpStatus) == [429, 429])
+        await daemon.stop()
+    }
+
+    @Test func aClientThatGoesTakesWithItWhatHasNotBegun() async throws {
+        let gate = Gate(heldAt: 0)
+        for number in 1...5 {
+            let text = FeedBuilder.show("Show \(number)", episodes: 30) { _ in "http://127.0.0.1:9/x.mp3" }.text
+            home.web.serve("/\(number).xml", Resource(text: text)) { _ in .holdHead(gate) }
+        }
+        let daemon = try await home.start { $0.idleExit = 0 }
+        let client = try await daemon.connect()
+        let other = try await daemon.connect()
+        for number in 1...5 {
+            client.connection.send(
+                .command, WireJSON.encode(Command.importShow(ImportItem(url: home.web.url("/\(number).xml"))))
+            ) { _ in }
+        }
+        try await waitUntil(description: "two feeds are asked for") { home.web.requests.count == 2 }
+        client.connection.end()
+        // What comes on another connection after the end is read after it, at the latest with the second round.
+        for _ in 0..<3 { #expect(try await other.tasks().count == 2) }
+        // It was idle before anybody came, and will be again when all is over.
+        let before = daemon.idle.entries.count
+        other.connection.end()
+        gate.open()
+        try await waitUntil(description: "the daemon has nothing left to do") { daemon.idle.entries.count > before }
+        let podcasts = try daemon.library.podcasts()
+        #expect(podcasts.count == 2 && podcasts.allSatisfy { $0.episodes == 30 && $0.state == Podcast.active })
+        #expect(home.web.requests.count == 2)
+        await daemon.stop()
+    }
+}
