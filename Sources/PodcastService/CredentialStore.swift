@@ -94,7 +94,9 @@ package final class CredentialStore: Sendable {
                 })
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            try WholeFile.write([UInt8](encoder.encode(content)) + [UInt8(ascii: "\n")], to: path, mode: 0o600)
+            try WholeFile.write(
+                [UInt8](encoder.encode(content)) + [UInt8(ascii: "\n")], to: path, mode: 0o600,
+                isSoleWriter: true)
             entries = changed
         }
     }

@@ -41,7 +41,8 @@ package enum Daemon {
         let signals = handleSignals { finish.yield() }
         defer { for source in signals { source.cancel() } }
         let (library, recovery) = try Library.openForWriting(
-            at: places.library, backup: places.libraryBackup, canRebuild: false, now: Int64(time(nil)))
+            at: places.library, backup: places.libraryBackup,
+            canRebuild: !SubscriptionsCopy.read(places.subscriptionsCopy).isEmpty, now: Int64(time(nil)))
         let service = try PodcastService(
             configuration: configuration, library: library, recovery: recovery
         ) { finish.yield() }

@@ -101,6 +101,8 @@ extension PodcastService {
                 return (RefreshResult(name: name, added: 0, error: "the show is no longer subscribed"), .answered)
             }
             name = podcast.name
+            // All pages of a show of which nothing has come yet, as when it is subscribed to.
+            let occasion = podcast.lastRefresh == nil ? .subscription : occasion
             let task = beginFeedTask(path: podcast.name)
             defer { endFeedTask(task) }
             let found: FeedFetcher.Retrieved

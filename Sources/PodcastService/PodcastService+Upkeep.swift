@@ -63,8 +63,9 @@ extension PodcastService {
 
     // MARK: The library's backup
 
-    /// The subscriptions have changed: they are worth a backup soon.
+    /// The subscriptions have changed: they are worth a backup soon, and a new copy of their list now.
     func backUpSoon() {
+        copySubscriptions()
         backupDue = min(backupDue ?? .max, now() + Self.backupDelay)
         planUpkeep()
     }
@@ -78,7 +79,10 @@ extension PodcastService {
     }
 
     /// The daemon leaves: a backup that is still due is made now.
-    func backUpIfDue() async { if backupDue != nil { await backUp() } }
+    func backUpIfDue() async {
+        await finishSubscriptionsCopy()
+        if backupDue != nil { await backUp() }
+    }
 
     /// Looks the library over and copies it, away from the actor: it takes seconds for a large one. A damaged library does
     /// not take the place of its last good backup.

@@ -18,6 +18,8 @@ package actor PodcastService {
     let engine: TransferEngine
     let fetcher: FeedFetcher
     nonisolated let credentials: CredentialStore
+    /// The list of the subscriptions that is kept beside the library.
+    var subscriptionsCopy = SubscriptionsCopy()
     let log = Logger(label: "podfs.daemon")
     /// The engine's events, and answers that have to come after them.
     let events: AsyncStream<TransferEvent>
@@ -106,6 +108,7 @@ package actor PodcastService {
         if let problem = credentials.problem { log.error("\(problem)") }
         try forgetEphemeralMedia()
         purgeEphemeral()
+        try restoreSubscriptions(isRecovering: recovery != nil)
         Task { for await event in events { await take(event) } }
         // Their clients have gone with the daemon before this one.
         for download in try library.downloads(session: Self.passingSession) {

@@ -13,14 +13,19 @@ package enum WholeFile {
     /// Writes a file beside `path`, and puts it in its place when all of it is on the disk. A symbolic link stays one: what
     /// it leads to is replaced.
     ///
-    /// - Parameter mode: of the new file, before the process's umask.
-    package static func write(_ bytes: [UInt8], to path: String, mode: mode_t) throws(Problem) {
+    /// - Parameters:
+    ///   - mode: of the new file, before the process's umask.
+    ///   - isSoleWriter: nobody else writes this file. What a writer that was killed has left is then removed.
+    package static func write(
+        _ bytes: [UInt8], to path: String, mode: mode_t, isSoleWriter: Bool = false
+    ) throws(Problem) {
         let destination = realpath(path, nil).map { resolved in
             defer { free(resolved) }
             return String(cString: resolved)
         }
         let target = destination ?? path
-        let temporary = "\(target).\(getpid())-\(UInt32.random(in: 0 ... .max)).new"
+        let temporary = target + (isSoleWriter ? "" : ".\(getpid())-\(UInt32.random(in: 0 ... .max))") + ".new"
+        if isSoleWriter { unlink(temporary) }
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw problem(path) }
         let isWritten = writeAll(bytes, to: descriptor) && fsync(descriptor) == 0

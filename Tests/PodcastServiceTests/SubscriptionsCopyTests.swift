@@ -1,0 +1,78 @@
+import Foundation
+import PodcastFeed
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+struct SubscriptionsCopyTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    private var names: [String?] { SubscriptionsCopy.read(home.places.subscriptionsCopy).map(\.text) }
+
+    @Test func theCopyFollowsTheSubscriptions() async throws {
+        home.publish("One", path: "/1.xml")
+        home.publish("Two", path: "/2.xml")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/1.xml"))
+        try await waitUntil(description: "the first is in the copy") { names == ["One"] }
+        let mode = try FileManager.default.attributesOfItem(atPath: home.places.subscriptionsCopy)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+        _ = try await client.perform(.importShow(ImportItem(url: home.web.url("/2.xml"))))
+        let id = try #require(try daemon.library.podcast(named: "One")).id
+        _ = try await client.perform(.rename(podcast: id, episode: nil, name: "Zwei  und eins"))
+        try await waitUntil(description: "the new name is in the copy") { names == ["Two", "Zwei  und eins"] }
+        _ = try await client.perform(.unsubscribe(podcast: id))
+        // A daemon that leaves writes what is due.
+        await daemon.stop()
+        #expect(names == ["Two"])
+    }
+
+    @Test func anEmptyLibraryGetsBackItsShowsUnderTheirNames() async throws {
+        home.publish("One", episodes: 2, path: "/1.xml")
+        home.publish("Two", path: "/2.xml")
+        home.publish("Three", path: "/3.xml")
+        let secret = home.web.url("/2.xml").replacing("http://", with: "http://me:hush@")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/1.xml"), name: "A  &  B")
+        try await client.subscribe(secret)
+        try await client.subscribe(home.web.url("/3.xml"))
+        await daemon.stop()
+        let copy = try String(contentsOfFile: home.places.subscriptionsCopy, encoding: .utf8)
+        #expect(copy.contains(secret))
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: home.places.library + suffix) }
+        home.web.remove("/3.xml")
+        let gate = Gate(heldAt: 0)
+        let feed = FeedBuilder.show("Another title", episodes: 2) { _ in "http://127.0.0.1:9/x.mp3" }
+        home.web.serve("/1.xml", Resource(text: feed.text)) { _ in .holdHead(gate) }
+        let next = try await home.start()
+        // All are there before any feed is, so that a daemon that is killed now has lost none.
+        #expect(try next.library.podcasts().map(\.name) == ["A  &  B", "Three", "Two"])
+        gate.open()
+        try await waitUntil(description: "the feeds are fetched") {
+            try next.library.podcasts().map(\.state) == ["active", "failed", "active"]
+        }
+        try await waitUntil(description: "the third has its reason") {
+            try next.library.podcast(named: "Three")?.httpStatus == 404
+        }
+        let podcasts = try next.library.podcasts()
+        #expect(podcasts.map(\.name) == ["A  &  B", "Three", "Two"] && podcasts.map(\.episodes) == [2, 0, 1])
+        #expect(podcasts[2].hasCredentials && podcasts[2].url == home.web.url("/2.xml"))
+        #expect(home.web.requests(for: "/2.xml").last?.headers["Authorization"] == "Basic bWU6aHVzaA==")
+        await next.stop()
+        #expect(try String(contentsOfFile: home.places.subscriptionsCopy, encoding: .utf8).contains("A  &amp;  B"))
+        // A list that was emptied stays empty.
+        let last = try await home.start()
+        let person = try await last.connect()
+        for podcast in try last.library.podcasts() { _ = try await person.perform(.unsubscribe(podcast: podcast.id)) }
+        await last.stop()
+        let empty = try await home.start()
+        #expect(try empty.library.podcasts().isEmpty)
+        await empty.stop()
+    }
+}
