@@ -73,6 +73,7 @@ enum FixedFile: Int64, CaseIterable, Sendable {
     case statusJSON = 3
     case noMedia = 4
     case trackerIgnore = 5
+    case subscriptions = 6
 
     var name: String {
         switch self {
@@ -80,6 +81,7 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         case .statusJSON: ".status.json"
         case .noMedia: ".nomedia"
         case .trackerIgnore: ".trackerignore"
+        case .subscriptions: ".subscriptions.opml"
         }
     }
 

@@ -42,6 +42,8 @@ package final class PodcastFilesystem: Sendable {
     let isStopped = Atomic<Bool>(false)
     /// Until when nothing is parked, in milliseconds of `milliseconds`.
     let refusesUntil = Atomic<Int64>(0)
+    /// The list of the subscriptions as it was last rendered, and when it became so.
+    private let subscriptionsPage = Mutex<(bytes: [UInt8], moment: Int64)?>(nil)
     private let readyAction = Mutex<(@Sendable () -> Void)?>(nil)
     let started = Int64(time(nil))
 
@@ -138,6 +140,7 @@ package final class PodcastFilesystem: Sendable {
         let moment: Int64
         switch file {
         case .status, .statusJSON: moment = now
+        case .subscriptions: moment = subscriptionsPage.withLock { $0?.moment } ?? started
         case .noMedia, .trackerIgnore: moment = started
         }
         return Attributes(
@@ -147,10 +150,10 @@ package final class PodcastFilesystem: Sendable {
             changed: Timestamp(seconds: moment))
     }
 
-    /// The status files change by themselves: their attributes are asked for each time.
+    /// The status files and the list change by themselves: their attributes are asked for each time.
     func timeout(of file: FixedFile) -> Double {
         switch file {
-        case .status, .statusJSON: 0
+        case .status, .statusJSON, .subscriptions: 0
         case .noMedia, .trackerIgnore: Self.timeout
         }
     }
@@ -159,8 +162,21 @@ package final class PodcastFilesystem: Sendable {
         switch file {
         case .status: Array(try statusReport().text.utf8)
         case .statusJSON: try statusReport().jsonBytes
+        case .subscriptions: try renderSubscriptions()
         case .noMedia, .trackerIgnore: []
         }
+    }
+
+    /// Its time is that of its last change: programs that copy what is new go by it.
+    private func renderSubscriptions() throws -> [UInt8] {
+        let subscriptions = try library.subscriptions()
+        let page = SubscriptionsPage.document(subscriptions)
+        subscriptionsPage.withLock { last in
+            if last?.bytes == page { return }
+            let moment = last == nil ? subscriptions.map(\.changed).max() ?? started : now
+            last = (page, moment)
+        }
+        return page
     }
 
     private func statusReport() throws -> StatusReport {

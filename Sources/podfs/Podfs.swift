@@ -21,7 +21,8 @@ struct Podfs: AsyncParsableCommand {
         version: version,
         subcommands: [
             MountCommand.self, UnmountCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, ListCommand.self,
-            ImportCommand.self, RefreshCommand.self, SearchCommand.self, RenameCommand.self, DownloadCommand.self,
+            ImportCommand.self, ExportCommand.self, RefreshCommand.self, SearchCommand.self, RenameCommand.self,
+            DownloadCommand.self,
             ResumeCommand.self, SuspendCommand.self,
             CancelCommand.self, EvictCommand.self, PinCommand.self, UnpinCommand.self, StatusCommand.self,
             EventsCommand.self, SetCommand.self, InspectCommand.self, DemoCommand.self, DaemonCommand.self,

@@ -10,7 +10,9 @@ struct ListingTests {
 
     init() throws { mounted = try Mounted() }
 
-    private let made = [".", "..", ".status", ".status.json", ".nomedia", ".trackerignore", ".search"]
+    private let made = [
+        ".", "..", ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml", ".search",
+    ]
 
     @Test func theRootListsMadeFilesAndShows() throws {
         let second = try mounted.subscribe("Second")
@@ -18,15 +20,15 @@ struct ListingTests {
         let handle = try mounted.opendir(.root)
         let entries = try #require(mounted.list(.root, handle))
         #expect(entries.map(\.name) == made + ["First", "Second"])
-        #expect(entries.map(\.nextOffset) == (1...9).map { UInt64($0) })
+        #expect(entries.map(\.nextOffset) == (1...10).map { UInt64($0) })
         // Made files are looked up when they alone are wanted: a listing renders nothing.
-        #expect(entries[2...5].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
-        #expect(entries[6].node == NodeNumber.search.node)
-        #expect(entries[7].node == NodeNumber(kind: .show, row: first.id).node)
-        #expect(entries[8].node == NodeNumber(kind: .show, row: second.id).node)
-        #expect(entries[6...8].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
+        #expect(entries[2...6].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
+        #expect(entries[7].node == NodeNumber.search.node)
+        #expect(entries[8].node == NodeNumber(kind: .show, row: first.id).node)
+        #expect(entries[9].node == NodeNumber(kind: .show, row: second.id).node)
+        #expect(entries[7...9].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
         #expect(entries[0].inode == 1 && entries[1].inode == 1)
-        #expect(mounted.list(.root, handle, from: 9) == [])
+        #expect(mounted.list(.root, handle, from: 10) == [])
         #expect(try mounted.entry(".status").attributes.inode == entries[2].inode)
     }
 
@@ -99,10 +101,10 @@ struct ListingTests {
         try mounted.subscribe("B")
         let second = try mounted.opendir(.root)
         #expect(mounted.list(.root, second)?.count == before.count + 1)
-        #expect(mounted.list(.root, first, from: 7)?.map(\.name) == ["A"])
+        #expect(mounted.list(.root, first, from: 8)?.map(\.name) == ["A"])
         mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: first) }
-        #expect(mounted.list(.root, first, from: 7) == nil)
-        #expect(mounted.list(.root, second, from: 7)?.map(\.name) == ["A", "B"])
+        #expect(mounted.list(.root, first, from: 8) == nil)
+        #expect(mounted.list(.root, second, from: 8)?.map(\.name) == ["A", "B"])
     }
 
     @Test func filesAreNoFolders() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Fuse
 import Glibc
+import PodcastFeed
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
@@ -75,6 +76,32 @@ struct StatusAndChangeTests {
         try await waitUntil { try await content(of: ".status") == "no active tasks\n" }
         // Each look has the size of that moment.
         #expect(try mounted.entry(".status").attributes.size == 16)
+    }
+
+    @Test func theListOfSubscriptionsIsCurrentAndShowsNoSecret() async throws {
+        let name = ".subscriptions.opml"
+        #expect(try OPML.parse(Array(try await content(of: name).utf8)).subscriptions.isEmpty)
+        let show = try mounted.subscribe("Show")
+        let secret = try mounted.subscribe(
+            .show("Private", episodes: 1) { "http://127.0.0.1:9/\($0).mp3?key=hush" },
+            url: "http://127.0.0.1:9/private.xml?token=hush", now: 1_700_000_050)
+        try mounted.library.setHasCredentials(podcast: secret.id, true)
+        let text = try await content(of: name)
+        let list = try OPML.parse(Array(text.utf8))
+        #expect(list.subscriptions.map(\.url) == ["http://127.0.0.1:9/private.xml", "http://127.0.0.1:9/Show.xml"])
+        #expect(list.subscriptions.map(\.text) == ["Private", "Show"] && !text.contains("hush"))
+        let entry = try mounted.entry(name)
+        #expect(entry.attributes.size == Int64(text.utf8.count) && entry.attributeTimeout == 0)
+        // Its time is that of its last change.
+        #expect(try mounted.entry(name).attributes.modified == entry.attributes.modified)
+        try mounted.library.renamePodcast(id: show.id, to: "Other")
+        #expect(try await content(of: name).contains("text=\"Other\" title=\"Show\""))
+        // What the attributes say is redacted likewise.
+        let folder = try mounted.entry("Private").node
+        #expect(mounted.fact(folder, "user.xdg.origin.url") == "http://127.0.0.1:9/private.xml")
+        let episode = try mounted.entry("Private", "2026-01-01 Episode 1.mp3").node
+        #expect(mounted.fact(episode, "user.xdg.origin.url") == "http://127.0.0.1:9/1.mp3")
+        #expect(mounted.fact(episode, "user.xdg.referrer.url") == "http://127.0.0.1:9/private.xml")
     }
 
     @Test func withoutADaemonTheLibraryIsShown() async throws {

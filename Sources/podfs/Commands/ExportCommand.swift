@@ -1,0 +1,54 @@
+import ArgumentParser
+import Glibc
+import PodcastLibrary
+import PodcastPages
+import PodcastProtocol
+import PodcastService
+
+struct ExportCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Write the subscriptions as OPML, which other podcast programs import.",
+        discussion: """
+            Names and passwords are left out, and of the addresses of shows that have them all behind the question mark.
+
+            Examples:
+              podfs export subscriptions.opml
+              podfs export --with-secrets backup.opml
+            """)
+
+    @Argument(help: ArgumentHelp("The file to write; by default, and for -, standard output.", valueName: "file.opml"))
+    var file: String?
+
+    @Flag(help: "With names and passwords: a file is then readable by its owner alone.")
+    var withSecrets = false
+
+    func perform() async throws {
+        let installation = try Installation()
+        let subscriptions = try installation.library()?.subscriptions() ?? []
+        let document =
+            withSecrets
+            ? SubscriptionsCopy.document(subscriptions, try .reading(installation.places.credentials))
+            : SubscriptionsPage.document(subscriptions)
+        guard let file, file != "-" else {
+            Terminal.write(document, to: 1)
+            return
+        }
+        var status = stat()
+        if stat(file, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            return try writeInto(file, document)
+        }
+        do {
+            try WholeFile.write(document, to: file, mode: withSecrets ? 0o600 : 0o666)
+        } catch {
+            throw CommandError(.failed, error.description)
+        }
+    }
+
+    /// A pipe or a device cannot be replaced.
+    private func writeInto(_ file: String, _ document: [UInt8]) throws {
+        let descriptor = open(file, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        Terminal.write(document, to: descriptor)
+    }
+}
