@@ -66,12 +66,16 @@ struct UnsubscribeCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "unsubscribe", abstract: "Remove a show, its episodes and what is cached of them.",
         discussion: """
-            Example:
+            Examples:
               podfs unsubscribe 'Example Show'
+              podfs unsubscribe 'Example Show' --save ~/Music/Example
             """)
 
     @Argument(help: "The show's folder.")
     var show: String
+
+    @Option(help: ArgumentHelp("First put the episodes that are cached whole into this folder.", valueName: "folder"))
+    var save: String?
 
     func perform() async throws {
         let installation = try Installation()
@@ -81,6 +85,12 @@ struct UnsubscribeCommand: PodfsCommand {
         let found = try PathResolver(library: library).show(show)
         let daemon = try installation.daemon()
         defer { daemon.end() }
+        if let save {
+            let cache = installation.places.cache
+            let saved = try SavedEpisodes(of: found.id, to: save, library: library, cache: cache)
+            try saved.save(cache: cache)
+            Terminal.print("\(saved.count) episode\(saved.count == 1 ? "" : "s") saved in \(save)")
+        }
         _ = try await daemon.perform(.unsubscribe(podcast: found.id))
         Terminal.print("unsubscribed from \(found.name)")
     }

@@ -1,0 +1,107 @@
+import CLinux
+import ContentCache
+import Foundation
+import Glibc
+import PodcastLibrary
+import SystemPackage
+
+/// Cached episodes of a show, taken out of the cache into a folder of the user's.
+///
+/// A file is linked where the folder lies on the cache's file system, which takes no time and no space, and copied
+/// elsewhere. Cache files are never written again once they are whole, so that a link is as good as a copy.
+struct SavedEpisodes {
+    private struct Item {
+        var source: String
+        var file: String
+        var target: String
+        var size: Int64
+        var modified: Int64
+    }
+
+    let folder: String
+    private let items: [Item]
+
+    var count: Int { items.count }
+
+    /// - Parameter cache: the cache's folder.
+    /// - Throws: when something stands in the way already. Nothing has been made then.
+    init(of podcast: Int64, to folder: String, library: Library, cache: String) throws {
+        self.folder = folder
+        items = try library.episodes(of: podcast).compactMap { episode in
+            guard let rendition = try library.rendition(of: episode.id), rendition.complete else { return nil }
+            return Item(
+                source: ContentCache.path(of: rendition.file, in: FilePath(cache)).string, file: rendition.file,
+                target: "\(folder)/\(episode.name)", size: episode.size.bytes,
+                modified: episode.published ?? episode.firstSeen)
+        }
+        for item in items where access(item.target, F_OK) == 0 {
+            throw CommandError(.failed, "\(item.target) exists already: choose another folder, or move it away")
+        }
+    }
+
+    /// Makes the folder and the files. What was made stays when a later one fails.
+    func save(cache: String) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        for item in items {
+            // As long as this is open the daemon does not evict the file.
+            let reader: MediaReader
+            do {
+                reader = try MediaReader(name: item.file, in: FilePath(cache))
+            } catch {
+                throw CommandError(.failed, "\(item.target): its bytes have just left the cache; try again")
+            }
+            if link(item.source, item.target) != 0 {
+                guard errno != EEXIST else { throw Self.problem(item.target) }
+                try copy(item, from: reader)
+            }
+            try finish(item)
+            withExtendedLifetime(reader) {}
+        }
+    }
+
+    private func finish(_ item: Item) throws {
+        // The mode that any program gives a new file.
+        let mask = umask(0)
+        umask(mask)
+        let published = timespec(tv_sec: Int(item.modified), tv_nsec: 0)
+        let times = [published, published]
+        guard chmod(item.target, 0o666 & ~mask) == 0, utimensat(AT_FDCWD, item.target, times, 0) == 0 else {
+            throw Self.problem(item.target)
+        }
+    }
+
+    private func copy(_ item: Item, from reader: MediaReader) throws {
+        let partial = item.target + ".part"
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.problem(partial) }
+        var isDone = false
+        defer {
+            close(descriptor)
+            if !isDone { unlink(partial) }
+        }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        var position: Int64 = 0
+        while true {
+            let count = try reader.read(into: buffer, at: position)
+            if count == 0 { break }
+            var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            while !rest.isEmpty {
+                let written = write(descriptor, rest.baseAddress, rest.count)
+                if written < 0, errno == EINTR { continue }
+                guard written > 0 else { throw Self.problem(item.target) }
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
+            }
+            position += Int64(count)
+        }
+        guard position == item.size else {
+            throw CommandError(.failed, "\(item.target): \(position) bytes instead of \(item.size)")
+        }
+        guard fsync(descriptor) == 0, rename(partial, item.target) == 0 else { throw Self.problem(item.target) }
+        isDone = true
+    }
+
+    private static func problem(_ path: String) -> CommandError {
+        CommandError(.failed, "\(path): \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Lists of subscriptions, in and out, by the commands and in the mount.
+struct SubscriptionListTests {
+    private let home: PodfsHome
+    private let server = HTTPTestServer()
+
+    init() throws {
+        home = try PodfsHome()
+        try server.start()
+    }
+
+    private func publish(_ path: String, _ title: String, episodes: Int = 1) {
+        let server = server
+        let feed = FeedBuilder.show(title, episodes: episodes, length: 1_000) { server.url("\(path).\($0).mp3") }
+        server.serve(path, Resource(text: feed.text, contentType: "application/rss+xml"))
+    }
+
+    /// A list of these addresses, one a line from line 2 on.
+    private func write(_ outlines: [(title: String, url: String)], to name: String = "list.opml") throws -> String {
+        let lines = outlines.map { "<outline type=\"rss\" text=\"\($0.title)\" xmlUrl=\"\($0.url)\"/>" }
+        return try home.directory.write(
+            name, text: "<opml version=\"2.0\"><body>\n\(lines.joined(separator: "\n"))\n</body></opml>\n")
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test func anImportTellsWhatBecameOfEachShow() async throws {
+        publish("/a.xml", "A", episodes: 2)
+        publish("/b.xml", "B")
+        server.serve("/down.xml") { _ in .status(503) }
+        server.serve("/blog.xml", Resource(text: FeedBuilder(title: "Blog", items: [.init(title: "x")]).text))
+        let file = try write([
+            ("a", server.url("/a.xml")), ("down", server.url("/down.xml")), ("none", ""),
+            ("file", "file:///etc/passwd"),
+            ("blog", server.url("/blog.xml")), ("b", server.url("/b.xml")), ("b again", server.url("/b.xml/")),
+        ])
+        let result = try await home.run("import", file)
+        #expect(result.exitCode == 2)
+        #expect(result.output == "2 shows imported, 1 kept without episodes, 3 not usable\n")
+        let errors = result.error.split(separator: "\n").map(String.init)
+        #expect(errors.count == 4 && errors.allSatisfy { $0.hasPrefix("podfs: \(file):") }, "\(result.error)")
+        for (line, says) in [
+            (3, "503; try again later; kept as 'down'"), (4, "no address"), (5, "“file:”"), (6, "enclosure"),
+        ] {
+            #expect(errors.contains { $0.hasPrefix("podfs: \(file):\(line): ") && $0.contains(says) }, "\(line)")
+        }
+        let list = try await home.run("list").output
+        #expect(list.contains("A: 2 episodes\n") && list.contains("B: 1 episode\n"))
+        #expect(list.contains("down: 0 episodes (failed: "))
+        // Once more, from a pipe: nothing is new.
+        let again = try await home.run("import", "-", input: Array(Data(contentsOf: URL(fileURLWithPath: file))))
+        #expect(again.output == "0 shows imported, 3 subscribed to already, 3 not usable\n")
+        #expect(again.exitCode == 2 && again.error.contains("standard input:4: "))
+    }
+
+    @Test func whatIsNoListFails() async throws {
+        for (text, says) in [
+            ("", "the file is empty"), ("<rss><channel><title>T</title></channel></rss>", "podfs subscribe"),
+            ("<opml><body/></opml>", "no subscription in it"),
+            ("<opml><body><outline type='rss' xmlUrl='ftp://x/'/></body></opml>", "“ftp:”"),
+        ] {
+            let file = try home.directory.write("list.opml", text: text)
+            let result = try await home.run("import", file)
+            #expect(result.exitCode == 1 && result.error.contains(says), "\(result.error)")
+        }
+        let missing = try await home.run("import", home.directory.file("missing.opml"))
+        #expect(missing.exitCode == 1 && missing.error.contains("No such file"))
+    }
+
+    @Test func whatIsExportedCanBeImported() async throws {
+        publish("/a.xml", "A & “B”")
+        publish("/c.xml", "C")
+        let secret = server.url("/c.xml?token=geheim").replacing("http://", with: "http://me:hu%20sh@")
+        for url in [server.url("/a.xml?x=1&y=2"), secret] {
+            let subscribed = try await home.run("subscribe", url)
+            #expect(subscribed.exitCode == 0, "\(subscribed.error)")
+        }
+        let plain = home.directory.file("plain.opml")
+        #expect(try await home.run("export", plain).exitCode == 0)
+        let text = try String(contentsOfFile: plain, encoding: .utf8)
+        #expect(!text.contains("geheim") && !text.contains("hu%20sh") && !text.contains("me:"))
+        #expect(
+            text.contains("xmlUrl=\"\(server.url("/a.xml?x=1&amp;y=2"))\"") && text.contains("<opml version=\"2.0\">"))
+        #expect(try mode(plain) != 0o600)
+        #expect(try await home.run("export").output == text)
+        let whole = home.directory.file("whole.opml")
+        #expect(try await home.run("export", "--with-secrets", whole).exitCode == 0)
+        #expect(try String(contentsOfFile: whole, encoding: .utf8).contains(secret))
+        #expect(try mode(whole) == 0o600)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: home.directory.path).filter { $0.contains("opml") }
+                .count == 2)
+        // Another installation has the same list afterwards, and can fetch the private feed.
+        let other = try PodfsHome()
+        let imported = try await other.run("import", whole)
+        #expect(imported.output == "2 shows imported\n" && imported.exitCode == 0, "\(imported.error)")
+        #expect(
+            try await other.run("export", "-", "--with-secrets").output
+                == String(contentsOfFile: whole, encoding: .utf8))
+        #expect(server.requests(for: "/c.xml").allSatisfy { $0.headers["Authorization"] == "Basic bWU6aHUgc2g=" })
+        // Not in what people see, nor in the log.
+        for arguments in [["list", "--json"], ["status", "--json"], ["list", "C", "--json"]] {
+            let shown = try await other.run(arguments)
+            #expect(shown.exitCode == 0 && !shown.output.contains("hu sh") && !shown.output.contains("geheim"))
+        }
+        let log = try String(contentsOfFile: "\(other.stateDirectory)/daemon.log", encoding: .utf8)
+        #expect(!log.contains("hu%20sh") && !log.contains("hu sh") && !log.contains("geheim") && log.contains("/c.xml"))
+        // A file that cannot be written leaves no trace.
+        #expect(try await home.run("export", "\(home.directory.path)/missing/x.opml").exitCode == 1)
+    }
+
+    @Test func theMountShowsTheList() async throws {
+        publish("/a.xml", "A")
+        publish("/b.xml", "B")
+        #expect(try await home.run("subscribe", server.url("/a.xml")).exitCode == 0)
+        let mount = try home.makeMountPoint()
+        #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
+        let file = "\(mount.mountPoint)/.subscriptions.opml"
+        let exported = try await home.run("export").output
+        #expect(try await ChildProcess.run("cat", [file]).output == exported && exported.contains("/a.xml"))
+        #expect(try await ChildProcess.run("stat", ["-c", "%s", file]).output == "\(exported.utf8.count)\n")
+        #expect(try await ChildProcess.run("ls", ["-A", mount.mountPoint]).output.contains(".subscriptions.opml\n"))
+        #expect(try await home.run("subscribe", server.url("/b.xml")).exitCode == 0)
+        let now = try await ChildProcess.run("cat", [file]).output
+        #expect(try await home.run("export").output == now && now.contains("/b.xml"))
+        #expect(try await ChildProcess.run("sh", ["-c", "cp \(file) \(home.directory.file("copy"))"]).exitCode == 0)
+        #expect(
+            try await home.run("import", home.directory.file("copy")).output
+                == "0 shows imported, 2 subscribed to already\n")
+    }
+
+    @Test func aLostLibraryIsMadeAnewFromTheList() async throws {
+        publish("/a.xml", "A", episodes: 3)
+        publish("/b.xml", "B")
+        publish("/c.xml", "C")
+        let secret = server.url("/b.xml").replacing("http://", with: "http://me:hush@")
+        #expect(try await home.run("subscribe", server.url("/a.xml"), "--name", "Eins  &  zwei").exitCode == 0)
+        #expect(try await home.run("subscribe", secret, server.url("/c.xml")).exitCode == 0)
+        #expect(try await home.run("rename", "C", "Last").exitCode == 0)
+        let before = try await home.run("export", "--with-secrets").output
+        home.killDaemon(SIGTERM)
+        try await home.waitUntilDaemonHasEnded()
+        // Neither the library nor its backup is left.
+        for name in ["library.sqlite-wal", "library.sqlite-shm", "library.backup.sqlite"] {
+            try? FileManager.default.removeItem(atPath: "\(home.dataDirectory)/\(name)")
+        }
+        try Data(repeating: 0x55, count: 65_536).write(to: URL(fileURLWithPath: home.library))
+        server.serve("/c.xml") { _ in .status(500) }
+        let list = try await home.run("list")
+        #expect(list.exitCode == 0)
+        #expect(list.error.contains("had no backup: it is made anew from the list of subscriptions"), "\(list.error)")
+        #expect(list.output.split(separator: "\n").map { $0.prefix { $0 != ":" } } == ["B", "Eins  &  zwei", "Last"])
+        try await waitUntil(description: "the feeds are here") {
+            let list = try await home.run("list").output
+            return list.contains("B: 1 episode\n") && list.contains("Eins  &  zwei: 3 episodes\n")
+                && list.contains("Last: 0 episodes (failed: \(server.url("/c.xml")): the server answered 500")
+        }
+        #expect(server.requests(for: "/b.xml").last?.headers["Authorization"] == "Basic bWU6aHVzaA==")
+        #expect(try await home.run("export", "--with-secrets").output == before)
+        publish("/c.xml", "C", episodes: 2)
+        #expect(try await home.run("refresh").output == "Last: 2 new\n")
+        #expect(try await home.run("list", "Last").output.split(separator: "\n").count == 2)
+    }
+
+    @Test func anImportThatIsKilledLeavesWholeShows() async throws {
+        for number in 1...40 { publish("/\(number).xml", "Show \(number)", episodes: 50) }
+        let gate = Gate(heldAt: 0)
+        server.serve("/20.xml") { _ in Behaviour.normal.holdHead(gate) }
+        let file = try write((1...40).map { ("x", server.url("/\($0).xml")) })
+        let child = try home.start("import", file)
+        try await waitUntil(description: "some are here") {
+            FileManager.default.fileExists(atPath: home.library) && server.requests.count >= 20
+        }
+        home.killDaemon()
+        let result = try await child.wait()
+        #expect(result.exitCode == 69, "\(result.error)")
+        gate.open()
+        let shows = try await home.run("list").output.split(separator: "\n")
+        #expect(shows.count >= 10 && shows.allSatisfy { $0.hasSuffix(": 50 episodes") }, "\(shows)")
+        publish("/20.xml", "Show 20", episodes: 50)
+        let again = try await home.run("import", file)
+        #expect(again.exitCode == 0 && again.output.contains("\(shows.count) subscribed to already"), "\(again.error)")
+        #expect(try await home.run("list").output.split(separator: "\n").count == 40)
+    }
+
+    @Test(arguments: [false, true])
+    func unsubscribingCanSaveWhatIsCached(onAnotherFileSystem: Bool) async throws {
+        let content = TestContent(seed: 7, size: 300_000)
+        publish("/a.xml", "A", episodes: 2)
+        server.serve("/a.xml.1.mp3", Resource(content, etag: "\"1\""))
+        #expect(try await home.run("subscribe", server.url("/a.xml")).exitCode == 0)
+        #expect(try await home.run("download", "A/2026-01-01 Episode 1.mp3", "--wait").exitCode == 0)
+        let shared = onAnotherFileSystem ? try TemporaryDirectory(in: "/dev/shm") : home.directory
+        let folder = shared.file("saved/here")
+        let file = "\(folder)/2026-01-01 Episode 1.mp3"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: file))
+        let inTheWay = try await home.run("unsubscribe", "A", "--save", folder)
+        #expect(inTheWay.exitCode == 1 && inTheWay.error.contains("exists already"))
+        #expect(try await home.run("list").output.hasPrefix("A: 2 episodes, 1 cached"))
+        try FileManager.default.removeItem(atPath: folder)
+        let result = try await home.run("unsubscribe", "A", "--save", folder)
+        #expect(
+            result.exitCode == 0 && result.output == "1 episode saved in \(folder)\nunsubscribed from A\n",
+            "\(result.error)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).elementsEqual(content.bytes))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        #expect((attributes[.modificationDate] as? Date)?.timeIntervalSince1970 == 1_767_254_400)
+        #expect(attributes[.referenceCount] as? Int == 1)
+        #expect(try await home.run("list").output.contains("no subscriptions"))
+    }
+}
