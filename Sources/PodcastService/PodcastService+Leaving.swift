@@ -22,7 +22,11 @@ extension PodcastService {
         }
         guard idleCheck == nil else { return }
         let delay = configuration.idleExit
-        idleCheck = Alarm(after: Double(delay)) { [weak self] in Task { await self?.leaveIfIdle() } }
+        idleCheck = Task { [weak self] in
+            try? await Task.sleep(for: .seconds(delay))
+            guard !Task.isCancelled else { return }
+            await self?.leaveIfIdle()
+        }
     }
 
     private func leaveIfIdle() {

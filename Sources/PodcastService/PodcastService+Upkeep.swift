@@ -20,7 +20,11 @@ extension PodcastService {
     func planUpkeep() {
         upkeepTimer?.cancel()
         let pause = max(0, min(nextUpkeep() - now(), Self.longestSleep))
-        upkeepTimer = Alarm(after: Double(pause)) { [weak self] in Task { await self?.upkeep() } }
+        upkeepTimer = Task { [weak self] in
+            try? await Task.sleep(for: .seconds(pause), tolerance: .seconds(pause / 10))
+            guard !Task.isCancelled else { return }
+            await self?.upkeep()
+        }
     }
 
     private func nextUpkeep() -> Int64 { min(nextBackup(), storage.recheck ?? .max, nextRefresh() ?? .max) }

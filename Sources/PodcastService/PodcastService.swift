@@ -49,9 +49,9 @@ package actor PodcastService {
     private let recovery: LibraryRecovery?
     var storage = StorageState()
     var searches = SearchState()
-    var idleCheck: Alarm?
+    var idleCheck: Task<Void, Never>?
     /// Sleeps until the next thing is due that comes by itself.
-    var upkeepTimer: Alarm?
+    var upkeepTimer: Task<Void, Never>?
     var isUpkeepRunning = false
     /// Follows the link and the power.
     var conditionWatch: Task<Void, Never>?
