@@ -101,10 +101,11 @@ package enum FileName {
 
     /// The text as two names are compared: names that a case-insensitive system (SMB, exFAT) takes for one are equal.
     ///
-    /// Upper case first, then lower: that also makes `ß` and `SS`, and the two small sigmas, equal.
+    /// Upper case, then lower: that also makes `ß` and `SS`, and the two small sigmas, equal. Lower case before it, for
+    /// the one capital that upper case leaves alone although its small form becomes two letters: `ẞ` (U+1E9E).
     package static func folded(_ name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.lowercased() }
-        return normalized(name.uppercased().lowercased())
+        return normalized(name.lowercased().uppercased().lowercased())
     }
 
     /// The name without its last extension: what an episode and the files beside it have in common.

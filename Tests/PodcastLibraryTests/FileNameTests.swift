@@ -63,6 +63,7 @@ struct FileNameTests {
     @Test func namesThatDifferInCaseOnlyAreEqualWhenFolded() {
         #expect(FileName.folded("Straße ΣΑΣ") == FileName.folded("STRASSE σας"))
         #expect(FileName.folded("É") == FileName.folded("e\u{301}"))
+        #expect(FileName.folded("STRA\u{1E9E}E") == FileName.folded("Straße"))
     }
 
     @Test func stemAndExtensionAreSplitAtTheLastDot() {
