@@ -128,8 +128,9 @@ package enum FileName {
         if stem.utf8.first == UInt8(ascii: ".") { return "it begins with a dot" }
         if stem.utf8.contains(UInt8(ascii: "/")) { return "it contains a slash" }
         if stem.unicodeScalars.contains(where: isForbidden) { return "it contains a control character" }
-        if stem.first?.isWhitespace == true { return "it begins with a space" }
-        if stem.last?.isWhitespace == true { return "it ends with a space" }
+        // By scalar, as `trimmed` does: to Swift a space under a combining accent is white space, too.
+        if stem.unicodeScalars.first?.properties.isWhitespace == true { return "it begins with a space" }
+        if stem.unicodeScalars.last?.properties.isWhitespace == true { return "it ends with a space" }
         if normalized(stem).utf8.count > stemLimit { return "it is longer than \(stemLimit) bytes" }
         return nil
     }

@@ -66,6 +66,12 @@ struct FileNameTests {
         #expect(FileName.folded("STRA\u{1E9E}E") == FileName.folded("Straße"))
     }
 
+    @Test func anAccentOnASpaceIsNoSpace() {
+        let stem = FileName.stem("a \u{301}")
+        #expect(stem.unicodeScalars.last == "\u{301}")
+        #expect(FileName.objection(to: stem) == nil)
+    }
+
     @Test func stemAndExtensionAreSplitAtTheLastDot() {
         #expect(FileName.stem(ofFile: "v1.5 of it.mp3") == "v1.5 of it")
         #expect(FileName.fileExtension(of: "v1.5 of it.mp3") == "mp3")
