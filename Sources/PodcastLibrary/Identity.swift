@@ -61,10 +61,13 @@ package struct Identity {
         var major: MediaType.Major?
         var duration: Double?
         var guid: String?
+        /// Whether the guid is the media URL once more: then it changes with it, and says no more than it.
+        var repeatsURL: Bool
 
         init(_ facts: IdentityFacts) {
             guid = Identity.guid(facts)
             url = Identity.comparable(url: facts.url)
+            repeatsURL = guid.map { Identity.comparable(url: $0) } == url
             path = String(url.prefix { $0 != "?" })
             title = Identity.canonical(title: facts.title)
             day = facts.published.flatMap(CalendarDay.init)
@@ -142,7 +145,9 @@ package struct Identity {
         // 4. The URL without its query. A feed of one item has no other to be unique among, and a server that tells
         // episodes apart by the query gives them all one path: hence the second sign.
         pair(items, rows, uniqueOnly: true, by: { Key(first: $0.path) }) { item, row in
-            if let one = item.guid, let other = row.guid, one != other { return false }
+            if let one = item.guid, let other = row.guid, one != other, !item.repeatsURL || !row.repeatsURL {
+                return false
+            }
             return (item.title != nil && item.title == row.title) || (item.day != nil && item.day == row.day)
         }
 

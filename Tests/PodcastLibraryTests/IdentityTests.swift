@@ -35,6 +35,16 @@ struct IdentityTests {
         #expect(Identity.match(items: items, rows: rows) == [1, 0])
     }
 
+    @Test func aGuidThatRepeatsTheURLRotatesWithIt() {
+        let base = "https://example.com/"
+        let rows = ["a", "b"].map { facts("\(base)\($0).mp3?token=1", "\($0).mp3?token=1", "News", noon) }
+        let items = ["b", "a"].map { facts("\(base)\($0).mp3?token=2", "\($0).mp3?token=2", "News", noon) }
+        #expect(Identity.match(items: items, rows: rows) == [1, 0])
+        // A guid of its own speaks against the path.
+        let row = facts("1", "play?id=1", "News", noon)
+        #expect(Identity.match(items: [facts("2", "play?id=2", "News at six", noon)], rows: [row]) == [nil])
+    }
+
     @Test func aQueryThatTellsEpisodesApartIsNotIgnored() {
         let rows = [facts(nil, "play?id=1", "One", noon), facts(nil, "play?id=2", "Two", noon + day)]
         let items = [facts(nil, "play?id=3", "Three", noon + 2 * day), facts(nil, "play?id=2", "Two", noon + day)]
