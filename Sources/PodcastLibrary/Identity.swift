@@ -30,10 +30,11 @@ package struct IdentityFacts: Sendable, Equatable {
 /// never one episode. The stronger sign is asked first, over the whole document, and what it pairs is out of the game:
 ///
 /// 1. the guid, where it is unique;
-/// 2. a guid that several share (broken generators give one to all), together with URL, or with title and day;
+/// 2. a guid that several share (broken generators give one to all), together with URL;
 /// 3. the media URL, where it is unique, else together with title and day;
 /// 4. the media URL without its query, where that is unique and title or day agree (tokens that rotate);
-/// 5. title and day, with the same kind of media and nearly the same duration (an episode issued anew).
+/// 5. title and second, then title and day of publication, with a guid that several share, or with the same kind of
+///    media and nearly the same duration (an episode issued anew).
 ///
 /// From 2 on a row is considered only because nothing stronger found it in the document: it is absent from it.
 package struct Identity {
@@ -127,10 +128,6 @@ package struct Identity {
         pair(items, rows, uniqueOnly: true) { facts in
             facts.guid.map { Key(first: $0, second: facts.url) }
         }
-        pair(items, rows, uniqueOnly: true) { facts in
-            guard let guid = facts.guid, let title = facts.title, let day = facts.day else { return nil }
-            return Key(first: guid, second: title, day.number)
-        }
 
         // 3. The URL.
         pair(items, rows, uniqueOnly: false) { facts in
@@ -151,20 +148,24 @@ package struct Identity {
             return (item.title != nil && item.title == row.title) || (item.day != nil && item.day == row.day)
         }
 
-        // 5. Title and day. A bulletin that comes several times a day has one title and one day for all: then the
-        // second of publication must agree.
-        pair(items, rows, uniqueOnly: true, by: Self.titleAndDay, if: Self.isSameMedia)
-        pair(
-            items, rows, uniqueOnly: false,
-            by: { facts in
-                guard let title = facts.title, let seconds = facts.seconds, facts.day != nil else { return nil }
-                return Key(first: title, seconds)
-            }, if: Self.isSameMedia)
+        // 5. Title and time. The second before the day: where dates are written in another zone all at once, an episode
+        // gets the day that another had. A shared guid helps where a title is shared, too.
+        pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndSecond(facts, $0) } }
+        pair(items, rows, uniqueOnly: true, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
+        pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndDay(facts, $0) } }
+        pair(items, rows, uniqueOnly: true, by: { Self.titleAndDay($0) }, if: Self.isSameMedia)
+        // Several of one title in one second: what is left is their order.
+        pair(items, rows, uniqueOnly: false, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
     }
 
-    private static func titleAndDay(_ facts: Derived) -> Key? {
+    private static func titleAndSecond(_ facts: Derived, _ guid: String = "") -> Key? {
+        guard let title = facts.title, let seconds = facts.seconds, facts.day != nil else { return nil }
+        return Key(first: title, second: guid, seconds)
+    }
+
+    private static func titleAndDay(_ facts: Derived, _ guid: String = "") -> Key? {
         guard let title = facts.title, let day = facts.day else { return nil }
-        return Key(first: title, day.number)
+        return Key(first: title, second: guid, day.number)
     }
 
     private static func isSameMedia(_ item: Derived, _ row: Derived) -> Bool {

@@ -76,6 +76,27 @@ struct IdentityTests {
         #expect(Identity.match(items: [facts("new", "b.mp3", nil, noon)], rows: untitled) == [nil])
     }
 
+    @Test func datesInAnotherZoneMoveDaysAndNoEpisodes() {
+        // 20:00 and 04:00 UTC of the day after. East of Greenwich the first gets the day that the second had.
+        func bulletins(_ guids: [String?], _ path: String, zone: Int) -> [IdentityFacts] {
+            zip(guids, [0, 1]).map { guid, number in
+                var bulletin = facts(guid, "\(path)\(number).mp3", "News", noon + Int64(number + 1) * 28_800)
+                bulletin.published?.offset = zone
+                return bulletin
+            }
+        }
+        let rows = bulletins(["1", "2"], "", zone: 0)
+        let moved = bulletins(["3", "4"], "cdn/", zone: 36_000)
+        #expect(Identity.match(items: moved, rows: rows) == [0, 1])
+        // The second has left.
+        #expect(Identity.match(items: [moved[0]], rows: rows) == [0])
+        // With one guid for both.
+        let shared = bulletins(["x", "x"], "", zone: 0)
+        let rotated = bulletins(["x", "x"], "cdn/", zone: 36_000)
+        #expect(Identity.match(items: rotated.reversed(), rows: shared) == [1, 0])
+        #expect(Identity.match(items: [rotated[0]], rows: shared) == [0])
+    }
+
     @Test func bulletinsOfOneDayAreDifferentEpisodes() {
         let rows = (0..<3).map { facts("\($0)", "\($0).mp3", "News", noon + Int64($0) * 3600) }
         let items = (3..<6).map { facts("\($0)", "\($0).mp3", "News", noon + Int64($0) * 3600) }
