@@ -32,7 +32,8 @@ package struct IdentityFacts: Sendable, Equatable {
 /// 1. the guid, where it is unique;
 /// 2. a guid that several share (broken generators give one to all), together with URL;
 /// 3. the media URL, where it is unique, else together with title and day;
-/// 4. the media URL without its query, where that is unique and title or day agree (tokens that rotate);
+/// 4. the media URL without its query, where that is unique and title or day agree (tokens that rotate), or both
+///    where there is no other file name;
 /// 5. title and second, then title and day of publication, with a guid that several share, or with the same kind of
 ///    media and nearly the same duration (an episode issued anew).
 ///
@@ -55,6 +56,8 @@ package struct Identity {
         var url: String
         /// Without query, too.
         var path: String
+        /// What follows the last slash of `path`.
+        var fileName: Substring { path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[$0...] } ?? path[...] }
         /// Letters and digits only, case folded; `nil` when nothing is left or it says nothing.
         var title: String?
         var day: CalendarDay?
@@ -139,13 +142,18 @@ package struct Identity {
             Key(first: facts.url, second: facts.title ?? "", facts.day?.number)
         }
 
-        // 4. The URL without its query. A feed of one item has no other to be unique among, and a server that tells
-        // episodes apart by the query gives them all one path: hence the second sign.
+        // 4. The URL without its query. A script that tells episodes apart by the query serves them all by one name, so
+        // where there is one file name only, it proves nothing: then title and day must both agree, else one of them.
+        // Two guids that differ are a sign against it.
+        guard freeItems > 0, freeRows > 0 else { return }
+        let hasSeveralNames = Self.hasSeveralFileNames(rows) || Self.hasSeveralFileNames(items)
         pair(items, rows, uniqueOnly: true, by: { Key(first: $0.path) }) { item, row in
             if let one = item.guid, let other = row.guid, one != other, !item.repeatsURL || !row.repeatsURL {
                 return false
             }
-            return (item.title != nil && item.title == row.title) || (item.day != nil && item.day == row.day)
+            let (isSameTitle, isSameDay) = (item.title == row.title, item.day == row.day)
+            if hasSeveralNames { return (isSameTitle && item.title != nil) || (isSameDay && item.day != nil) }
+            return isSameTitle && isSameDay && (item.title != nil || item.day != nil)
         }
 
         // 5. Title and time. The second before the day: where dates are written in another zone all at once, an episode
@@ -156,6 +164,11 @@ package struct Identity {
         pair(items, rows, uniqueOnly: true, by: { Self.titleAndDay($0) }, if: Self.isSameMedia)
         // Several of one title in one second: what is left is their order.
         pair(items, rows, uniqueOnly: false, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
+    }
+
+    private static func hasSeveralFileNames(_ facts: [Derived]) -> Bool {
+        guard let first = facts.first?.fileName else { return false }
+        return facts.contains { $0.fileName != first }
     }
 
     private static func titleAndSecond(_ facts: Derived, _ guid: String = "") -> Key? {

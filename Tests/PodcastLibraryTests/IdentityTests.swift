@@ -54,6 +54,26 @@ struct IdentityTests {
         #expect(Identity.match(items: single, rows: [rows[0]]) == [nil])
     }
 
+    @Test func aScriptThatServesADailyBulletinServesManyEpisodes() {
+        // The feed has one item at a time, all have one title and one path.
+        let row = facts(nil, "play?id=1", "News", noon)
+        #expect(Identity.match(items: [facts(nil, "play?id=2", "News", noon + day)], rows: [row]) == [nil])
+        let (old, new) = ("https://example.com/play?id=1", "https://example.com/play?id=2")
+        #expect(
+            Identity.match(
+                items: [facts(new, "play?id=2", "News", noon + day)], rows: [facts(old, "play?id=1", "News", noon)])
+                == [nil])
+        // Nor after they moved to another host.
+        let moved = [row, IdentityFacts(url: "https://cdn.e.com/play?id=2", title: "News", published: row.published)]
+        let next = PublicationDate(seconds: noon + 2 * day, offset: 0)
+        let third = IdentityFacts(url: "https://cdn.e.com/play?id=3", title: "News", published: next)
+        #expect(Identity.match(items: [third], rows: moved) == [nil])
+        // A token that rotates, all the same.
+        #expect(Identity.match(items: [facts(nil, "play?id=1&t=2", "News", noon)], rows: [row]) == [0])
+        let untitled = facts(nil, "play?id=1", nil, noon)
+        #expect(Identity.match(items: [facts(nil, "play?id=1&t=2", nil, noon)], rows: [untitled]) == [0])
+    }
+
     @Test func aNewGuidAtTheSameURLIsTheSameEpisodeIfTheOldOneIsAbsent() {
         let rows = [facts("old", "a.mp3", "One", noon)]
         #expect(Identity.match(items: [facts("new", "a.mp3", "One (fixed)", noon + 3 * day)], rows: rows) == [0])
