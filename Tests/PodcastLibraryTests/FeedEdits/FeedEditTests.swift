@@ -1,0 +1,100 @@
+import Foundation
+import PodcastFeed
+import PodcastLibrary
+import Testing
+
+/// Two weeks of what publishers and hosting companies do to feeds, against one who knows which episode each item is.
+///
+/// Of each seed all numbers follow; even seeds send XML, odd ones hand over feeds. `PODFS_EDIT_SEEDS=1000..<1200` in
+/// the environment runs others than the few of a usual run.
+struct FeedEditTests {
+    static let seeds: [UInt64] = {
+        let usual = Array<UInt64>(1...6)
+        guard let text = ProcessInfo.processInfo.environment["PODFS_EDIT_SEEDS"] else { return usual }
+        let bounds = text.split(separator: "..<").compactMap { UInt64($0) }
+        guard let first = bounds.first else { return usual }
+        return bounds.count == 2 && first < bounds[1] ? Array(first..<bounds[1]) : [first]
+    }()
+
+    @Test(arguments: seeds)
+    func aFortnightOfEditsLosesDoublesAndRenamesNoFile(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        let library = try Library.openForWriting(at: folder.library)
+        var fortnight = ModelFortnight(seed: seed)
+        var expected = ExpectedLibrary()
+        var podcast: Int64?
+        for hour in 0..<ModelFortnight.hours {
+            let now = ModelFortnight.time(hour)
+            guard let answer = fortnight.answer(hour: hour) else { continue }
+            guard let (feed, items, isWhole) = try read(answer, &fortnight) else { continue }
+            var response = ok
+            response.isWhole = isWhole
+            let change = expected.merge(items, isWhole: isWhole, now: now)
+            let result =
+                if let podcast {
+                    try library.merge(feed: feed, into: podcast, response: response, template: .standard, now: now)
+                } else {
+                    try library.subscribe(
+                        url: feedURL, feed: feed, name: nil, response: response, template: .standard, now: now)
+                }
+            podcast = result.podcast.id
+            do throws(ExpectedLibrary.Mistake) {
+                let rows: [Episode]
+                do { rows = try library.episodes(of: result.podcast.id) } catch {
+                    throw ExpectedLibrary.Mistake(text: "\(error)")
+                }
+                try expected.compare(rows, result, change)
+            } catch {
+                let subject = error.identity.map { "episode \($0)" } ?? "the show"
+                let history = fortnight.history(of: error.identity)
+                Issue.record("seed \(seed), hour \(hour), \(subject): \(error.text)\n\(history)")
+                return
+            }
+            try useLibrary(library, &expected, &fortnight.dice, now: now)
+        }
+        #expect(expected.kept.count > 2)
+    }
+
+    /// What a refresh makes of an answer; `nil` when it is no feed.
+    private func read(
+        _ answer: ModelFortnight.Answer, _ fortnight: inout ModelFortnight
+    ) throws -> (Feed, [Said], isWhole: Bool)? {
+        switch answer {
+        case .feed(let items, let isWhole):
+            return (makeFeed(items.map(\.item)), items, isWhole)
+        case .document(let document, let items, let isWhole):
+            let feed = try document.parsed(using: &fortnight.dice)
+            #expect(feed.diagnostics.isEmpty == document.isSound)
+            return (feed, items, isWhole)
+        case .page(let bytes):
+            #expect(throws: FeedError.html(title: "503")) { try FeedParser.parse(bytes) }
+            return nil
+        }
+    }
+
+    /// What podfs does meanwhile: it learns sizes from servers, and buries what has left the feed or is gone.
+    private func useLibrary(
+        _ library: Library, _ expected: inout ExpectedLibrary, _ dice: inout SeededDice, now: Int64
+    ) throws {
+        let shown = expected.kept.filter { !$0.value.buried }.keys.sorted()
+        if dice.chance(15), let identity = shown.randomElement(using: &dice), let id = expected.kept[identity]?.id {
+            let size = Int64.random(in: 1_000_000...90_000_000, using: &dice)
+            try library.confirm(episode: id, size: size, now: now)
+            expected.confirm(identity, size: size, now: now)
+        }
+        if dice.chance(5), let identity = shown.randomElement(using: &dice), let id = expected.kept[identity]?.id {
+            _ = try library.bury(episodes: [id], now: now)
+            expected.bury(identity, now: now)
+        }
+    }
+
+    @Test func theModelMakesEveryKindOfEdit() {
+        var made: [String: Int] = [:]
+        for seed: UInt64 in 1...6 {
+            var fortnight = ModelFortnight(seed: seed)
+            for hour in 0..<ModelFortnight.hours { _ = fortnight.answer(hour: hour) }
+            made.merge(fortnight.made) { $0 + $1 }
+        }
+        for name in ModelFortnight.names { #expect(made[name, default: 0] >= 2, "\(name)") }
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import PodcastFeed
+
+/// What a feed says of one episode, beside what no feed says: which episode it is.
+struct Said: Sendable {
+    enum Media: String, Sendable {
+        case mp3 = "mp3"
+        case m4a = "m4a"
+        case mp4 = "mp4"
+
+        var type: String {
+            switch self {
+            case .mp3: "audio/mpeg"
+            case .m4a: "audio/x-m4a"
+            case .mp4: "video/mp4"
+            }
+        }
+    }
+
+    let identity: Int
+    var guid: String?
+    var title: String?
+    /// What the title says in whatever spelling.
+    var words: String?
+    var published: PublicationDate?
+    var duration: Double?
+    let url: String
+    /// The URL without its scheme.
+    let address: String
+    /// The URL without scheme and query.
+    let place: String
+    var media: Media
+    var length: Int64?
+    /// Names the identity, so that a row can be asked which episode it holds. Nothing decides by show notes.
+    var notes: String
+
+    init(_ episode: ModelEpisode, guid: String?, scheme: String, address: String) {
+        identity = episode.identity
+        self.guid = guid
+        title = episode.title
+        words = episode.words
+        published = episode.published
+        duration = episode.duration
+        url = scheme + address
+        self.address = address
+        place = String(address.prefix { $0 != "?" })
+        media = episode.media
+        length = episode.length
+        notes = Self.notes(identity: episode.identity, revision: episode.revision)
+    }
+
+    private static func notes(identity: Int, revision: Int) -> String {
+        "<p>Grüße &amp; notes, revision \(revision), of identity \(identity).</p>"
+    }
+
+    /// The identity that the notes of a row name.
+    static func identity(inNotes notes: String?) -> Int? {
+        guard let notes, let word = notes.split(separator: "identity ").last else { return nil }
+        return Int(word.prefix { $0.isNumber })
+    }
+
+    /// What follows the last slash of `place`.
+    var fileName: Substring { place.split(separator: "/").last ?? "" }
+    var day: Int64? {
+        published.map { date in
+            let local = date.seconds + Int64(date.offset)
+            return (local - (local % 86_400 + 86_400) % 86_400) / 86_400
+        }
+    }
+    /// A guid that is the media URL, as some generators make it.
+    var guidIsURL: Bool { guid == url }
+
+    /// Whether a document with `other` differs from one with this in anything at all.
+    func isSame(as other: Said) -> Bool { looksSame(as: other) && url == other.url }
+
+    /// Whether a user sees no difference: a query of the URL is nothing to see.
+    func looksSame(as other: Said) -> Bool {
+        // By bytes: to `==` a composed and a decomposed title are one, to a user of `ls` they are not.
+        (title.map { Array($0.utf8) }) == (other.title.map { Array($0.utf8) }) && guid == other.guid
+            && published == other.published && duration == other.duration && media == other.media
+            && length == other.length && notes == other.notes
+            && url.prefix { $0 != "?" } == other.url.prefix { $0 != "?" }
+    }
+
+    var item: Item {
+        var item = makeItem(
+            title, guid: guid, url: url, published: published?.seconds, offset: published?.offset ?? 0,
+            duration: duration, length: length, type: media.type)
+        item.description = notes
+        return item
+    }
+
+    var summary: String {
+        let date = published.map { "\($0.seconds)\($0.offset < 0 ? "-" : "+")\($0.offset.magnitude)" } ?? "none"
+        return "guid \(guid ?? "none"), “\(title ?? "none")”, date \(date), \(url), "
+            + "\(duration ?? -1) s, \(length ?? -1) bytes"
+    }
+}
+
+/// An episode as its publisher keeps it.
+struct ModelEpisode: Sendable {
+    enum GUID: Sendable {
+        case none
+        case fixed(String)
+        /// Whatever the media URL is at the moment.
+        case url
+    }
+
+    let identity: Int
+    var guid = GUID.none
+    var words: String?
+    /// How the title is spelled; its words stay.
+    var typesetting = 0
+    var published: PublicationDate?
+    var duration: Double?
+    var media = Said.Media.mp3
+    var length: Int64?
+    /// The name of the media file at its host; never that of another episode.
+    var file: String
+    /// The own query of the media URL.
+    var token: Int?
+    var revision = 1
+    var isRemoved = false
+
+    /// One title in several spellings; case, punctuation and normalization are none of its words.
+    var title: String? {
+        guard let words else { return nil }
+        switch typesetting {
+        case 1: return words.uppercased()
+        case 2: return words.replacing(" ", with: " – ", maxReplacements: 1)
+        case 3: return "“" + words + "”!"
+        case 4: return words.decomposedStringWithCanonicalMapping
+        default: return words
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import PodcastFeed
+
+/// A publisher and the hosting company of a show, who do to the feed what such people do. They know what no feed tells:
+/// which episode each item is.
+///
+/// A value. An edit is tried on a copy; the copy is dropped when nobody could tell the episodes apart afterwards
+/// (`Distinguishability`).
+struct ModelPublisher: Sendable {
+    enum Order: Sendable {
+        case newestFirst, oldestFirst
+        case shuffled(seed: UInt64)
+    }
+
+    enum GUIDs: CaseIterable, Sendable {
+        case none, fixed, url
+    }
+
+    enum Titles: CaseIterable, Sendable {
+        /// Each has its own.
+        case own
+        /// A bulletin: all have one.
+        case same
+        /// Some have none.
+        case few
+    }
+
+    enum Dates: CaseIterable, Sendable {
+        case precise
+        /// The day at 00:00 is all that the generator writes.
+        case days
+        /// Some have none.
+        case few
+    }
+
+    /// What kind of show it is; stays.
+    let titles: Titles
+    let dates: Dates
+    /// Whether one script serves all media, and the query says which.
+    let isScript: Bool
+    /// Percent of the edits that are a new episode.
+    let productivity: Int
+    /// Percent of the hours in which anything is edited.
+    let diligence: Int
+
+    var guids: GUIDs
+    var episodes: [ModelEpisode] = []
+    var host = 1
+    var isSecure: Bool
+    var trackers: [String] = []
+    /// A token that every media URL bears.
+    var token: Int?
+    /// Seconds east of UTC of new dates.
+    var zone: Int
+    var cap: Int?
+    var order = Order.newestFirst
+    /// How dates are written; they stay what they are.
+    var dateSpelling = 0
+    /// Counts what must be new whenever it is made.
+    var counter = 0
+
+    init(using dice: inout SeededDice, now: Int64) {
+        titles = dice.pick(.own, .own, .same, .few)
+        dates = dice.pick(.precise, .precise, .days, .few)
+        isScript = dice.chance(20)
+        productivity = dice.pick(6, 10, 25)
+        diligence = dice.pick(25, 45, 70)
+        guids = dice.pick(.none, .fixed, .fixed, .url)
+        isSecure = dice.chance(50)
+        zone = dice.pick(0, 3600, -18_000, 46_800, -36_000)
+        cap = dice.chance(40) || isScript ? dice.pick(1, 5, 12, 30) : nil
+        let backlog = Int.random(in: 0...20, using: &dice)
+        for age in 0..<backlog { publish(at: now - Int64(backlog - age) * 40_000, using: &dice) }
+    }
+
+    mutating func fresh() -> Int {
+        counter += 1
+        return counter
+    }
+
+    /// What the feed says of an episode, listed or not.
+    func say(_ episode: ModelEpisode) -> Said {
+        var address = "host\(host).example/"
+        var query: [String] = []
+        if isScript {
+            address += "play.\(episode.media.rawValue)"
+            query.append("id=\(episode.file)")
+        } else {
+            address += "audio/\(episode.file).\(episode.media.rawValue)"
+        }
+        if let token = episode.token { query.append("edit=\(token)") }
+        if let token { query.append("token=\(token)&x=<y>") }
+        if !query.isEmpty { address += "?" + query.joined(separator: "&") }
+        let scheme = isSecure ? "https://" : "http://"
+        address = trackers.joined() + address
+        let guid: String? =
+            switch episode.guid {
+            case .none: nil
+            case .fixed(let guid): guid
+            case .url: scheme + address
+            }
+        return Said(episode, guid: guid, scheme: scheme, address: address)
+    }
+
+    /// The document as it would be served now.
+    var document: [Said] {
+        var listed = episodes.filter { !$0.isRemoved }
+        listed.sort { one, other in
+            let (first, second) = (one.published?.seconds ?? .max, other.published?.seconds ?? .max)
+            return first != second ? first > second : one.identity > other.identity
+        }
+        if let cap { listed = Array(listed.prefix(cap)) }
+        switch order {
+        case .newestFirst: break
+        case .oldestFirst: listed.reverse()
+        case .shuffled(let seed):
+            var dice = SeededDice(seed: seed)
+            listed.shuffle(using: &dice)
+        }
+        return listed.map(say)
+    }
+
+    // MARK: New episodes
+
+    @discardableResult
+    mutating func publish(at now: Int64, using dice: inout SeededDice) -> ModelEpisode {
+        let identity = episodes.count
+        var episode = ModelEpisode(identity: identity, file: "ep-\(fresh())")
+        episode.words = newWords(identity, using: &dice)
+        episode.published = newDate(at: now, using: &dice)
+        episode.duration = dice.chance(80) ? Double(Int.random(in: 600...7200, using: &dice)) : nil
+        episode.length = dice.chance(80) ? Int64.random(in: 10_000_000...90_000_000, using: &dice) : nil
+        episode.guid = newGUID()
+        episodes.append(episode)
+        return episode
+    }
+
+    mutating func newGUID() -> ModelEpisode.GUID {
+        switch guids {
+        case .none: .none
+        case .fixed: .fixed("urn:item:\(fresh())")
+        case .url: .url
+        }
+    }
+
+    mutating func newWords(_ number: Int, using dice: inout SeededDice) -> String? {
+        switch titles {
+        case .same: return "Nachrichten für Köln"
+        case .few where dice.chance(30): return nil
+        case .own, .few:
+            let subject = dice.pick("Über Straßen", "Q&A with R. Müller", "a < b", "Café déjà vu", "The Weather")
+            return "Ep \(number) \(subject) \(fresh())"
+        }
+    }
+
+    private func newDate(at now: Int64, using dice: inout SeededDice) -> PublicationDate? {
+        switch dates {
+        case .precise: break
+        case .few where dice.chance(30): return nil
+        case .few: break
+        case .days:
+            let local = now + Int64(zone)
+            return PublicationDate(seconds: local - local % 86_400 - Int64(zone), offset: zone)
+        }
+        return PublicationDate(seconds: now - Int64.random(in: 0..<3600, using: &dice), offset: zone)
+    }
+}
