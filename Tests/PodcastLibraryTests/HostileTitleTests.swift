@@ -1,0 +1,137 @@
+import Foundation
+import PodcastFeed
+import Testing
+
+@testable import PodcastLibrary
+
+/// Titles by the hundred that were written to break names, in shows that grow.
+struct HostileTitleTests {
+    /// What titles are made of. Equal ones in other cases, and such whose upper or lower case is not what one thinks.
+    private static let pieces = [
+        "a", "B", "News", "NEWS", "news", "/", "../", ".", "..", " ", "\u{A0}", "\t", "\n", "\0", "\u{1B}[2J", "\u{7F}",
+        "\u{202E}", "\u{2066}", "\u{2069}", "\u{200F}", "\u{FEFF}", "\u{2028}", "\u{FFFE}", "Straße", "STRASSE",
+        "STRA\u{1E9E}E", "ſ", "s", "\u{212A}", "k", "µ", "Μ", "ΣΑΣ", "σας", "İ", "i", "ı", "I", "é", "e\u{301}", "É",
+        "ǆ",
+        "ǅ", "Ǆ", "ŉ", "ﬁ", "FI", "\u{301}", "👩‍👩‍👧‍👦", "🇩🇪", "שלום", "مرحبا", "(2)", " (2)", "cover", "playlist", "index",
+        ".mp3",
+        "\\", ":", "*", "|", "%2F", "~", "-",
+    ]
+
+    private static func title(using dice: inout SeededDice) -> String? {
+        switch Int.random(in: 0..<20, using: &dice) {
+        case 0: return nil
+        case 1..<5: return dice.pick("Same", "SAME", "same", "Same (2)", "cover", "Index")
+        case 5..<7: return dice.pick("Straße", "STRASSE", "STRA\u{1E9E}E", "strasse")
+        case 7..<9:
+            // All of 4 KiB, which differ only behind the place where they are cut, or not at all.
+            let letter = dice.pick("x", "X", "é", "ß", "\u{301}", "👩‍👩‍👧‍👦", "/", ".", "\u{202E}")
+            let count = 4096 / letter.utf8.count
+            return String(repeating: letter, count: count - 1) + dice.pick(letter, "1", "2")
+        default:
+            let count = Int.random(in: 0...6, using: &dice)
+            return (0..<count).map { _ in Self.pieces.randomElement(using: &dice) ?? "" }.joined()
+        }
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func hostileTitlesBecomeNamesThatDifferInMoreThanCase(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        let library = try Library.openForWriting(at: folder.library)
+        var dice = SeededDice(seed: seed)
+        let items = (0..<600).map { number in
+            // Without a date nothing but the title is in a name; else a few days for all.
+            makeItem(
+                Self.title(using: &dice), guid: "\(number)", url: "https://e.com/\(number).mp3",
+                published: dice.chance(50) ? nil : noon + day * Int64.random(in: 0...2, using: &dice),
+                type: dice.pick("audio/mpeg", "audio/ogg", "video/mp4"))
+        }
+        let podcast = try library.subscribe(Array(items.prefix(200))).podcast.id
+        var names: [Int64: String] = [:]
+        for count in [200, 201, 350, 600] {
+            let result = try library.merge(items.prefix(count).shuffled(using: &dice), into: podcast)
+            #expect(result.updated.isEmpty && result.unlisted.isEmpty)
+            let entries = try library.entries(of: podcast)
+            #expect(entries.count == count)
+            for entry in entries {
+                let old = names.updateValue(entry.name, forKey: entry.id)
+                #expect(old == nil || old?.utf8.elementsEqual(entry.name.utf8) == true, "a name changed")
+            }
+            try expectDistinct(entries.map(\.name))
+            for entry in entries { #expect(try library.entry(of: podcast, named: entry.name)?.id == entry.id) }
+        }
+    }
+
+    private func expectDistinct(_ names: [String]) throws {
+        // As Linux, SMB and exFAT compare names: in either case, and composed in one way.
+        let stems = names.map { FileName.stem(ofFile: $0) }
+        #expect(Set(stems.map { $0.precomposedStringWithCanonicalMapping.uppercased() }).count == names.count)
+        #expect(Set(stems.map { $0.precomposedStringWithCanonicalMapping.lowercased() }).count == names.count)
+        #expect(Set(stems.map(FileName.folded)).count == names.count)
+        for (name, stem) in zip(names, stems) {
+            #expect(FileName.objection(to: stem) == nil, "\(stem)")
+            #expect(stem.utf8.count <= 235 && name.utf8.count <= 255)
+            #expect(!UniqueNames.reservedInShow.contains(FileName.folded(stem)), "\(stem)")
+        }
+    }
+
+    @Test func noCaseOfALetterFoldsToAnotherName() {
+        var cased = 0
+        for value in (0x80 as UInt32)...0x1_FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let properties = scalar.properties
+            guard properties.changesWhenUppercased || properties.changesWhenLowercased else { continue }
+            cased += 1
+            let folded = FileName.folded(String(scalar))
+            for form in [properties.uppercaseMapping, properties.lowercaseMapping, properties.titlecaseMapping] {
+                #expect(FileName.folded(form) == folded, "U+\(String(value, radix: 16))")
+            }
+            #expect(FileName.folded(folded) == folded, "U+\(String(value, radix: 16))")
+        }
+        #expect(cased > 2000)
+    }
+}
+
+struct LargeShowTests {
+    @Test func tenThousandEpisodesMergedAgainWriteNothing() throws {
+        let folder = try TemporaryFolder()
+        let library = try Library.openForWriting(at: folder.library)
+        let items = (0..<10_000).map { number in
+            var item = makeItem(
+                "Episode \(number % 700)", guid: number.isMultiple(of: 4) ? nil : "urn:\(number % 9_000)",
+                url: "https://e.com/\(number).mp3?token=\(number)",
+                published: number.isMultiple(of: 11) ? nil : noon - Int64(number) * 1800, duration: 1800,
+                length: 30_000_000)
+            item.description = "<p>Notes of \(number)</p>"
+            item.transcripts = [Transcript(url: "https://e.com/\(number).vtt", type: "text/vtt")]
+            item.chapters = [Chapter(start: 0, title: "Start"), Chapter(start: 60)]
+            return item
+        }
+        let first = try library.subscribe(items)
+        let podcast = first.podcast.id
+        #expect(first.inserted.count == 10_000)
+        let before = try library.episodes(of: podcast)
+        let extras = try library.extras(of: before[77].id)
+        let written = try size(folder.library + "-wal")
+
+        let again = try library.merge(items, into: podcast)
+        #expect(again.inserted.isEmpty && again.updated.isEmpty && again.unlisted.isEmpty)
+        #expect(try library.episodes(of: podcast) == before)
+        #expect(try library.extras(of: before[77].id) == extras)
+        // The show's own row says when it was refreshed: a frame or two of the log, and none for 10,000 rows.
+        #expect(try size(folder.library + "-wal") - written < 64 << 10)
+        var identifiers = try library.identifiers()
+        #expect(identifiers.episode == 10_000)
+
+        // In another order it is the same document.
+        let shuffled = try library.merge(items.reversed(), into: podcast, now: noon + 2 * day)
+        #expect(shuffled.inserted.isEmpty && shuffled.updated.isEmpty && shuffled.unlisted.isEmpty)
+        identifiers = try library.identifiers()
+        #expect(identifiers.episode == 10_000)
+        #expect(Set(try library.entries(of: podcast).map { FileName.folded($0.name) }).count == 10_000)
+    }
+
+    private func size(_ path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        return try #require(attributes[.size] as? Int)
+    }
+}
