@@ -25,7 +25,9 @@ import PodcastFeed
 /// - a *new* episode that bears the sign of one that is not in the feed at the moment, such as its guid, or its title and
 ///   day: so does an old episode that was issued anew, and those are far more frequent;
 /// - a guid that changes hands while its first owner gets another. A guid that is given to a second episode beside the
-///   first is done to feeds, and so is its end.
+///   first is done to feeds, and so is its end;
+/// - a media URL that a second episode gets, and guids that are numbers of places in the document: they say of another
+///   episode that it is the one before, as loudly as any publisher could.
 struct Distinguishability: Sendable {
     private enum Sign: Hashable, Sendable {
         case guid(String)
