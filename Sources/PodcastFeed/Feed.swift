@@ -48,11 +48,14 @@ package struct Feed: Sendable, Equatable {
     package var liveItems: [LiveItem]
     package var categories: [String]
     package var items: [Item]
+    /// Whether the document broke off, or was not read to its end: what is missing here need not have left the feed.
+    package var isCut: Bool
     package var diagnostics: [Diagnostic]
 
     package init(format: Format) {
         self.format = format
         self.isComplete = false
+        self.isCut = false
         self.persons = []
         self.funding = []
         self.trailers = []

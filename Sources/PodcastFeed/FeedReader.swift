@@ -165,8 +165,10 @@ struct FeedReader {
         if isInItem {
             note("the document ends inside an item; that item is left out")
             isInItem = false
+            feed.isCut = true
         } else if isInsideRoot, !isStopped {
             note("the document ends before its root element is closed")
+            feed.isCut = true
         }
         finishFeed()
     }
@@ -189,6 +191,7 @@ struct FeedReader {
         guard !isStopped else { return }
         note(message)
         isStopped = true
+        feed.isCut = true
     }
 
     // MARK: The stack

@@ -27,11 +27,13 @@ struct JSONFeed {
         } catch let fault as JSONScanner.Fault {
             if isCut {
                 note("the document is larger than \(limits.bytes) bytes; the rest is left out", line: fault.line)
+                feed.isCut = true
             } else {
                 guard !feed.items.isEmpty else {
                     throw FeedError.notAJSONFeed("line \(fault.line) is no valid JSON")
                 }
                 note("the JSON cannot be read from here; the rest is left out", line: fault.line)
+                feed.isCut = true
             }
         }
         guard hasItems else { throw FeedError.notAJSONFeed("it has no list “items”") }
@@ -63,6 +65,7 @@ struct JSONFeed {
             if !hasNotedItems {
                 hasNotedItems = true
                 note("there are more than \(limits.items) items; the rest is left out", line: scanner.line())
+                feed.isCut = true
             }
             return try scanner.skip()
         }

@@ -259,6 +259,29 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
+    @Test func aFeedThatBreaksOffOrIsEmptyTakesNothingAway() async throws {
+        home.publish(episodes: 4)
+        let (daemon, client) = try await start()
+        try await set(client, daemon, "keep=listed")
+        let whole = FeedBuilder.show("Show", episodes: 4) { self.home.web.url("/feed-\($0).mp3") }
+        let text = whole.text
+        home.web.serve("/feed.xml", Resource(text: String(text.prefix(text.count * 2 / 3))))
+        _ = try await refresh(client)
+        #expect(try show(daemon).episodes == 4)
+        var empty = whole
+        empty.items = []
+        home.web.serve("/feed.xml", Resource(text: empty.text))
+        _ = try await refresh(client)
+        #expect(try show(daemon).episodes == 4)
+        // What the whole feed no longer lists goes.
+        var shorter = whole
+        shorter.items.removeLast()
+        home.web.serve("/feed.xml", Resource(text: shorter.text))
+        _ = try await refresh(client)
+        #expect(try show(daemon).episodes == 3)
+        await daemon.stop()
+    }
+
     @Test func settingsAreCheckedAndAllSetOrNone() async throws {
         home.publish()
         let (daemon, client) = try await start()

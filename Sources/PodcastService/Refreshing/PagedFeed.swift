@@ -40,7 +40,7 @@ package struct PagedFeed: Sendable {
     }
 
     /// Whether all items of the show are there: then an episode that is missing has left the feed.
-    package var isWhole: Bool { feed.next == nil }
+    package var isWhole: Bool { feed.next == nil && !feed.isCut }
 
     /// Adds a page.
     ///
@@ -67,6 +67,7 @@ package struct PagedFeed: Sendable {
             feed.diagnostics.append(diagnostic)
         }
         feed.next = page.next
+        feed.isCut = feed.isCut || page.isCut
         if fresh.count > room || (feed.items.count >= limits.items && page.next != nil) {
             return stop("the pages hold more than \(limits.items) items; the rest is left out")
         }

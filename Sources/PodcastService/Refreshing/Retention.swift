@@ -83,12 +83,14 @@ package struct Retention: Sendable, Equatable {
     /// What is protected stays and counts among the newest all the same. `now` is in seconds since 1970.
     package init(_ episodes: [RetainedEpisode], keep: Keep, now: Int64) {
         let sorted = episodes.sorted(by: RetainedEpisode.isNewer)
+        // A feed without any item is a publisher's mishap, and comes back: it empties no show.
+        let isEmptied = !episodes.contains(where: \.listed)
         let leaving = sorted.enumerated().filter { rank, episode in
             guard !episode.isProtected else { return false }
             if !episode.listed, episode.isMediaGone, !episode.complete { return true }
             return switch keep {
             case .all: false
-            case .listed: !episode.listed
+            case .listed: !episode.listed && !isEmptied
             case .episodes(let count): rank >= count
             case .days(let days): episode.moment < now - Int64(days) * 86_400
             }
