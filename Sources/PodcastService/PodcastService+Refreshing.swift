@@ -86,8 +86,11 @@ extension PodcastService {
                     continuation.resume(returning: result)
                 }
                 startRefreshes()
-                planUpkeep()
-                considerIdle()
+                // Not after each of a thousand: what is due next is asked of the whole table.
+                if refreshes.queue.runningCount == 0 {
+                    planUpkeep()
+                    considerIdle()
+                }
             }
         }
     }
@@ -136,7 +139,7 @@ extension PodcastService {
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
             try library.notModified(podcast: podcast.id, response: response, now: now())
-            try library.noteRefresh(podcast: podcast.id, succeeded: true)
+            if record.failures > 0 { try library.noteRefresh(podcast: podcast.id, succeeded: true) }
         case .fetched:
             guard let first = found.feed else { break }
             let paged = await pages(
