@@ -276,15 +276,22 @@ extension PodcastService {
             if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
             run(episode, priority: .automatic)
         }
-        for episode in plan.cancel { Task { try? await cancel(episode) } }
-        for episode in plan.evict {
-            Task {
-                guard let row = try? library.episode(id: episode), !row.pinned else { return }
-                _ = try? await dropBytes(of: row)
+        if !plan.cancel.isEmpty || !plan.evict.isEmpty { Task { await drop(plan) } }
+        makeRoom()
+    }
+
+    /// Ends and drops what was fetched ahead and is no longer among the newest. One that somebody has open stays.
+    private func drop(_ plan: AutoDownload) async {
+        do {
+            for episode in plan.cancel { try await cancel(episode) }
+            for episode in plan.evict {
+                guard let row = try library.episode(id: episode), !row.pinned else { continue }
+                if let problem = try await dropBytes(of: row) { log.debug("\(row.name) stays: \(problem)") }
                 broadcastChange(episode: episode)
             }
+        } catch {
+            log.error("\(error)")
         }
-        makeRoom()
     }
 
     /// Takes episodes out of the library; what a program reads at this moment stays readable for it.

@@ -67,7 +67,7 @@ extension PodcastService {
         try requireSession(key)
         // A task that was made and not begun is suspended once, beside what its client has added.
         let isTakenBack = holds.withLock { $0.resume(episode, by: key) }
-        if isTakenBack { try applySuspension(of: episode) }
+        if isTakenBack { applySuspension(of: episode) }
         guard !isTakenBack, sessions[key]?.created.contains(episode) ?? false else {
             if isTakenBack, tasks[episode] == nil { return .done }
             guard let record = tasks[episode] else {
@@ -101,7 +101,7 @@ extension PodcastService {
             throw Failure(kind: .usage, message: "there is no task for episode \(episode)")
         }
         holds.withLock { $0.suspend(episode, by: key) }
-        try applySuspension(of: episode)
+        applySuspension(of: episode)
         return tasks[episode].map { .task(Self.info($0)) } ?? .done
     }
 
@@ -142,7 +142,7 @@ extension PodcastService {
     func endSession(_ key: ObjectIdentifier) async {
         let session = sessions.removeValue(forKey: key)
         let freed = holds.withLock { $0.end(key) }
-        for episode in freed { try? applySuspension(of: episode) }
+        for episode in freed { applySuspension(of: episode) }
         guard let session else { return }
         for episode in session.begun.sorted() {
             guard !sessions.values.contains(where: { $0.begun.contains(episode) }) else { continue }
@@ -185,7 +185,7 @@ extension PodcastService {
     }
 
     /// Tells the engine of it.
-    func applySuspension(of episode: Int64) throws {
+    func applySuspension(of episode: Int64) {
         guard let record = tasks[episode], record.snapshot?.state != .failed else { return }
         run(episode, priority: record.download.automatic ? .automatic : .asked)
     }

@@ -52,7 +52,7 @@ extension PodcastService {
             if episode.complete { return "it is cached already" }
             try begin(episode.id)
             try setSuspended(episode.id, true)
-            try applySuspension(of: episode.id)
+            applySuspension(of: episode.id)
         case .cancel:
             try await cancel(episode.id)
             try library.decline(episode: episode.id)

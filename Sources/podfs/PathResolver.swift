@@ -5,6 +5,7 @@ import Glibc
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
+import PodcastService
 
 /// Finds what a PATH on the command line means: a path inside a mount, or `SHOW` and `SHOW/EPISODE`.
 struct PathResolver {
@@ -36,7 +37,7 @@ struct PathResolver {
         let folders = try library.folders()
         let alike = folders.filter { FileName.folded($0.name) == FileName.folded(name) }
         if let found = alike.first, alike.count == 1 { return (found.id, found.name) }
-        let near = name.nearest(in: folders.map(\.name))
+        let near = SettingText.nearest(to: name, in: folders.map(\.name))
         let hint = near.map { "; did you mean '\($0)'?" } ?? "; see: podfs list"
         throw CommandError(.failed, "there is no show '\(name)'\(hint)")
     }

@@ -238,7 +238,8 @@ import Testing
     }
 
     @Test func distanceCountsEdits() {
-        #expect("kitten".distance(to: "sitting") == 3)
-        #expect("".distance(to: "abc") == 3 && "abc".distance(to: "") == 3 && "é".distance(to: "e") == 1)
+        #expect(SettingText.distance("kitten", "sitting") == 3)
+        #expect(SettingText.distance("", "abc") == 3 && SettingText.distance("abc", "") == 3)
+        #expect(SettingText.distance("é", "e") == 1)
     }
 }

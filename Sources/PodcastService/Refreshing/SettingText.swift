@@ -16,7 +16,12 @@ package enum SettingText {
     package static func bytes(_ text: String, suffix: String = "") -> Int64? {
         guard let (number, unit) = numberAndUnit(text) else { return nil }
         let name = unit.hasSuffix(suffix) ? String(unit.dropLast(suffix.count)) : unit
-        guard let factor = sizes[name.trimmingCharacters(in: .whitespaces)] else { return nil }
+        return bytes(number, unit: name.trimmingCharacters(in: .whitespaces))
+    }
+
+    /// Bytes of a number and its unit in small letters; `nil` for an unknown unit, or beyond 64 bits.
+    package static func bytes(_ number: Double, unit: String) -> Int64? {
+        guard let factor = sizes[unit] else { return nil }
         return Int64(exactly: (number * factor).rounded())
     }
 
@@ -44,7 +49,7 @@ package enum SettingText {
     }
 
     /// Levenshtein's distance: insertions, removals and replacements of characters.
-    private static func distance(_ one: String, _ other: String) -> Int {
+    package static func distance(_ one: String, _ other: String) -> Int {
         let other = Array(other)
         var row = Array(0...other.count)
         for (index, character) in one.enumerated() {

@@ -162,7 +162,9 @@ extension Configuration {
         if entry.value == .other("table") {
             candidates = keys.compactMap { key in key.lastIndex(of: ".").map { String(key[..<$0]) } }
         }
-        let guess = entry.path.nearest(in: candidates).map { "; did you mean \"\($0)\"?" } ?? "; see podfs.conf(5)"
+        let guess =
+            SettingText.nearest(to: entry.path, in: candidates).map { "; did you mean \"\($0)\"?" }
+            ?? "; see podfs.conf(5)"
         return "unknown key \"\(entry.path)\"\(guess)"
     }
 }

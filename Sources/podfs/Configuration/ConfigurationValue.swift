@@ -1,4 +1,5 @@
 import Foundation
+import PodcastService
 
 /// A value of the file as TOML knows it, and its readings.
 enum ConfigurationValue: Sendable, Equatable {
@@ -104,14 +105,6 @@ enum ConfigurationValue: Sendable, Equatable {
 
     // MARK: Numbers with units
 
-    /// Powers of ten for the prefixes of the SI, of two for those of IEC 80000-13. In small letters: case
-    /// does not count, since no size is in bits.
-    private static let sizes: [String: Double] = [
-        "": 1, "b": 1, "byte": 1, "bytes": 1,
-        "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
-        "kib": 0x1p10, "mib": 0x1p20, "gib": 0x1p30, "tib": 0x1p40,
-    ]
-
     private static let seconds: [String: Double] = [
         "ms": 0.001, "": 1, "s": 1, "sec": 1, "second": 1, "seconds": 1,
         "min": 60, "minute": 60, "minutes": 60, "h": 3_600, "hour": 3_600, "hours": 3_600,
@@ -123,16 +116,15 @@ enum ConfigurationValue: Sendable, Equatable {
         switch self {
         case .integer(let bytes): return Int64(bytes)
         case .string(let text):
-            guard let (number, unit) = Self.numberAndUnit(text) else { return nil }
-            let name = unit.hasSuffix(suffix) ? String(unit.dropLast(suffix.count)) : unit
-            guard let factor = Self.sizes[name] else { return nil }
-            return Int64(exactly: (number * factor).rounded())
+            guard let (number, unit) = SettingText.numberAndUnit(text) else { return nil }
+            return SettingText.bytes(
+                number, unit: unit.hasSuffix(suffix) ? String(unit.dropLast(suffix.count)) : unit)
         default: return nil
         }
     }
 
     private static func duration(_ text: String) -> Duration? {
-        guard let (number, unit) = numberAndUnit(text), let factor = seconds[unit] else { return nil }
+        guard let (number, unit) = SettingText.numberAndUnit(text), let factor = seconds[unit] else { return nil }
         return duration(number, seconds: factor)
     }
 
@@ -140,14 +132,5 @@ enum ConfigurationValue: Sendable, Equatable {
         // Ten years: longer is a mistake, and much longer does not fit a clock's nanoseconds.
         let value = number * seconds
         return (0...315_360_000).contains(value) ? .milliseconds(Int64((value * 1_000).rounded())) : nil
-    }
-
-    /// `"1.5 GiB"` → 1.5 and `gib`. Neither signs nor exponents.
-    static func numberAndUnit(_ text: String) -> (number: Double, unit: String)? {
-        let text = text.trimmingCharacters(in: .whitespaces)
-        let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
-        guard let number = Double(digits), number.isFinite else { return nil }
-        let unit = text.dropFirst(digits.count).trimmingCharacters(in: .whitespaces)
-        return (number, unit.lowercased())
     }
 }
