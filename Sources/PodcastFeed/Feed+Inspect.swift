@@ -8,7 +8,37 @@ package extension Feed {
 
     /// The same as a value, for callers that put it inside something larger.
     var inspectValue: OrderedJSON {
-        .object([
+        .object(
+            inspectFacts + [
+                ("items", .array(items.map(\.inspectValue))),
+                ("diagnostics", .array(diagnostics.map(\.inspectValue))),
+            ])
+    }
+
+    /// Hands the text of `inspectJSON` to `write` piece by piece, an item at a time: the value of a large feed takes
+    /// several times the memory of its document.
+    ///
+    /// - Parameter leading: members to stand before those of the feed.
+    func writeInspectJSON(
+        leading: [(String, OrderedJSON)] = [], to write: ([UInt8]) throws -> Void
+    ) rethrows {
+        func text(_ member: (String, OrderedJSON)) -> [UInt8] {
+            OrderedJSON.string(member.0).encoded() + Array(": ".utf8) + member.1.encoded(onLevel: 1)
+        }
+        try write(Array("{".utf8))
+        for member in leading + inspectFacts { try write(Array("\n  ".utf8) + text(member) + Array(",".utf8)) }
+        try write(Array("\n  \"items\": [".utf8))
+        for (index, item) in items.enumerated() {
+            try write(Array((index > 0 ? ",\n    " : "\n    ").utf8) + item.inspectValue.encoded(onLevel: 2))
+        }
+        try write(Array((items.isEmpty ? "],\n  " : "\n  ],\n  ").utf8))
+        try write(text(("diagnostics", .array(diagnostics.map(\.inspectValue)))))
+        try write(Array("\n}\n".utf8))
+    }
+
+    /// The members that come before the items.
+    private var inspectFacts: [(String, OrderedJSON)] {
+        [
             ("format", .string(format.rawValue)),
             ("title", .string(orNull: title)),
             ("link", .string(orNull: link)),
@@ -22,9 +52,7 @@ package extension Feed {
             ("new_feed_url", .string(orNull: newFeedURL)),
             ("next", .string(orNull: next)),
             ("categories", .array(categories.map { .string($0) })),
-            ("items", .array(items.map(\.inspectValue))),
-            ("diagnostics", .array(diagnostics.map(\.inspectValue))),
-        ])
+        ]
     }
 }
 

@@ -40,6 +40,13 @@ package enum OrderedJSON: Sendable {
         return output
     }
 
+    /// The same, to stand on a level of its own inside text that is written piece by piece.
+    func encoded(onLevel level: Int) -> [UInt8] {
+        var output: [UInt8] = []
+        write(to: &output, level: level)
+        return output
+    }
+
     private func write(to output: inout [UInt8], level: Int?) {
         switch self {
         case .null: output.append(contentsOf: "null".utf8)

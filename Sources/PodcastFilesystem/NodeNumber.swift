@@ -6,11 +6,25 @@ package import Fuse
 /// programs see is the same with generation 0, so that a new rendition is a new node to the kernel and the same file to
 /// the user.
 package struct NodeNumber: Sendable, Hashable {
-    package enum Kind: UInt8, Sendable {
+    package enum Kind: UInt8, Sendable, CaseIterable {
         /// The root and what is made in it; the row is a `FixedFile`, and 1 the root itself (FUSE_ROOT_ID).
         case fixed = 0
         case show = 1
         case episode = 2
+        /// A folder of links to episodes; the row is a `Gathering`.
+        case gathering = 4
+        /// Links to episodes; the row is the episode's.
+        case latestLink = 5
+        case downloadedLink = 6
+        /// Files and folders that are made in a show's folder; the row is the show's.
+        case playlist = 7
+        case feedJSON = 8
+        case feedXML = 9
+        case notesFolder = 10
+        case chaptersFolder = 11
+        /// The files in the last two; the row is the episode's.
+        case notes = 12
+        case chapters = 13
         /// The folder `.search`.
         case search = 16
         /// A folder in it; the row is a number of `SearchTerms`.
@@ -58,7 +72,12 @@ package struct NodeNumber: Sendable, Hashable {
     /// The folder that a folder lies in.
     var parent: NodeNumber {
         switch kind {
-        case .fixed, .show, .episode, .search: .root
+        case .fixed, .show, .episode, .gathering, .search: .root
+        case .latestLink: Gathering.latest.number
+        case .downloadedLink: Gathering.downloaded.number
+        case .playlist, .feedJSON, .feedXML, .notesFolder, .chaptersFolder: NodeNumber(kind: .show, row: row)
+        // Files, whose folder is not told by their number.
+        case .notes, .chapters: .root
         case .term: .search
         case .foundShow: NodeNumber(kind: .term, row: Int64(generation))
         }

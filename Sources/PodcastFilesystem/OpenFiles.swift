@@ -25,7 +25,7 @@ final class OpenFile: Sendable {
     /// The daemon counts this open, and is told of the close.
     let isCounted: Bool
     /// The content of a made file; `nil` for an episode.
-    let content: [UInt8]?
+    let content: MadeContent?
     let media: Mutex<Media>
 
     init(number: NodeNumber, isCounted: Bool, media: sending Media) {
@@ -35,11 +35,20 @@ final class OpenFile: Sendable {
         self.media = Mutex(media)
     }
 
-    init(number: NodeNumber, content: [UInt8]) {
+    init(number: NodeNumber, content: MadeContent) {
         self.number = number
         isCounted = false
         self.content = content
         media = Mutex(Media())
+    }
+
+    /// What fstat(2) is to tell once it is open; `nil` when that is not known, or is asked for each time.
+    var sizeToTell: Int64? {
+        switch number.kind {
+        case .fixed, .feedJSON, .feedXML: return nil
+        default: break
+        }
+        return content?.size ?? media.withLock { $0.total }
     }
 }
 
@@ -145,8 +154,11 @@ struct FolderSnapshot: Sendable {
         case made(FixedFile)
         case show(id: Int64, name: String, modified: Int64, changed: Int64)
         case episode(EpisodeAttributes)
-        /// Below `.search`, and that folder itself.
+        /// Any other folder.
         case folder(NodeNumber, name: String, modified: Int64, changed: Int64)
+        /// A file that is made when it alone is looked at.
+        case file(NodeNumber, name: String)
+        case link(EpisodeLink)
     }
 
     var number: NodeNumber

@@ -41,9 +41,9 @@ extension PodcastFilesystem {
 
     private func attributes(_ number: NodeNumber) throws -> [(String, String)] {
         switch number.kind {
-        case .fixed, .search, .term: []
         case .show, .foundShow: try showAttributes(number.row)
         case .episode: try episodeAttributes(number)
+        default: []
         }
     }
 

@@ -16,7 +16,7 @@ extension PodcastFilesystem {
         }
         let decision: Opening
         do {
-            decision = try opening(number, by: request.caller.pid)
+            decision = try opening(number, by: request.caller)
         } catch {
             request.reply(error: Self.errno(of: error))
             return
@@ -24,7 +24,7 @@ extension PodcastFilesystem {
         switch decision {
         case .refuse(let error): request.reply(error: error)
         case .open(let file, let direct):
-            if number.kind == .episode, let size = file.media.withLock({ $0.total }), !files.isKnown(size, of: number) {
+            if let size = file.sizeToTell, !files.isKnown(size, of: number) {
                 let waiting = ParkedRequest(request)
                 announce(size, of: number) { [self] in
                     guard let request = waiting.take() else { return }
@@ -44,14 +44,20 @@ extension PodcastFilesystem {
         case refuse(Errno)
     }
 
-    private func opening(_ number: NodeNumber, by pid: Int32) throws -> Opening {
+    private func opening(_ number: NodeNumber, by caller: Caller) throws -> Opening {
         switch number.kind {
         case .fixed:
             guard let made = FixedFile(rawValue: number.row) else { return .refuse(.staleNFSFileHandle) }
             // Direct I/O: the content is of this moment, whatever size was told before.
-            return .open(OpenFile(number: number, content: try render(made)), direct: true)
-        case .show, .search, .term, .foundShow:
+            return .open(OpenFile(number: number, content: MadeContent(try render(made))), direct: true)
+        case .playlist, .feedJSON, .feedXML, .notes, .chapters:
+            if refuses(number, to: caller.uid) { return .refuse(.permissionDenied) }
+            guard let made = try made(number) else { return .refuse(.staleNFSFileHandle) }
+            return .open(OpenFile(number: number, content: made.content), direct: true)
+        case .show, .search, .term, .foundShow, .gathering, .notesFolder, .chaptersFolder:
             return .refuse(.isDirectory)
+        case .latestLink, .downloadedLink:
+            return .refuse(.tooManySymbolicLinkLevels)
         case .episode:
             break
         }
@@ -71,7 +77,7 @@ extension PodcastFilesystem {
                 reader: reader, file: rendition.file, total: entry.size, isComplete: true)
             return .open(OpenFile(number: number, isCounted: false, media: media), direct: false)
         }
-        if isIndexer(pid) { return .refuse(.permissionDenied) }
+        if isIndexer(caller.pid) { return .refuse(.permissionDenied) }
         if !isEphemeral, entry.sizeSource == .server, !entry.complete {
             let media = OpenFile.Media(total: entry.size)
             return .open(OpenFile(number: number, isCounted: false, media: media), direct: false)
@@ -158,12 +164,8 @@ extension PodcastFilesystem {
             return
         }
         if let content = file.content {
-            let start = min(Int(offset), content.count)
-            let part = content[start..<min(start + size, content.count)]
-            request.reply(upTo: part.count) { buffer in
-                buffer.copyBytes(from: part)
-                return part.count
-            }
+            let count = Int(max(0, min(Int64(size), content.size - offset)))
+            request.reply(upTo: count) { buffer throws(Errno) in try content.read(into: buffer, at: offset) }
             return
         }
         if let ready = Self.ready(file, offset: offset, size: size) {

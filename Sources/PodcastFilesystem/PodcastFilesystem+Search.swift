@@ -19,10 +19,12 @@ extension PodcastFilesystem {
         .folder(.search, name: Self.searchFolder, modified: started, changed: started)
     }
 
-    func searchEntry() -> Entry { searchEntry(.search, modified: started, changed: started) }
+    func searchEntry() -> Entry { folderEntry(.search, modified: started, changed: started) }
 
-    func searchEntry(_ number: NodeNumber, modified: Int64, changed: Int64) -> Entry {
-        let timeout = number == .search ? Self.timeout : Self.searchTimeout
+    /// A folder of any kind.
+    func folderEntry(_ number: NodeNumber, modified: Int64, changed: Int64) -> Entry {
+        let isFound = number.kind == .term || number.kind == .foundShow
+        let timeout = isFound ? Self.searchTimeout : Self.timeout
         return Entry(
             node: number.node, attributes: folderAttributes(number, modified: modified, changed: changed),
             attributeTimeout: timeout, entryTimeout: timeout)
@@ -40,7 +42,7 @@ extension PodcastFilesystem {
         }
         if let dropped { announceRemoval(ofTerm: dropped) }
         let node = NodeNumber(kind: .term, row: Int64(number))
-        if !request.reply(entry: searchEntry(node, modified: started, changed: started)) {
+        if !request.reply(entry: folderEntry(node, modified: started, changed: started)) {
             terms.forget(number, count: 1)
         }
     }
@@ -57,7 +59,7 @@ extension PodcastFilesystem {
             guard terms.name(of: Int(term.row)) != nil, let show = try library.foundFolder(named: name) else {
                 return nil
             }
-            var entry = searchEntry(
+            var entry = folderEntry(
                 NodeNumber(kind: .foundShow, generation: Int(term.row), row: show.id),
                 modified: show.newest ?? show.changed, changed: show.changed)
             entry.entryTimeout = 0
@@ -66,7 +68,7 @@ extension PodcastFilesystem {
         guard let folder = found.first(where: { $0.name.utf8.elementsEqual(name.utf8) }),
             let show = try library.folder(id: folder.podcast)
         else { return nil }
-        return searchEntry(
+        return folderEntry(
             NodeNumber(kind: .foundShow, generation: Int(term.row), row: show.id),
             modified: show.newest ?? show.changed, changed: show.changed)
     }
@@ -83,7 +85,7 @@ extension PodcastFilesystem {
             }
         case .search where number == .search:
             return folderAttributes(number, modified: started, changed: started)
-        case .fixed, .show, .episode, .search:
+        default:
             return nil
         }
     }
@@ -123,7 +125,7 @@ extension PodcastFilesystem {
                     return
                 }
                 command = .fetchShow(podcast: show.id)
-            case .fixed, .show, .episode, .search:
+            default:
                 throw Errno.notDirectory
             }
         } catch {

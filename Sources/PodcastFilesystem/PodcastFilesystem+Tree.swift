@@ -32,13 +32,23 @@ extension PodcastFilesystem: FilesystemOperations {
                     attributeTimeout: timeout(of: file), entryTimeout: Self.timeout)
             }
             if name == Self.searchFolder { return searchEntry() }
+            if let gathering = Gathering(name: name) { return entry(of: gathering) }
             guard let show = try library.folder(named: name) else { return nil }
             return entry(show: show.id, modified: show.newest ?? show.changed, changed: show.changed)
         case .term:
             return try findShow(name, in: folder)
-        case .show, .foundShow:
+        case .show:
+            if let made = try findMade(name, of: folder.row) { return made }
+            if let found = try library.entry(of: folder.row, named: name) { return entry(attributes(of: found)) }
+            return try findEncoded(name, of: folder.row)
+        case .foundShow:
             return try library.entry(of: folder.row, named: name).map { entry(attributes(of: $0)) }
-        case .episode, .search:
+        case .gathering:
+            guard let gathering = Gathering(rawValue: folder.row) else { return nil }
+            return try links(of: gathering).first { $0.name.utf8.elementsEqual(name.utf8) }.map { entry($0) }
+        case .notesFolder, .chaptersFolder:
+            return try findSidecar(name, in: folder)
+        case .episode, .search, .latestLink, .downloadedLink, .playlist, .feedJSON, .feedXML, .notes, .chapters:
             return nil
         }
     }
@@ -57,9 +67,27 @@ extension PodcastFilesystem: FilesystemOperations {
                 }
                 guard let file = FixedFile(rawValue: number.row) else { break }
                 let content = handle.flatMap { files.file($0)?.content }
-                request.reply(
-                    attributes: attributes(of: file, size: try content?.count ?? render(file).count),
-                    timeout: timeout(of: file))
+                let size = try content?.size ?? Int64(render(file).count)
+                request.reply(attributes: attributes(of: file, size: Int(size)), timeout: timeout(of: file))
+                return
+            case .gathering:
+                guard let gathering = Gathering(rawValue: number.row) else { break }
+                request.reply(attributes: attributes(of: gathering), timeout: Self.timeout)
+                return
+            case .latestLink, .downloadedLink:
+                guard let link = try link(number) else { break }
+                request.reply(attributes: link.attributes(owner: options.owner), timeout: Self.timeout)
+                return
+            case .notesFolder, .chaptersFolder:
+                guard let attributes = try sidecarFolderAttributes(number) else { break }
+                request.reply(attributes: attributes, timeout: Self.timeout)
+                return
+            case .playlist, .feedJSON, .feedXML, .notes, .chapters:
+                guard let made = try made(number) else { break }
+                var attributes = attributes(of: made, number)
+                // An open one is as it was.
+                if let content = handle.flatMap({ files.file($0)?.content }) { attributes.size = content.size }
+                request.reply(attributes: attributes, timeout: timeout(ofMade: number))
                 return
             case .show:
                 guard let show = try library.folder(id: number.row) else { break }
@@ -117,16 +145,28 @@ extension PodcastFilesystem: FilesystemOperations {
                     id: show.id, name: show.name, modified: show.newest ?? show.changed, changed: show.changed)
             }
             let made = FixedFile.allCases.map { FolderSnapshot.Item.made($0) }
-            return FolderSnapshot(number: number, items: made + [searchItem] + shows)
+            let links = Gathering.allCases.map { gathering in
+                let changed = gatherings.changed(gathering) ?? started
+                return FolderSnapshot.Item.folder(
+                    gathering.number, name: gathering.name, modified: changed, changed: changed)
+            }
+            return FolderSnapshot(number: number, items: made + [searchItem] + links + shows)
         case .search, .term:
             return try searchSnapshot(of: number)
         case .show, .foundShow:
-            guard try library.folder(id: number.row) != nil else { return nil }
+            guard let show = try library.folder(id: number.row) else { return nil }
             let episodes = try library.entries(of: number.row).map {
                 FolderSnapshot.Item.episode(attributes(of: $0))
             }
-            return FolderSnapshot(number: number, items: episodes)
-        case .episode:
+            // What is found and not subscribed is its episodes alone.
+            let made = number.kind == .show ? madeItems(of: show) : []
+            return FolderSnapshot(number: number, items: made + episodes)
+        case .gathering:
+            guard let gathering = Gathering(rawValue: number.row) else { return nil }
+            return FolderSnapshot(number: number, items: try links(of: gathering).map { .link($0) })
+        case .notesFolder, .chaptersFolder:
+            return try sidecarSnapshot(of: number)
+        case .episode, .latestLink, .downloadedLink, .playlist, .feedJSON, .feedXML, .notes, .chapters:
             return nil
         }
     }
@@ -171,8 +211,12 @@ extension PodcastFilesystem: FilesystemOperations {
                 fits = buffer.add(
                     name: name, entry: entry(show: id, modified: modified, changed: changed), nextOffset: next)
             case .folder(let number, let name, let modified, let changed):
-                let entry = searchEntry(number, modified: modified, changed: changed)
+                let entry = folderEntry(number, modified: modified, changed: changed)
                 fits = buffer.add(name: name, entry: entry, nextOffset: next)
+            case .file(let number, let name):
+                fits = buffer.add(name: name, inode: number.inode, kind: .regular, nextOffset: next)
+            case .link(let link):
+                fits = buffer.add(name: link.name, entry: entry(link), nextOffset: next)
             case .episode(let episode):
                 fits = buffer.add(name: episode.name, entry: entry(episode), nextOffset: next)
             }

@@ -17,13 +17,16 @@ package final class PodcastFilesystem: Sendable {
         package var cache: FilePath
         /// What the cache may hold, in bytes; `df` shows it.
         package var cacheLimit: Int64
+        /// The folder where the daemon keeps the feeds' documents.
+        package var feeds: FilePath
         /// Programs that are refused what is not cached, by the name of their executable.
         package var indexers: Set<String>
 
-        package init(owner: Owner, cache: FilePath, cacheLimit: Int64, indexers: Set<String>) {
+        package init(owner: Owner, cache: FilePath, cacheLimit: Int64, feeds: FilePath, indexers: Set<String>) {
             self.owner = owner
             self.cache = cache
             self.cacheLimit = cacheLimit
+            self.feeds = feeds
             self.indexers = indexers
         }
     }
@@ -35,6 +38,7 @@ package final class PodcastFilesystem: Sendable {
     let files = OpenFiles()
     let parked = ParkedReads()
     let terms = SearchTerms()
+    let gatherings = GatheringRecord()
     private let notifier = Mutex<(any ChangeNotifier)?>(nil)
     /// When the library was last known to be in step with what the kernel remembers.
     private let heard = Mutex<Int64>(0)
@@ -121,10 +125,7 @@ package final class PodcastFilesystem: Sendable {
     }
 
     func entry(show id: Int64, modified: Int64, changed: Int64) -> Entry {
-        let number = NodeNumber(kind: .show, row: id)
-        return Entry(
-            node: number.node, attributes: folderAttributes(number, modified: modified, changed: changed),
-            attributeTimeout: Self.timeout, entryTimeout: Self.timeout)
+        folderEntry(NodeNumber(kind: .show, row: id), modified: modified, changed: changed)
     }
 
     func folderAttributes(_ number: NodeNumber, modified: Int64, changed: Int64) -> Attributes {
@@ -189,13 +190,17 @@ package final class PodcastFilesystem: Sendable {
         heard.withLock { $0 = now }
         live.take(event)
         guard let notifier = notifier.withLock({ $0 }) else { return }
+        // Progress, which is told many times, changes no name.
+        if event.kind == .library || event.kind == .completed { refreshGatherings() }
         if let episode = event.id {
             guard let place = try? library.place(of: episode) else { return }
             tell(notifier, place, nameToo: event.kind == .library)
+            if event.kind == .library { announceMadeFiles(ofShow: place.podcast) }
         } else if let podcast = event.podcast {
             // New names need no word: absent ones are not remembered. Renamed and removed ones do.
             if let name = event.path { notifier.invalidateEntry(parent: .root, name: name, then: nil) }
             for folder in folders(of: podcast) { notifier.invalidateAttributes(folder.node, then: nil) }
+            announceMadeFiles(ofShow: podcast)
             notifier.invalidateAttributes(.root, then: nil)
         }
     }
@@ -224,7 +229,9 @@ package final class PodcastFilesystem: Sendable {
         }
         for folder in (try? library.folders()) ?? [] where folder.changed >= since - 1 {
             notifier.invalidateEntry(parent: .root, name: folder.name, then: nil)
+            announceMadeFiles(ofShow: folder.id)
         }
+        refreshGatherings()
         notifier.invalidateAttributes(.root, then: nil)
     }
 
@@ -260,6 +267,19 @@ package final class PodcastFilesystem: Sendable {
         for folder in folders(of: place.podcast) {
             notifier.invalidateEntry(parent: folder.node, name: place.name, then: nil)
         }
+    }
+
+    /// Names have left a gathering.
+    func announce(_ gathering: Gathering, gone: [String]) {
+        guard let notifier = notifier.withLock({ $0 }) else { return }
+        for name in gone { notifier.invalidateEntry(parent: gathering.number.node, name: name, then: nil) }
+        notifier.invalidateAttributes(gathering.number.node, then: nil)
+    }
+
+    /// What is made of a show's rows may be another text now.
+    private func announceMadeFiles(ofShow podcast: Int64) {
+        let number = NodeNumber(kind: .playlist, row: podcast)
+        notifier.withLock { $0 }?.invalidateAttributes(number.node, then: nil)
     }
 
     /// Where a show's episodes lie: in its own folder, and in those of the terms that it was found by.

@@ -140,6 +140,21 @@ package struct EpisodeEntry: Sendable, Equatable {
     }
 }
 
+/// What a playlist says of an episode.
+package struct Track: Sendable, Equatable {
+    /// Of the file.
+    package var name: String
+    package var title: String
+    /// Seconds.
+    package var duration: Double?
+
+    package init(name: String, title: String, duration: Double? = nil) {
+        self.name = name
+        self.title = title
+        self.duration = duration
+    }
+}
+
 /// What a feed offers beside an episode's media, so that a listing knows which files to show without reading more.
 package struct Sidecars: OptionSet, Sendable, Hashable {
     package let rawValue: Int

@@ -107,6 +107,32 @@ extension Library {
         }
     }
 
+    /// What a playlist needs of a show's episodes, newest first; small rows, without notes.
+    package func tracks(of podcast: Int64) throws -> [Track] {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT name, title, duration FROM episode
+                    WHERE podcast = ? AND buried = 0 ORDER BY moment DESC, id DESC
+                    """)
+            return try Row.fetchCursor(statement, arguments: [podcast]).mapAll {
+                Track(name: $0[0], title: $0[1], duration: $0[2])
+            }
+        }
+    }
+
+    /// The episodes of a show whose chapters stand in the feed itself.
+    package func episodesWithChapters(of podcast: Int64) throws -> Set<Int64> {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT DISTINCT a.episode FROM episode e JOIN attachment a ON a.episode = e.id AND a.kind = ?
+                    WHERE e.podcast = ? AND e.buried = 0
+                    """)
+            return try Set(Int64.fetchCursor(statement, arguments: [EpisodeSQL.chapterKind, podcast]))
+        }
+    }
+
     // MARK: - Changes
 
     /// Gives an episode's file another name. The extension stays: `name` may carry it or leave it out.

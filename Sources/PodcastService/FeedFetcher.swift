@@ -22,6 +22,8 @@ struct FeedFetcher: Sendable {
         var chain: RedirectChain
         /// Of a 200 that is a feed.
         var feed: Feed?
+        /// The bytes of the same, for who wanted to keep them.
+        var document: ArrivingDocument?
         /// Why there is neither a feed nor a 304.
         var problem: FetchFailure?
 
@@ -52,7 +54,7 @@ struct FeedFetcher: Sendable {
     /// As `fetch`, for those who need to know how the answer was come by. Throws `FetchFailure` when there was none.
     func retrieve(
         _ url: String, credentials: Credentials? = nil, etag: String? = nil, lastModified: String? = nil,
-        userAgent: String? = nil, timeout: Int64? = nil
+        userAgent: String? = nil, timeout: Int64? = nil, keepingIn documents: FeedDocuments? = nil
     ) async throws -> Retrieved {
         let given = PrivateAddress(url)
         let address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
@@ -71,16 +73,19 @@ struct FeedFetcher: Sendable {
         if let lastModified { request.fields.append(("If-Modified-Since", lastModified)) }
         var head: ResponseHead?
         var parser: FeedParser?
+        var document: ArrivingDocument?
         do {
             for try await event in engine.data(for: request) {
                 switch event {
                 case .head(let found):
                     head = found
                     guard found.status == 200 else { continue }
+                    document = documents?.begin()
                     parser = FeedParser(
                         contentType: found["content-type"], base: RedactedURL.withoutUserInfo(found.url ?? url))
                 case .bytes(let bytes):
                     bytes.withUnsafeBytes { parser?.parse($0) }
+                    document?.append(bytes)
                 }
             }
         } catch let error as TransferError {
@@ -101,6 +106,7 @@ struct FeedFetcher: Sendable {
         }
         do {
             found.feed = try parser.finish()
+            found.document = document
         } catch let error as FeedError {
             found.problem = FetchFailure(status: 200, message: "\(address.visible): \(error)")
         }

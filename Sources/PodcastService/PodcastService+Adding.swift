@@ -14,6 +14,8 @@ extension PodcastService {
         /// Where it is to be asked for from now on.
         var url: String
         var updateInterval: Int64?
+        /// With its document.
+        var found: FeedFetcher.Retrieved
     }
 
     /// Fetches a feed and subscribes to it.
@@ -31,6 +33,7 @@ extension PodcastService {
             try library.setHasCredentials(podcast: id, true)
             try credentials.set(given, for: id)
         }
+        keepDocument(of: arrival.found, for: id)
         broadcastChange(podcast: id, name: result.podcast.name)
         backUpSoon()
         try library.noteRefresh(podcast: id, succeeded: true, updateInterval: .some(arrival.updateInterval))
@@ -42,7 +45,8 @@ extension PodcastService {
 
     /// The feed of a show: something that has episodes to play.
     private func fetch(_ address: PrivateAddress) async throws -> Arrival {
-        let found = try await fetcher.retrieve(address.url, credentials: address.credentials)
+        let found = try await fetcher.retrieve(
+            address.url, credentials: address.credentials, keepingIn: documents)
         if let problem = found.problem { throw problem }
         let shown = address.visible
         guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
@@ -66,7 +70,7 @@ extension PodcastService {
         let move = FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now())
         return Arrival(
             feed: paged.feed, response: response, url: move.address ?? address.url,
-            updateInterval: first.updateInterval.map(Int64.init))
+            updateInterval: first.updateInterval.map(Int64.init), found: found)
     }
 
     /// Away from the actor: the rows of a large feed take a second, and others must not wait for it.
@@ -87,6 +91,7 @@ extension PodcastService {
             feed: arrival.feed, into: podcast.id, response: arrival.response,
             template: settings(of: podcast.id).nameTemplate ?? configuration.nameTemplate, now: now())
         try library.noteRefresh(podcast: podcast.id, succeeded: true, updateInterval: .some(arrival.updateInterval))
+        keepDocument(of: arrival.found, for: podcast.id)
         broadcastChange(podcast: podcast.id, name: podcast.name)
         backUpSoon()
         log.info("\(podcast.name) has other credentials now")

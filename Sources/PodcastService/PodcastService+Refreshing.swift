@@ -109,10 +109,13 @@ extension PodcastService {
             let task = beginFeedTask(path: podcast.name)
             defer { endFeedTask(task) }
             let found: FeedFetcher.Retrieved
+            // Of a show without its document, which older versions did not keep, the whole is asked for once.
+            let isKept = documents.contains(id)
             do {
                 found = try await fetcher.retrieve(
-                    podcast.url, credentials: credentials[id], etag: podcast.etag, lastModified: podcast.lastModified,
-                    userAgent: settings(of: id).userAgent)
+                    podcast.url, credentials: credentials[id], etag: isKept ? podcast.etag : nil,
+                    lastModified: isKept ? podcast.lastModified : nil, userAgent: settings(of: id).userAgent,
+                    keepingIn: documents)
             } catch let failure as FetchFailure {
                 try failed(podcast, failure, head: nil)
                 return (RefreshResult(name: name, added: 0, error: failure.message), .answered)
@@ -148,6 +151,7 @@ extension PodcastService {
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
             response.isWhole = paged.isWhole
+            keepDocument(of: found, for: podcast.id)
             result.added = try merge(paged.feed, into: podcast, response)
             try library.noteRefresh(
                 podcast: podcast.id, succeeded: true, updateInterval: .some(first.updateInterval.map(Int64.init)))
@@ -163,6 +167,16 @@ extension PodcastService {
         if let candidate = move.verify { try await verify(candidate, for: podcast) }
         try tidy(podcast.id)
         return (result, end)
+    }
+
+    /// Keeps what was fetched as the show's document; the show is none the worse when it cannot be kept.
+    func keepDocument(of found: FeedFetcher.Retrieved, for podcast: Int64) {
+        guard let document = found.document, let feed = found.feed else { return }
+        do {
+            try documents.keep(document, feed: feed, redirects: found.chain.hops, of: podcast)
+        } catch {
+            log.warning("the document of show \(podcast) is not kept: \(error)")
+        }
     }
 
     private func failed(_ podcast: Podcast, _ failure: FetchFailure, head: ResponseHead?) throws {

@@ -42,6 +42,7 @@ extension PodcastService {
         }
         for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
         try credentials.set(nil, for: id)
+        documents.remove(id)
         broadcastChange(podcast: id, name: podcast.name)
         backUpSoon()
         return .done

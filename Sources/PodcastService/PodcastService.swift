@@ -20,6 +20,7 @@ package actor PodcastService {
     nonisolated let credentials: CredentialStore
     /// The list of the subscriptions that is kept beside the library.
     var subscriptionsCopy = SubscriptionsCopy()
+    let documents: FeedDocuments
     let log = Logger(label: "podfs.daemon")
     /// The engine's events, and answers that have to come after them.
     let events: AsyncStream<TransferEvent>
@@ -95,6 +96,7 @@ package actor PodcastService {
         ) { queue.yield($0) }
         fetcher = FeedFetcher(engine: engine)
         credentials = CredentialStore(path: configuration.places.credentials)
+        documents = FeedDocuments(folder: configuration.places.feeds)
         refreshes = Refreshes(queue: HostQueue(total: configuration.refreshConnections))
     }
 
@@ -109,6 +111,7 @@ package actor PodcastService {
         try forgetEphemeralMedia()
         purgeEphemeral()
         try restoreSubscriptions(isRecovering: recovery != nil)
+        documents.removeAll(but: Set(try library.podcasts().map(\.id)))
         Task { for await event in events { await take(event) } }
         // Their clients have gone with the daemon before this one.
         for download in try library.downloads(session: Self.passingSession) {

@@ -27,7 +27,8 @@ final class Mount: Sendable {
             library: library,
             options: PodcastFilesystem.Options(
                 owner: Owner(uid: getuid(), gid: getgid()), cache: FilePath(installation.places.cache),
-                cacheLimit: configuration.cache.limit, indexers: Set(configuration.indexers)),
+                cacheLimit: configuration.cache.limit, feeds: FilePath(installation.places.feeds),
+                indexers: Set(configuration.indexers)),
             link: DaemonLink(launcher: installation.launcher))
         var session = SessionOptions(fsname: "podfs", subtype: "podfs")
         session.allowOther = allowOther

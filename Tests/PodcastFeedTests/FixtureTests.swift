@@ -28,6 +28,14 @@ import Testing
         let feed = try FeedParser.parse(Self.bytes(name), base: Self.base)
         let stem = name.prefix { $0 != "." }
         let written = String(decoding: feed.inspectJSON(), as: UTF8.self)
+        // The same piece by piece, and with something before it.
+        var pieces: [UInt8] = []
+        feed.writeInspectJSON { pieces += $0 }
+        #expect(String(decoding: pieces, as: UTF8.self) == written)
+        var longer: [UInt8] = []
+        feed.writeInspectJSON(leading: [("a", .array([.int(1)]))]) { longer += $0 }
+        #expect(
+            String(decoding: longer, as: UTF8.self) == "{\n  \"a\": [\n    1\n  ],\n" + written.dropFirst(2))
         if let target = ProcessInfo.processInfo.environment["PODFS_WRITE_FIXTURES"] {
             try written.write(toFile: "\(target)/\(stem).json", atomically: true, encoding: .utf8)
             return

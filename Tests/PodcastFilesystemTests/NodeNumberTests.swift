@@ -5,7 +5,7 @@ import Testing
 struct NodeNumberTests {
     @Test func numbersComeBackAsTheyWere() {
         let rows: [Int64] = [0, 1, 2, 77, 1 << 32, 1 << 40 - 1]
-        for kind in [NodeNumber.Kind.fixed, .show, .episode, .search, .term, .foundShow] {
+        for kind in NodeNumber.Kind.allCases {
             for generation in [0, 1, 2, 1_000, 1 << 18 - 1] {
                 for row in rows {
                     let number = NodeNumber(kind: kind, generation: generation, row: row)
@@ -21,6 +21,16 @@ struct NodeNumberTests {
         #expect(NodeNumber(kind: .show, row: 3).node.rawValue == 0x0400_0000_0000_0003)
         #expect(NodeNumber(kind: .episode, generation: 5, row: 7).node.rawValue == 0x0800_0500_0000_0007)
         #expect(NodeNumber(kind: .episode, generation: 5, row: 7).inode == 0x0800_0000_0000_0007)
+        #expect(NodeNumber(kind: .gathering, row: 1).node.rawValue == 0x1000_0000_0000_0001)
+        #expect(NodeNumber(kind: .latestLink, row: 7).inode == 0x1400_0000_0000_0007)
+        #expect(NodeNumber(kind: .downloadedLink, row: 7).inode == 0x1800_0000_0000_0007)
+        #expect(NodeNumber(kind: .playlist, row: 3).inode == 0x1C00_0000_0000_0003)
+        #expect(NodeNumber(kind: .feedJSON, row: 3).inode == 0x2000_0000_0000_0003)
+        #expect(NodeNumber(kind: .feedXML, row: 3).inode == 0x2400_0000_0000_0003)
+        #expect(NodeNumber(kind: .notesFolder, row: 3).inode == 0x2800_0000_0000_0003)
+        #expect(NodeNumber(kind: .chaptersFolder, row: 3).inode == 0x2C00_0000_0000_0003)
+        #expect(NodeNumber(kind: .notes, row: 7).inode == 0x3000_0000_0000_0007)
+        #expect(NodeNumber(kind: .chapters, row: 7).inode == 0x3400_0000_0000_0007)
         #expect(NodeNumber.search.node.rawValue == 0x4000_0000_0000_0001)
         #expect(NodeNumber(kind: .term, row: 9).node.rawValue == 0x4400_0000_0000_0009)
         #expect(NodeNumber(kind: .foundShow, generation: 9, row: 3).inode == 0x4800_0000_0000_0003)

@@ -154,12 +154,13 @@ struct StatusAndChangeTests {
         }
         #expect(try await messages(after: progress, daemon) == [.attributes(node(1))])
         let changed = event(.library) { $0.id = id }
-        #expect(try await messages(after: changed, daemon) == [.attributes(node(1))])
+        let playlist = RecordingNotifier.Message.attributes(NodeNumber(kind: .playlist, row: podcast.id).node)
+        #expect(try await messages(after: changed, daemon) == [.attributes(node(1)), playlist])
         // The name leads to another node since there is a second generation.
         try mounted.library.dropRendition(episode: id, now: 1_700_000_500)
         #expect(
             try await messages(after: changed, daemon) == [
-                .attributes(node(2)), .entry(parent: show, name: "2026-01-01 Episode 1.mp3"),
+                .attributes(node(2)), .entry(parent: show, name: "2026-01-01 Episode 1.mp3"), playlist,
             ])
         let shows = event(.library) {
             $0.podcast = podcast.id
@@ -167,7 +168,7 @@ struct StatusAndChangeTests {
         }
         #expect(
             try await messages(after: shows, daemon) == [
-                .entry(parent: .root, name: "Show"), .attributes(show), .attributes(.root),
+                .entry(parent: .root, name: "Show"), .attributes(show), playlist, .attributes(.root),
             ])
         #expect(try await messages(after: event(.idle) { _ in }, daemon) == [])
         #expect(try await messages(after: event(.library) { $0.id = 999 }, daemon) == [])

@@ -1,0 +1,106 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import Synchronization
+
+/// A folder of the root that gathers episodes of all subscribed shows, by links to them.
+enum Gathering: Int64, CaseIterable, Sendable {
+    case latest = 1
+    case downloaded = 2
+
+    /// How many episodes `Latest` has.
+    static let latestCount = 50
+
+    var name: String {
+        switch self {
+        case .latest: "Latest"
+        case .downloaded: "Downloaded"
+        }
+    }
+
+    init?(name: String) {
+        guard let gathering = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { return nil }
+        self = gathering
+    }
+
+    var number: NodeNumber { NodeNumber(kind: .gathering, row: rawValue) }
+
+    /// The kind of the links in it.
+    var linkKind: NodeNumber.Kind {
+        switch self {
+        case .latest: .latestLink
+        case .downloaded: .downloadedLink
+        }
+    }
+}
+
+/// A symbolic link to an episode.
+struct EpisodeLink: Sendable {
+    let number: NodeNumber
+    let name: String
+    /// Relative, so that it is good wherever the mount is seen.
+    let target: String
+    /// The episode's, in seconds.
+    let modified: Int64
+    let changed: Int64
+
+    init(_ gathering: Gathering, _ entry: EpisodeEntry, name: String, show: String) {
+        number = NodeNumber(kind: gathering.linkKind, row: entry.id)
+        self.name = name
+        target = "../\(show)/\(entry.name)"
+        modified = entry.published ?? entry.firstSeen
+        changed = entry.changed
+    }
+
+    func attributes(owner: Owner) -> Attributes {
+        Attributes(
+            inode: number.inode, kind: .symlink, permissions: 0o777, size: Int64(target.utf8.count), uid: owner.uid,
+            gid: owner.gid, accessed: Timestamp(seconds: modified), modified: Timestamp(seconds: modified),
+            changed: Timestamp(seconds: changed))
+    }
+
+    /// Names for links to `entries`, by episode: `EPISODE - SHOW.ext`, no two alike.
+    ///
+    /// The oldest row has the first choice among equal names, so that a name does not change when newer episodes come.
+    static func names(_ entries: [EpisodeEntry], shows: [Int64: String]) -> [Int64: String] {
+        var unique = UniqueNames(taken: [])
+        var names: [Int64: String] = [:]
+        for entry in entries.sorted(by: { $0.id < $1.id }) {
+            guard let show = shows[entry.podcast] else { continue }
+            // Cut at a character boundary to what leaves room for the extension.
+            let stem = unique.claim(FileName.stem("\(FileName.stem(ofFile: entry.name)) - \(show)"))
+            let fileExtension = FileName.fileExtension(of: entry.name)
+            names[entry.id] = fileExtension.isEmpty ? stem : "\(stem).\(fileExtension)"
+        }
+        return names
+    }
+}
+
+/// The names that the gatherings had when they were last looked at: what the kernel may remember of them.
+final class GatheringRecord: Sendable {
+    private struct Known {
+        /// By episode.
+        var names: [Int64: String]
+        /// When they last became others, in seconds.
+        var changed: Int64
+    }
+
+    private let known = Mutex<[Gathering: Known]>([:])
+
+    /// Takes note of the names that a gathering has now.
+    ///
+    /// - Returns: the names that it had and has no more, or has for another episode; `nil` when all is as it was.
+    func update(_ gathering: Gathering, _ names: [Int64: String], now: Int64, started: Int64) -> [String]? {
+        known.withLock { known in
+            guard let old = known[gathering] else {
+                known[gathering] = Known(names: names, changed: started)
+                return nil
+            }
+            guard old.names != names else { return nil }
+            known[gathering] = Known(names: names, changed: now)
+            return old.names.filter { names[$0.key] != $0.value }.map(\.value)
+        }
+    }
+
+    /// When the names last changed; `nil` while nobody has looked.
+    func changed(_ gathering: Gathering) -> Int64? { known.withLock { $0[gathering]?.changed } }
+}

@@ -1,0 +1,56 @@
+package import PodcastLibrary
+
+/// An episode's show notes as a whole HTML document, for a browser that opens the file.
+///
+/// The notes are sanitised; the policy in the head of the document says once more to the browser that nothing in it may
+/// run, load or send anything.
+package struct NotesPage: Sendable {
+    private let episode: Episode
+    private let notes: String
+    private let show: Podcast
+
+    /// - Parameter notes: as the feed has them.
+    package init(_ episode: Episode, notes: String, show: Podcast) {
+        self.episode = episode
+        self.notes = notes
+        self.show = show
+    }
+
+    /// `base-uri` and `form-action` do not follow from `default-src` (CSP Level 3, 6.3).
+    private static let policy =
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+    private static let style =
+        "body{font:1rem/1.5 sans-serif;max-width:42rem;margin:2rem auto;padding:0 1rem;overflow-wrap:break-word}"
+        + "table{border-collapse:collapse}td,th{border:1px solid;padding:.2em .5em}pre{white-space:pre-wrap}"
+
+    package var bytes: [UInt8] {
+        let title = SanitizedHTML.escaped(PlainText.oneLine(episode.title))
+        var facts = [SanitizedHTML.escaped(PlainText.oneLine(show.title))]
+        if let published = episode.published { facts.append(String(TimeText.iso8601(published).prefix(10))) }
+        if let duration = episode.duration { facts.append(TimeText.duration(duration)) }
+        var lines = ["<!DOCTYPE html>", "<html\(language)>", "<head>", "<meta charset=\"utf-8\">"]
+        lines.append("<meta http-equiv=\"Content-Security-Policy\" content=\"\(Self.policy)\">")
+        lines.append("<meta name=\"referrer\" content=\"no-referrer\">")
+        lines.append("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
+        lines += ["<title>\(title)</title>", "<style>\(Self.style)</style>", "</head>", "<body>"]
+        lines += ["<h1>\(title)</h1>", "<p>\(facts.joined(separator: " · "))</p>"]
+        lines += ["<div>", SanitizedHTML.text(of: notes), "</div>"]
+        if let link = episode.link.flatMap(SanitizedHTML.allowedAddress) {
+            let address = SanitizedHTML.escaped(RedactedURL.text(link))
+            lines.append("<p><a href=\"\(address)\" rel=\"noopener noreferrer nofollow\">\(address)</a></p>")
+        }
+        lines += ["</body>", "</html>", ""]
+        return Array(lines.joined(separator: "\n").utf8)
+    }
+
+    /// The feed's language tag, if it looks like one (RFC 5646).
+    private var language: String {
+        guard let tag = show.language, !tag.isEmpty, tag.utf8.count <= 35,
+            tag.unicodeScalars.allSatisfy({
+                $0.isASCII && ($0.properties.isAlphabetic || "0123456789-".unicodeScalars.contains($0))
+            })
+        else { return "" }
+        return " lang=\"\(tag)\""
+    }
+}

@@ -1,0 +1,257 @@
+internal import CLibXML2
+
+/// HTML from strangers, made harmless: read by libxml2's HTML parser, and written anew from a list of what is allowed.
+///
+/// What is not on the list does not come out, whatever a browser would make of it: of unknown elements the content
+/// alone, of scripts, frames, forms' fields, drawings and media nothing, of attributes those below, of addresses http,
+/// https and mailto. Text without any markup becomes paragraphs, with its addresses as links. The output is text of
+/// whole, properly nested elements, to be put inside a `div` of a page.
+package enum SanitizedHTML {
+    /// Bytes of the input that are looked at; show notes have a few thousand.
+    static let inputLimit = 1 << 20
+    /// Elements inside of one another; what is deeper loses its elements and keeps its text.
+    private static let depthLimit = 64
+
+    package static func text(of html: String) -> String {
+        var input = html
+        if input.utf8.count > inputLimit {
+            input = String(decoding: input.utf8.prefix(inputLimit), as: UTF8.self)
+        }
+        // A NUL would end the text for the parser.
+        input = String(String.UnicodeScalarView(input.unicodeScalars.filter { $0 != "\0" }))
+        return hasMarkup(input) ? rewritten(input) : paragraphs(of: input)
+    }
+
+    /// Text as HTML, for elements and attributes in double quotes.
+    package static func escaped(_ text: String) -> String {
+        var result = ""
+        result.reserveCapacity(text.utf8.count)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// An address as it may stand in a link; `nil` for any but http, https and mailto.
+    package static func allowedAddress(_ text: String) -> String? {
+        // Browsers skip control characters before an address, and line breaks and tabs anywhere in it (WHATWG URL, 4.4).
+        let kept = text.unicodeScalars.filter { $0.value > 0x20 && $0.value != 0x7F || $0 == " " }
+        var rest = Substring(String(String.UnicodeScalarView(kept)))
+        while rest.first == " " { rest.removeFirst() }
+        while rest.last == " " { rest.removeLast() }
+        let lower = rest.prefix(8).lowercased()
+        guard lower.hasPrefix("http://") || lower.hasPrefix("https://") || lower.hasPrefix("mailto:") else {
+            return nil
+        }
+        return String(rest)
+    }
+
+    // MARK: What is allowed
+
+    /// Elements that come out as they are.
+    private static let elements: Set<String> = [
+        "a", "abbr", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del",
+        "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins",
+        "kbd", "li", "mark", "ol", "p", "pre", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
+        "table", "tbody", "td", "tfoot", "th", "thead", "time", "tr", "tt", "u", "ul", "var", "wbr",
+    ]
+
+    private static let voidElements: Set<String> = ["br", "col", "hr", "wbr"]
+
+    /// Elements of which not even the content comes out. Not `embed`, `source` and `track`, which have none, but have what
+    /// follows them for the parser.
+    private static let dropped: Set<String> = [
+        "applet", "audio", "button", "canvas", "datalist", "frame", "frameset", "head", "iframe", "input",
+        "link", "math", "meta", "noembed", "noframes", "noscript", "object", "optgroup", "option", "param", "plaintext",
+        "script", "select", "style", "svg", "template", "textarea", "title", "video", "xmp",
+    ]
+
+    /// The attribute with its value, if both may come out.
+    private static func attribute(_ name: String, _ value: String, of element: String) -> String? {
+        switch (element, name) {
+        case ("a", "href"):
+            return allowedAddress(value).map { " href=\"\(escaped($0))\" rel=\"noopener noreferrer nofollow\"" }
+        case ("ol", "start"), ("td", "colspan"), ("td", "rowspan"), ("th", "colspan"), ("th", "rowspan"):
+            guard let number = Int(value), (0...1_000).contains(number) else { return nil }
+            return " \(name)=\"\(number)\""
+        case ("a", "title"), ("abbr", "title"), ("dfn", "title"):
+            return " title=\"\(escaped(value))\""
+        case (_, "dir") where ["ltr", "rtl", "auto"].contains(value.lowercased()):
+            return " dir=\"\(value.lowercased())\""
+        default:
+            return nil
+        }
+    }
+
+    // MARK: Markup
+
+    /// Whether there is a tag, a comment or a character reference in it.
+    private static func hasMarkup(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        for (index, byte) in bytes.enumerated().dropLast() {
+            let next = bytes[index + 1]
+            let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(next | 0x20)
+            switch byte {
+            case UInt8(ascii: "<"):
+                if isLetter || next == UInt8(ascii: "/") || next == UInt8(ascii: "!") || next == UInt8(ascii: "?") {
+                    return true
+                }
+            case UInt8(ascii: "&"):
+                let rest = bytes[(index + 1)...].prefix(32)
+                if isLetter || next == UInt8(ascii: "#"), rest.contains(UInt8(ascii: ";")),
+                    rest.prefix(while: { $0 != UInt8(ascii: ";") }).allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+                {
+                    return true
+                }
+            default: break
+            }
+        }
+        return false
+    }
+
+    private static func rewritten(_ html: String) -> String {
+        var html = html
+        let options =
+            HTML_PARSE_RECOVER.rawValue | HTML_PARSE_NOERROR.rawValue | HTML_PARSE_NOWARNING.rawValue
+            | HTML_PARSE_NONET.rawValue | HTML_PARSE_COMPACT.rawValue
+        // The encoding is told, so that no `meta` in it is believed.
+        let document = html.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) {
+                htmlReadMemory($0.baseAddress, Int32($0.count), nil, "UTF-8", Int32(options))
+            }
+        }
+        guard let document else { return "" }
+        defer { xmlFreeDoc(document) }
+        var writer = Writer()
+        writer.walk(xmlDocGetRootElement(document))
+        return writer.output
+    }
+
+    /// Writes a tree without recursion: how deep it is, is for strangers to say.
+    private struct Writer {
+        var output = ""
+        /// Elements whose end is still to be written.
+        private var opened: [xmlNodePtr] = []
+
+        mutating func walk(_ root: xmlNodePtr?) {
+            guard let root else { return }
+            var node = root
+            while true {
+                if enter(node), let child = node.pointee.children {
+                    node = child
+                    continue
+                }
+                while true {
+                    leave(node)
+                    if node == root { return }
+                    if let next = node.pointee.next {
+                        node = next
+                        break
+                    }
+                    guard let parent = node.pointee.parent else { return }
+                    node = parent
+                }
+            }
+        }
+
+        /// - Returns: whether the children are to be visited.
+        private mutating func enter(_ node: xmlNodePtr) -> Bool {
+            switch node.pointee.type {
+            case XML_TEXT_NODE:
+                output += escaped(Self.string(node.pointee.content))
+                return false
+            case XML_ELEMENT_NODE:
+                let name = Self.string(node.pointee.name).lowercased()
+                if dropped.contains(name) { return false }
+                if name == "img" {
+                    // A browser would tell the image's server who reads this.
+                    output += escaped(Self.attributes(of: node).first { $0.name == "alt" }?.value ?? "")
+                    return false
+                }
+                guard elements.contains(name) else { return true }
+                if voidElements.contains(name) {
+                    output += "<\(name)>"
+                    return false
+                }
+                guard opened.count < depthLimit else { return true }
+                output += "<\(name)"
+                for (key, value) in Self.attributes(of: node) { output += attribute(key, value, of: name) ?? "" }
+                output += ">"
+                opened.append(node)
+                return true
+            default:
+                // Comments, CDATA, processing instructions, entities that nobody has declared.
+                return false
+            }
+        }
+
+        private mutating func leave(_ node: xmlNodePtr) {
+            guard opened.last == node else { return }
+            opened.removeLast()
+            output += "</\(Self.string(node.pointee.name).lowercased())>"
+        }
+
+        /// Each name once, in lower case.
+        private static func attributes(of node: xmlNodePtr) -> [(name: String, value: String)] {
+            var found: [(name: String, value: String)] = []
+            var next = node.pointee.properties
+            while let attribute = next {
+                next = attribute.pointee.next
+                let name = string(attribute.pointee.name).lowercased()
+                if found.contains(where: { $0.name == name }) { continue }
+                var value = ""
+                if let content = xmlNodeListGetString(node.pointee.doc, attribute.pointee.children, 1) {
+                    value = string(content)
+                    podfs_xml_free(content)
+                }
+                found.append((name, value))
+            }
+            return found
+        }
+
+        private static func string(_ bytes: UnsafePointer<xmlChar>?) -> String {
+            bytes.map { String(cString: $0) } ?? ""
+        }
+    }
+
+    // MARK: Text
+
+    /// Empty lines part paragraphs, single line breaks stay.
+    private static func paragraphs(of text: String) -> String {
+        var result = ""
+        var lines: [String] = []
+        func end() -> String { lines.isEmpty ? "" : "<p>\(lines.joined(separator: "<br>"))</p>" }
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            if line.allSatisfy(\.isWhitespace) {
+                result += end()
+                lines = []
+            } else {
+                lines.append(withLinks(line))
+            }
+        }
+        return result + end()
+    }
+
+    /// The words that are addresses of the web become links.
+    private static func withLinks(_ line: Substring) -> String {
+        line.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            guard word.hasPrefix("http://") || word.hasPrefix("https://") else { return escaped(String(word)) }
+            var address = word
+            // What ends a sentence is no part of the address in it.
+            while let last = address.last, ".,;:!?)]\"'>".contains(last) { address.removeLast() }
+            guard let allowed = allowedAddress(String(address)), allowed == address else {
+                return escaped(String(word))
+            }
+            let text = escaped(allowed)
+            let rest = escaped(String(word[address.endIndex...]))
+            return "<a href=\"\(text)\" rel=\"noopener noreferrer nofollow\">\(text)</a>\(rest)"
+        }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,124 @@
+internal import Foundation
+internal import Glibc
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import Synchronization
+internal import TransferCore
+
+/// The feeds of the subscribed shows as last fetched, for people who want to know why a show looks as it does.
+///
+/// Two files a show, 0600: `ID.xml`, the document byte for byte, and `ID.json`, what was understood of it and how it
+/// was come by. Each takes the place of the one before in one step. They are copies: nothing depends on them, so that
+/// they are not forced to the disk, and a failure to write one is no failure of the refresh.
+struct FeedDocuments: Sendable {
+    /// Made by whoever starts the daemon, 0700.
+    let folder: String
+
+    private static let temporaryPrefix = "new-"
+
+    /// A place for a document that begins to arrive; `nil` when none can be had.
+    func begin() -> ArrivingDocument? {
+        ArrivingDocument(path: "\(folder)/\(Self.temporaryPrefix)\(UUID().uuidString)")
+    }
+
+    /// Whether there is a document of the show.
+    func contains(_ podcast: Int64) -> Bool {
+        access(path(podcast, "xml"), F_OK) == 0 && access(path(podcast, "json"), F_OK) == 0
+    }
+
+    /// Makes a document that has arrived the show's.
+    func keep(_ document: ArrivingDocument, feed: Feed, redirects: [RedirectHop], of podcast: Int64) throws {
+        guard let facts = begin() else { throw POSIXError(.EIO) }
+        let hops = redirects.map { hop in
+            OrderedJSON.object([
+                ("status", .int(Int64(hop.status))), ("url", .string(RedactedURL.withoutUserInfo(hop.from))),
+            ])
+        }
+        feed.writeInspectJSON(leading: [("redirects", .array(hops))]) { facts.append($0) }
+        try facts.move(to: path(podcast, "json"))
+        try document.move(to: path(podcast, "xml"))
+    }
+
+    func remove(_ podcast: Int64) {
+        for fileExtension in ["xml", "json"] { unlink(path(podcast, fileExtension)) }
+    }
+
+    /// Removes what belongs to no show, and what a daemon that was killed had begun.
+    func removeAll(but podcasts: Set<Int64>) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            let id = Int64(name.prefix { $0 != "." })
+            if id.map(podcasts.contains) ?? !name.hasPrefix(Self.temporaryPrefix) { continue }
+            unlink("\(folder)/\(name)")
+        }
+    }
+
+    private func path(_ podcast: Int64, _ fileExtension: String) -> String { "\(folder)/\(podcast).\(fileExtension)" }
+}
+
+/// A file that is written and has no name that anybody looks for; goes with its last reference, unless it was moved.
+final class ArrivingDocument: Sendable {
+    private struct State {
+        var descriptor: Int32
+        var buffer: [UInt8] = []
+        /// Of the first write that failed.
+        var error: Int32 = 0
+        var isMoved = false
+    }
+
+    private let path: String
+    private let state: Mutex<State>
+    /// Bytes that are written together.
+    private static let blockSize = 256 << 10
+
+    init?(path: String) {
+        let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return nil }
+        self.path = path
+        state = Mutex(State(descriptor: descriptor))
+    }
+
+    deinit {
+        let isMoved = state.withLock { state in
+            if state.descriptor >= 0 { close(state.descriptor) }
+            return state.isMoved
+        }
+        if !isMoved { unlink(path) }
+    }
+
+    /// What cannot be written is found out when the file is moved.
+    func append(_ bytes: [UInt8]) {
+        state.withLock { state in
+            state.buffer += bytes
+            if state.buffer.count >= Self.blockSize { Self.flush(&state) }
+        }
+    }
+
+    func move(to destination: String) throws {
+        let error = state.withLock { state in
+            Self.flush(&state)
+            if state.descriptor >= 0, close(state.descriptor) != 0, state.error == 0 { state.error = errno }
+            state.descriptor = -1
+            if state.error == 0 {
+                if rename(path, destination) == 0 { state.isMoved = true } else { state.error = errno }
+            }
+            return state.error
+        }
+        if error != 0 { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
+    }
+
+    private static func flush(_ state: inout State) {
+        var start = 0
+        while start < state.buffer.count, state.error == 0, state.descriptor >= 0 {
+            let descriptor = state.descriptor
+            let count = state.buffer.withUnsafeBytes { bytes in
+                write(descriptor, bytes.baseAddress?.advanced(by: start), bytes.count - start)
+            }
+            if count > 0 {
+                start += count
+            } else if errno != EINTR {
+                state.error = errno
+            }
+        }
+        state.buffer.removeAll(keepingCapacity: true)
+    }
+}

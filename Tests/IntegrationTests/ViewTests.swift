@@ -1,0 +1,162 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The views that are made of the library: links, playlists, notes, chapters, the feed.
+@Suite(.timeLimit(.minutes(5))) struct ViewTests {
+    /// A mount of one show whose two newest episodes have notes and chapters.
+    private static func mounted() async throws -> MountedShow {
+        let show = try await MountedShow(isMounted: false)
+        let server = show.server
+        var feed = FeedBuilder.show(MountedShow.show, episodes: 3, length: 300_000) { server.url("/\($0).mp3") }
+        feed.items[0].description = "<p>The <b>third</b></p><script>alert(1)</script>"
+        feed.items[1].raw = """
+            <psc:chapters xmlns:psc="http://podlove.org/simple-chapters">\
+            <psc:chapter start="0" title="One"/><psc:chapter start="00:01:00" title="Two"/></psc:chapters>
+            """
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        let refreshed = try await show.home.run("refresh")
+        #expect(refreshed.exitCode == 0, "\(refreshed.error)")
+        try await show.remount()
+        server.clearLog()
+        return show
+    }
+
+    private func output(_ program: String, _ arguments: String...) async throws -> String {
+        let result = try await ChildProcess.run(program, arguments)
+        #expect(result.exitCode == 0 && result.error.isEmpty, "\(program) \(arguments): \(result.error)")
+        return result.output
+    }
+
+    @Test func walkingOverAllOfItSendsNoRequest() async throws {
+        let show = try await Self.mounted()
+        let root = show.mount.mountPoint
+        let tree = try await output("find", root, "-ls")
+        for name in [
+            "/Latest/2026-01-03 Episode 3 - Example Show.mp3", "/playlist.m3u8", "/.feed.json", "/.feed.xml",
+            "/.notes/2026-01-03 Episode 3.html", "/.chapters/2026-01-02 Episode 2.json",
+        ] {
+            #expect(tree.replacing("\\ ", with: " ").contains(name), "\(name): \(tree)")
+        }
+        for _ in 1...2 {
+            _ = try await output("ls", "-laR", root)
+            _ = try await output("du", "-a", root)
+            _ = try await output("find", "-L", root, "-type", "f")
+            _ = try await output("getfattr", "-R", "-d", "-m", "-", root)
+        }
+        #expect(show.server.requests.isEmpty)
+        // Nor does reading what is made.
+        for name in ["playlist.m3u8", ".feed.json", ".feed.xml", ".notes/2026-01-03 Episode 3.html"] {
+            #expect(!(try await output("cat", "\(root)/\(MountedShow.show)/\(name)")).isEmpty)
+        }
+        #expect(show.server.requests.isEmpty)
+    }
+
+    @Test func whatIsMadeHasItsTrueSize() async throws {
+        let show = try await Self.mounted()
+        let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
+        for name in [
+            "playlist.m3u8", ".feed.json", ".feed.xml", ".notes/2026-01-03 Episode 3.html",
+            ".chapters/2026-01-02 Episode 2.json",
+        ] {
+            let size = try await output("stat", "-c", "%s", "\(folder)/\(name)")
+            #expect(try await output("cat", "\(folder)/\(name)").utf8.count == Int(size.dropLast()), "\(name)")
+        }
+        #expect(try await output("stat", "-c", "%a", "\(folder)/.feed.xml", "\(folder)/.feed.json") == "400\n400\n")
+        let served = try await ChildProcess.run("curl", ["-s", show.server.url("/feed.xml")]).output
+        #expect(try await output("cat", "\(folder)/.feed.xml") == served)
+        let notes = try await output("cat", "\(folder)/.notes/2026-01-03 Episode 3.html")
+        #expect(notes.contains("<p>The <b>third</b></p>") && !notes.contains("script"))
+        // A copy is as long as the file, and what is given to a program by descriptor as well.
+        let copy = show.home.directory.file("copy")
+        _ = try await output("cp", "\(folder)/.feed.json", copy)
+        #expect(try await output("cat", copy) == output("cat", "\(folder)/.feed.json"))
+        let json = try JSONSerialization.jsonObject(with: Data(try await output("cat", copy).utf8)) as? [String: Any]
+        #expect((json?["health"] as? [String: Any])?["state"] as? String == "active")
+        #expect((json?["items"] as? [Any])?.count == 3)
+    }
+
+    @Test func linksLeadToTheEpisodes() async throws {
+        let show = try await Self.mounted()
+        let root = show.mount.mountPoint
+        let link = "\(root)/Latest/2026-01-02 Episode 2 - Example Show.mp3"
+        #expect(try await output("readlink", link) == "../Example Show/2026-01-02 Episode 2.mp3\n")
+        #expect(try await output("readlink", "-f", link) == show.path(2) + "\n")
+        #expect(try await output("stat", "-c", "%F %s %Y", link) == "symbolic link 40 1767340800\n")
+        let inode = try await output("stat", "-c", "%i", link)
+        #expect(try await output("stat", "-L", "-c", "%i", link) == output("stat", "-c", "%i", show.path(2)))
+        #expect(try await output("ls", "\(root)/Downloaded").isEmpty)
+        let read = try await show.read(link)
+        #expect(MountedShow.content(2).matches(read.standardOutput) && read.standardOutput.count == 300_000)
+        try await show.waitForState("cached", of: show.path(2))
+        let name = "2026-01-02 Episode 2 - Example Show.mp3\n"
+        #expect(try await output("ls", "\(root)/Downloaded") == name)
+        #expect(try await output("find", "-L", "\(root)/Downloaded", "-type", "f").hasSuffix(name))
+        // What is looked up once goes when it is evicted.
+        let cached = "\(root)/Downloaded/\(name.dropLast())"
+        #expect(try await output("stat", "-L", "-c", "%s", cached) == "300000\n")
+        _ = try await show.home.run("evict", show.path(2))
+        try await waitUntil(deadline: .seconds(60), description: "the link has gone") {
+            try await ChildProcess.run("stat", [cached]).exitCode != 0
+        }
+        #expect(try await output("ls", "\(root)/Downloaded").isEmpty)
+        _ = try await show.home.run("unmount", root)
+        try await show.remount()
+        #expect(try await output("stat", "-c", "%i", link) == inode)
+    }
+
+    @Test func aNewEpisodeShowsInLatestAndInThePlaylist() async throws {
+        let show = try await Self.mounted()
+        let server = show.server
+        let root = show.mount.mountPoint
+        let playlist = "\(root)/\(MountedShow.show)/playlist.m3u8"
+        let before = try await output("stat", "-c", "%s", playlist)
+        #expect(try await output("ls", "\(root)/Latest").split(separator: "\n").count == 3)
+        let feed = FeedBuilder.show(MountedShow.show, episodes: 4, length: 300_000) { server.url("/\($0).mp3") }
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        #expect(try await show.home.run("refresh").output == "Example Show: 1 new\n")
+        try await waitUntil(deadline: .seconds(60), description: "the playlist is told to have changed") {
+            try await output("stat", "-c", "%s", playlist) != before
+        }
+        #expect(try await output("cat", playlist).contains("\n2026-01-04 Episode 4.mp3\n"))
+        #expect(try await output("ls", "\(root)/Latest").contains("2026-01-04 Episode 4 - Example Show.mp3\n"))
+        let renamed = try await show.home.run("rename", MountedShow.show, "Another Show")
+        #expect(renamed.exitCode == 0, "\(renamed.error)")
+        try await waitUntil(deadline: .seconds(60), description: "the links have other names") {
+            try await output("ls", "\(root)/Latest").contains("Episode 4 - Another Show.mp3\n")
+        }
+        #expect(
+            try await output("readlink", "\(root)/Latest/2026-01-04 Episode 4 - Another Show.mp3")
+                == "../Another Show/2026-01-04 Episode 4.mp3\n")
+    }
+
+    @Test func aPlayerPlaysThePlaylist() async throws {
+        let show = try await MountedShow(episodes: 2, isMounted: false)
+        let server = show.server
+        let folder = show.home.directory
+        var feed = FeedBuilder.show(MountedShow.show, episodes: 2) { server.url("/\($0).mp3") }
+        // Names that a player could take for something else than a file.
+        feed.items[0].title = "50% off: #1? [a] & b – ü"
+        feed.items[0].guid = "new"
+        feed.items[0].url = server.url("/3.mp3")
+        for number in [1, 3] {
+            let path = folder.file("\(number).mp3")
+            let made = try await ChildProcess.run(
+                "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:duration=5", "-b:a", "64k", path])
+            try #require(made.exitCode == 0, "\(made.error)")
+            let bytes = try #require(FileManager.default.contents(atPath: path))
+            server.serve("/\(number).mp3", Resource(bytes: Array(bytes), etag: "\"\(number)\""))
+        }
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        _ = try await show.home.run("refresh")
+        try await show.remount()
+        let playlist = "\(show.mount.mountPoint)/\(MountedShow.show)/playlist.m3u8"
+        let played = try await ChildProcess.run(
+            "mpv", ["--no-config", "--ao=null", "--vo=null", "--untimed", "--length=1", playlist])
+        #expect(played.output.contains("Playing: \(show.mount.mountPoint)"), "\(played.output)\(played.error)")
+        #expect(!played.output.contains("Failed") && !played.output.contains("Errors"), "\(played.output)")
+        #expect(played.output.contains("50%25 off: %231%3F [a] & b – ü.mp3"), "\(played.output)")
+        #expect(!(try await output("ls", "\(show.mount.mountPoint)/\(MountedShow.show)")).contains("%25"))
+        #expect(Set(server.requests.map(\.path)).isSuperset(of: ["/1.mp3", "/3.mp3"]))
+    }
+}

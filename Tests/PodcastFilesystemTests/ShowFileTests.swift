@@ -1,0 +1,189 @@
+import Foundation
+import Fuse
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What is made in a show's folder beside its episodes.
+struct ShowFileTests {
+    private let mounted: Mounted
+    private let podcast: Podcast
+
+    init() throws {
+        mounted = try Mounted(script: "touch \"$0.started\"")
+        var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
+        feed.items[0].description = "<p>Three</p><script>alert(1)</script>"
+        feed.items[0].duration = "1:01"
+        feed.items[1].raw = """
+            <psc:chapters xmlns:psc="http://podlove.org/simple-chapters">\
+            <psc:chapter start="0" title="One"/><psc:chapter start="00:01:30.5" title="Two"/></psc:chapters>
+            """
+        feed.items[2].raw = "<podcast:chapters url=\"http://127.0.0.1:9/c.json\" type=\"application/json+chapters\"/>"
+        podcast = try mounted.subscribe(feed)
+    }
+
+    private func content(_ path: String..., uid: UInt32 = 1_000) async throws -> String {
+        var node = NodeID.root
+        for name in path {
+            guard case .entry(let entry)? = mounted.lookup(name, in: node) else {
+                throw Mounted.MissingEntry(name: name)
+            }
+            node = entry.node
+        }
+        let target = node
+        let reply = mounted.request(uid: uid) { mounted.filesystem.open($0, node: target, flags: 0) }
+        let handle = try await reply.handle()
+        defer { mounted.release(node, handle) }
+        let size = try #require(mounted.attributes(node, handle: handle)?.size)
+        guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 1 << 20).answer else { return "" }
+        #expect(Int64(bytes.count) == size)
+        #expect(mounted.read(node, handle, size, 100).answer == .bytes([]))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func names(_ path: String...) throws -> [String] {
+        var node = NodeID.root
+        for name in path {
+            guard case .entry(let entry)? = mounted.lookup(name, in: node) else {
+                throw Mounted.MissingEntry(name: name)
+            }
+            node = entry.node
+        }
+        return try #require(mounted.list(node, try mounted.opendir(node))).dropFirst(2).map(\.name)
+    }
+
+    private func keepDocuments(_ xml: String = "<rss/>", json: String = "{\n  \"title\": \"Show\"\n}\n") throws {
+        try Data(xml.utf8).write(to: URL(fileURLWithPath: "\(mounted.places.feeds)/\(podcast.id).xml"))
+        try Data(json.utf8).write(to: URL(fileURLWithPath: "\(mounted.places.feeds)/\(podcast.id).json"))
+    }
+
+    @Test func thePlaylistNamesTheEpisodes() async throws {
+        let text = try await content("Show", "playlist.m3u8")
+        #expect(
+            text == """
+                #EXTM3U
+                #PLAYLIST:Show
+                #EXTINF:61,Episode 3
+                2026-01-03 Episode 3.mp3
+                #EXTINF:-1,Episode 2
+                2026-01-02 Episode 2.mp3
+                #EXTINF:-1,Episode 1
+                2026-01-01 Episode 1.mp3
+
+                """)
+        let attributes = try mounted.entry("Show", "playlist.m3u8").attributes
+        #expect(attributes.size == Int64(text.utf8.count) && attributes.permissions == 0o444)
+        #expect(attributes.kind == .regular && attributes.inode == NodeNumber(kind: .playlist, row: podcast.id).inode)
+    }
+
+    @Test func anOpenFileStaysAsItWas() async throws {
+        let node = try mounted.entry("Show", "playlist.m3u8").node
+        let handle = try await mounted.open(node).handle()
+        let before = mounted.read(node, handle, 0, 4_096).answer
+        try mounted.library.renameEpisode(id: try mounted.episode(1).id, to: "Renamed to something longer")
+        #expect(mounted.read(node, handle, 0, 4_096).answer == before)
+        guard case .bytes(let bytes)? = before else {
+            Issue.record("not read")
+            return
+        }
+        #expect(mounted.attributes(node, handle: handle)?.size == Int64(bytes.count))
+        mounted.notifier.clear()
+        let text = try await content("Show", "playlist.m3u8")
+        #expect(text.contains("Renamed to something longer.mp3") && text.utf8.count > bytes.count)
+        // In pieces it is the same.
+        let second = try await mounted.open(node).handle()
+        var pieces: [UInt8] = []
+        while case .bytes(let piece)? = mounted.read(node, second, Int64(pieces.count), 7).answer, !piece.isEmpty {
+            pieces += piece
+        }
+        #expect(String(decoding: pieces, as: UTF8.self) == text)
+    }
+
+    @Test func notesAreThereForEpisodesThatHaveThem() async throws {
+        #expect(try names("Show", ".notes") == ["2026-01-03 Episode 3.html"])
+        let text = try await content("Show", ".notes", "2026-01-03 Episode 3.html")
+        #expect(text.contains("<p>Three</p>") && !text.contains("script"))
+        let attributes = try mounted.entry("Show", ".notes", "2026-01-03 Episode 3.html").attributes
+        #expect(attributes.modified == (try mounted.entry("Show", "2026-01-03 Episode 3.mp3")).attributes.modified)
+        let folder = try mounted.entry("Show", ".notes").node
+        for name in ["2026-01-02 Episode 2.html", "2026-01-03 Episode 3.mp3", "2026-01-03 Episode 3.htm", "x", ".html"]
+        {
+            #expect(mounted.lookup(name, in: folder) == .error(.noSuchFileOrDirectory), "\(name)")
+        }
+    }
+
+    @Test func chaptersOfTheFeedAreFiles() async throws {
+        #expect(try names("Show", ".chapters") == ["2026-01-02 Episode 2.json"])
+        let text = try await content("Show", ".chapters", "2026-01-02 Episode 2.json")
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let chapters = try #require(json["chapters"] as? [[String: Any]])
+        #expect(chapters.map { $0["startTime"] as? Double } == [0, 90.5])
+        let folder = try mounted.entry("Show", ".chapters").node
+        // Its chapters are elsewhere.
+        #expect(mounted.lookup("2026-01-01 Episode 1.json", in: folder) == .error(.noSuchFileOrDirectory))
+    }
+
+    @Test func theFeedIsTheOwnersToRead() async throws {
+        #expect(try names("Show").prefix(4) == ["playlist.m3u8", ".feed.json", ".notes", ".chapters"])
+        #expect(mounted.lookup(".feed.xml", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
+        let alone = try await content("Show", ".feed.json")
+        #expect(alone.hasPrefix("{\n  \"health\": {") && alone.hasSuffix("\n  }\n}\n"))
+        try keepDocuments()
+        #expect(try names("Show").prefix(3) == ["playlist.m3u8", ".feed.json", ".feed.xml"])
+        #expect(try await content("Show", ".feed.xml") == "<rss/>")
+        let text = try await content("Show", ".feed.json")
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        #expect(json["title"] as? String == "Show")
+        #expect((json["health"] as? [String: Any])?["status"] as? Int == 200)
+        for name in [".feed.xml", ".feed.json"] {
+            let entry = try mounted.entry("Show", name)
+            #expect(entry.attributes.permissions == 0o400 && entry.attributeTimeout == 0)
+            let stranger = mounted.request(uid: 77) { mounted.filesystem.open($0, node: entry.node, flags: 0) }
+            #expect(stranger.answer == .error(.permissionDenied))
+        }
+        #expect(try await content("Show", ".feed.xml", uid: 0) == "<rss/>")
+    }
+
+    @Test func anOpenDocumentIsTheOneThatItWas() async throws {
+        try keepDocuments("old")
+        let node = try mounted.entry("Show", ".feed.xml").node
+        let handle = try await mounted.open(node).handle()
+        let new = mounted.directory.file("new")
+        try Data("newer".utf8).write(to: URL(fileURLWithPath: new))
+        #expect(rename(new, "\(mounted.places.feeds)/\(podcast.id).xml") == 0)
+        #expect(mounted.read(node, handle, 0, 100).answer == .bytes(Array("old".utf8)))
+        #expect(mounted.attributes(node, handle: handle)?.size == 3 && mounted.attributes(node)?.size == 5)
+    }
+
+    @Test func listingRendersNothingAndAsksNobody() throws {
+        try keepDocuments()
+        let show = try mounted.entry("Show").node
+        let entries = try #require(mounted.list(show, try mounted.opendir(show)))
+        let made = entries.filter { ["playlist.m3u8", ".feed.json", ".feed.xml"].contains($0.name) }
+        #expect(made.count == 3 && made.allSatisfy { $0.node == NodeID(rawValue: 0) && $0.inode != 0 })
+        for name in [".notes", ".chapters"] {
+            let folder = try mounted.entry("Show", name)
+            #expect(folder.attributes.kind == .directory && folder.attributes.permissions == 0o555)
+            let listed = try #require(mounted.list(folder.node, try mounted.opendir(folder.node)))
+            #expect(listed[1].inode == show.rawValue && listed.count == 3)
+            #expect(entries.first { $0.name == name }?.node == folder.node)
+            for entry in listed.dropFirst(2) {
+                #expect(entry.inode == (try mounted.entry("Show", name, entry.name)).attributes.inode)
+            }
+        }
+        #expect(!mounted.link.isConnected && !mounted.wasStarted)
+    }
+
+    @Test func whatHasGoneIsStale() throws {
+        try keepDocuments()
+        let nodes = try ["playlist.m3u8", ".feed.json", ".feed.xml", ".notes"].map {
+            try mounted.entry("Show", $0).node
+        }
+        _ = try mounted.library.unsubscribe(podcast: podcast.id)
+        for node in nodes { #expect(mounted.attributes(node) == nil) }
+        for node in nodes.dropLast() { #expect(mounted.open(node).answer == .error(.staleNFSFileHandle)) }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import PodcastFeed
+import PodcastLibrary
+import PodcastPages
+import Testing
+
+struct PlaylistTests {
+    private let tracks = [
+        Track(name: "2026-01-02 Second.mp3", title: "Second\nline", duration: 61.5),
+        Track(name: "#1: First? 100%.mp3", title: "First"),
+    ]
+
+    @Test func theNewestComesFirstUnlessTheShowIsSerial() {
+        let playlist = Playlist(title: "Show", tracks: tracks, isSerial: false)
+        #expect(
+            String(decoding: playlist.bytes, as: UTF8.self) == """
+                #EXTM3U
+                #PLAYLIST:Show
+                #EXTINF:62,Second\u{FFFD}line
+                2026-01-02 Second.mp3
+                #EXTINF:-1,First
+                ./%231: First%3F 100%25.mp3
+
+                """)
+        let serial = String(decoding: Playlist(title: "Show", tracks: tracks, isSerial: true).bytes, as: UTF8.self)
+        #expect(serial.split(separator: "\n").filter { $0.hasSuffix(".mp3") }.first == "./%231: First%3F 100%25.mp3")
+    }
+
+    @Test(arguments: [
+        ("2026-01-01 a – [b] & c.mp3", nil), ("50% off.mp3", nil), ("100%.mp3", nil), ("%", nil), ("%zz.mp3", nil),
+        ("#1.mp3", "%231.mp3"), ("what?.mp3", "what%3F.mp3"), ("a%41b.mp3", "a%2541b.mp3"),
+        ("50% off #1.mp3", "50%25 off %231.mp3"), ("a%3Fb.mp3", "a%253Fb.mp3"), ("%25%23.mp3", "%2525%2523.mp3"),
+    ]) func namesAreEncodedWhereAURLWouldEnd(name: String, encoded: String?) {
+        let playlist = Playlist(title: "", tracks: [Track(name: name, title: "")], isSerial: false)
+        let lines = String(decoding: playlist.bytes, as: UTF8.self).split(separator: "\n")
+        #expect(lines.last.map(String.init) == encoded ?? name)
+        if let encoded { #expect(Playlist.fileName(ofEncoded: encoded) == name) }
+        #expect(Playlist.fileName(ofEncoded: name) == nil || name.contains("%3F") || name.contains("%25"))
+    }
+
+    @Test func aShowWithoutEpisodesHasAnEmptyPlaylist() {
+        #expect(Playlist(title: "a\r\n#b", tracks: [], isSerial: false).bytes.split(separator: 10).count == 2)
+    }
+}
+
+struct ChapterListTests {
+    @Test func chaptersAreInTheOrderOfTheirBeginnings() throws {
+        let list = ChapterList(
+            [Chapter(start: 90.5, title: "\"Two\""), Chapter(start: 0, title: "One"), Chapter(start: 200)], title: "E")
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(list.bytes)) as? [String: Any])
+        #expect(json["version"] as? String == "1.2.0")
+        let chapters = try #require(json["chapters"] as? [[String: Any]])
+        #expect(chapters.map { $0["startTime"] as? Double } == [0, 90.5, 200])
+        #expect(chapters.map { $0["title"] as? String } == ["One", "\"Two\"", nil])
+    }
+}
+
+struct NotesPageTests {
+    private let show = Podcast(id: 1, name: "Show", url: "https://a.example/f", title: "A <Show>", language: "de")
+
+    @Test func thePageIsAWholeDocumentThatMayDoNothing() throws {
+        var episode = Episode(id: 1, podcast: 1, name: "E.mp3", title: "<E> & more", url: "https://a.example/1.mp3")
+        episode.published = 1_795_168_800
+        episode.duration = 3_900
+        episode.link = "javascript:alert(1)"
+        let page = NotesPage(episode, notes: "<p onclick=x>Hello</p><script>alert(1)</script>", show: show)
+        let text = String(decoding: page.bytes, as: UTF8.self)
+        #expect(text.hasPrefix("<!DOCTYPE html>\n<html lang=\"de\">\n<head>\n<meta charset=\"utf-8\">\n"))
+        #expect(text.contains("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"))
+        #expect(text.contains("<title>&lt;E&gt; &amp; more</title>"))
+        #expect(text.contains("<p>A &lt;Show&gt; · 2026-11-20 · 1h05m</p>"))
+        #expect(text.contains("<div>\n<p>Hello</p>\n</div>\n</body>\n</html>\n"))
+        #expect(!text.contains("script"))
+        episode.link = "https://user:secret@a.example/e?token=1"
+        let linked = String(decoding: NotesPage(episode, notes: "a", show: show).bytes, as: UTF8.self)
+        #expect(linked.contains("<a href=\"https://a.example/e\"") && !linked.contains("secret"))
+    }
+
+    @Test func aLanguageThatIsNoneIsLeftOut() {
+        var show = show
+        show.language = "de\" onload=\"alert(1)"
+        let episode = Episode(id: 1, podcast: 1, name: "E.mp3", title: "E", url: "https://a.example/1.mp3")
+        let text = String(decoding: NotesPage(episode, notes: "a", show: show).bytes, as: UTF8.self)
+        #expect(text.hasPrefix("<!DOCTYPE html>\n<html>\n"))
+    }
+}
+
+struct FeedHealthTests {
+    @Test func theHealthStandsBeforeWhatTheFeedSays() throws {
+        var show = Podcast(id: 1, name: "Show", url: "https://user:secret@a.example/feed", title: "Show")
+        show.httpStatus = 503
+        show.state = Podcast.failed
+        show.error = "the server answered 503"
+        let health = FeedHealth(show)
+        let alone = try #require(try JSONSerialization.jsonObject(with: Data(health.bytes)) as? [String: Any])
+        let facts = try #require(alone["health"] as? [String: Any])
+        #expect(facts["status"] as? Int == 503 && facts["state"] as? String == "failed")
+        #expect(facts["url"] as? String == "https://a.example/feed")
+
+        var feed: [UInt8] = []
+        var parsed = Feed(format: .rss2)
+        parsed.title = "Show"
+        parsed.items = [Item()]
+        parsed.writeInspectJSON { feed += $0 }
+        #expect(feed.starts(with: FeedHealth.documentOpening))
+        let joined = health.openingBytes + feed.dropFirst(FeedHealth.documentOpening.count)
+        let whole = try #require(try JSONSerialization.jsonObject(with: Data(joined)) as? [String: Any])
+        #expect((whole["health"] as? [String: Any])?["error"] as? String == "the server answered 503")
+        #expect(whole["title"] as? String == "Show" && (whole["items"] as? [Any])?.count == 1)
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+/// The feeds' documents that the daemon keeps.
+struct FeedDocumentTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    private func document(_ podcast: Int64, _ fileExtension: String) -> Data? {
+        FileManager.default.contents(atPath: "\(home.places.feeds)/\(podcast).\(fileExtension)")
+    }
+
+    private func facts(_ podcast: Int64) throws -> [String: Any] {
+        let bytes = try #require(document(podcast, "json"))
+        return try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
+    }
+
+    private var names: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: home.places.feeds)) ?? []).sorted()
+    }
+
+    private func publish(_ title: String, etag: String, path: String = "/feed.xml") -> String {
+        let feed = FeedBuilder.show(title, episodes: 2, length: 1_000) { home.web.url("/\($0).mp3") }
+        home.web.serve(path, Resource(text: feed.text, contentType: "application/rss+xml", etag: etag))
+        return feed.text
+    }
+
+    @Test func theDocumentIsKeptAsItWasFetchedLast() async throws {
+        let first = publish("Show", etag: "\"f1\"")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try #require(try daemon.library.podcasts().first).id
+        #expect(document(id, "xml") == Data(first.utf8))
+        let path = "\(home.places.feeds)/\(id).xml"
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+        #expect(mode?.intValue == 0o600)
+        // It has not changed, and so it stays.
+        _ = try await client.perform(.refresh(podcasts: [id]))
+        #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 304])
+        #expect(document(id, "xml") == Data(first.utf8))
+        let second = publish("Show, renamed", etag: "\"f2\"")
+        _ = try await client.perform(.refresh(podcasts: [id]))
+        #expect(document(id, "xml") == Data(second.utf8))
+        let json = try facts(id)
+        #expect(json["title"] as? String == "Show, renamed" && (json["items"] as? [Any])?.count == 2)
+        #expect((json["redirects"] as? [Any])?.isEmpty == true)
+        // An answer that is no feed takes nobody's place, and leaves nothing behind.
+        home.web.serve("/feed.xml", Resource(text: "<html>log in</html>", contentType: "text/html"))
+        _ = try await client.perform(.refresh(podcasts: [id]))
+        #expect(document(id, "xml") == Data(second.utf8))
+        #expect(names == ["\(id).json", "\(id).xml"])
+        _ = try await client.perform(.unsubscribe(podcast: id))
+        #expect(names.isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func redirectsAreToldInTheirOrder() async throws {
+        _ = publish("Show", etag: "\"f1\"", path: "/new.xml")
+        home.web.serve("/feed.xml") { _ in .redirect(to: "/middle.xml") }
+        home.web.serve("/middle.xml") { _ in .redirect(to: "/new.xml", status: 307) }
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try #require(try daemon.library.podcasts().first).id
+        let json = try facts(id)
+        let hops = try #require(json["redirects"] as? [[String: Any]])
+        #expect(hops.map { $0["status"] as? Int } == [302, 307])
+        #expect(hops.map { $0["url"] as? String } == [home.web.url("/feed.xml"), home.web.url("/middle.xml")])
+        await daemon.stop()
+    }
+
+    @Test func aShowWithoutItsDocumentIsFetchedAsAWholeOnce() async throws {
+        let text = publish("Show", etag: "\"f1\"")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try #require(try daemon.library.podcasts().first).id
+        try FileManager.default.removeItem(atPath: "\(home.places.feeds)/\(id).xml")
+        for _ in 1...2 { _ = try await client.perform(.refresh(podcasts: [id])) }
+        #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
+        #expect(document(id, "xml") == Data(text.utf8))
+        await daemon.stop()
+    }
+
+    @Test func whatBelongsToNoShowGoesAtTheStart() async throws {
+        for name in ["99.xml", "99.json", "new-x"] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(home.places.feeds)/\(name)"))
+        }
+        let daemon = try await home.start()
+        #expect(names.isEmpty)
+        await daemon.stop()
+    }
+}
