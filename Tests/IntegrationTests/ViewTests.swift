@@ -42,7 +42,7 @@ import Testing
             _ = try await output("ls", "-laR", root)
             _ = try await output("du", "-a", root)
             _ = try await output("find", "-L", root, "-type", "f")
-            _ = try await output("getfattr", "-R", "-d", "-m", "-", root)
+            _ = try await output("getfattr", "--absolute-names", "-R", "-d", "-m", "-", root)
         }
         #expect(show.server.requests.isEmpty)
         // Nor does reading what is made.
@@ -139,7 +139,7 @@ import Testing
         feed.items[0].title = "50% off: #1? [a] & b – ü"
         feed.items[0].guid = "new"
         feed.items[0].url = server.url("/3.mp3")
-        for number in [1, 3] {
+        for number in 1...3 {
             let path = folder.file("\(number).mp3")
             let made = try await ChildProcess.run(
                 "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:duration=5", "-b:a", "64k", path])
