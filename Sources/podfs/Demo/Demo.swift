@@ -87,11 +87,16 @@ struct Demo {
         let manager = FileManager.default
         for show in try manager.contentsOfDirectory(atPath: folder).sorted() where !show.hasPrefix(".") {
             Terminal.print("  \(show)/")
-            for name in try manager.contentsOfDirectory(atPath: folder + "/" + show).sorted() {
+            for name in try manager.contentsOfDirectory(atPath: folder + "/" + show).sorted()
+            where !name.hasPrefix(".") {
                 let path = "\(folder)/\(show)/\(name)"
-                let size = (try manager.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value ?? 0
-                Terminal.print("    \(name)  \(ByteText.size(size))")
-                first = first ?? path
+                let facts = try manager.attributesOfItem(atPath: path)
+                if facts[.type] as? FileAttributeType == .typeSymbolicLink {
+                    Terminal.print("    \(name) -> \(try manager.destinationOfSymbolicLink(atPath: path))")
+                    continue
+                }
+                Terminal.print("    \(name)  \(ByteText.size((facts[.size] as? NSNumber)?.int64Value ?? 0))")
+                if first == nil, PathResolver.attribute("user.podfs.id", of: path) != nil { first = path }
             }
         }
         guard let first else { throw CommandError(.failed, "the mounted folder shows no episode") }
