@@ -25,6 +25,12 @@ package struct NodeNumber: Sendable, Hashable {
         /// The files in the last two; the row is the episode's.
         case notes = 12
         case chapters = 13
+        /// The show's art; the row is the show's.
+        case cover = 14
+        /// An episode's art and transcripts; the row is the episode's.
+        case art = 15
+        case vtt = 19
+        case srt = 20
         /// The folder `.search`.
         case search = 16
         /// A folder in it; the row is a number of `SearchTerms`.
@@ -77,7 +83,7 @@ package struct NodeNumber: Sendable, Hashable {
         case .downloadedLink: Gathering.downloaded.number
         case .playlist, .feedJSON, .feedXML, .notesFolder, .chaptersFolder: NodeNumber(kind: .show, row: row)
         // Files, whose folder is not told by their number.
-        case .notes, .chapters: .root
+        case .notes, .chapters, .cover, .art, .vtt, .srt: .root
         case .term: .search
         case .foundShow: NodeNumber(kind: .term, row: Int64(generation))
         }

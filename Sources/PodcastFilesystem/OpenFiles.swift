@@ -121,6 +121,14 @@ final class OpenFiles: Sendable {
         }
     }
 
+    /// The kernel is being told a size in answer to a question of its own: should it be another than at the last opening,
+    /// the next one has news again.
+    func tell(_ size: Int64, of number: NodeNumber) {
+        state.withLock { state in
+            if let known = state.knownSizes[number], known != size { state.knownSizes[number] = nil }
+        }
+    }
+
     /// - Returns: what was to be done when the kernel has been told.
     func setKnown(_ size: Int64, of number: NodeNumber) -> [@Sendable () -> Void] {
         state.withLock { state in
@@ -158,6 +166,7 @@ struct FolderSnapshot: Sendable {
         case folder(NodeNumber, name: String, modified: Int64, changed: Int64)
         /// A file that is made when it alone is looked at.
         case file(NodeNumber, name: String)
+        case asset(NodeNumber, name: String, size: Int64, modified: Int64, changed: Int64)
         case link(EpisodeLink)
     }
 

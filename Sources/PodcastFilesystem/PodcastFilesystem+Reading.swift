@@ -34,6 +34,7 @@ extension PodcastFilesystem {
             }
             reply(request, file, direct: direct)
         case .ask: askToOpen(number, request)
+        case .askForAsset(let kind): askForAsset(kind, number, request)
         }
     }
 
@@ -41,6 +42,8 @@ extension PodcastFilesystem {
         case open(OpenFile, direct: Bool)
         /// The kernel was told a size that no server has confirmed.
         case ask
+        /// The daemon knows whether what the cache has of it is good.
+        case askForAsset(AssetKind)
         case refuse(Errno)
     }
 
@@ -50,7 +53,10 @@ extension PodcastFilesystem {
             guard let made = FixedFile(rawValue: number.row) else { return .refuse(.staleNFSFileHandle) }
             // Direct I/O: the content is of this moment, whatever size was told before.
             return .open(OpenFile(number: number, content: MadeContent(try render(made))), direct: true)
-        case .playlist, .feedJSON, .feedXML, .notes, .chapters:
+        case .playlist, .feedJSON, .feedXML, .notes, .chapters, .cover, .art, .vtt, .srt:
+            if let kind = try assetKind(of: number) {
+                return isIndexer(caller.pid) ? .refuse(.permissionDenied) : .askForAsset(kind)
+            }
             if refuses(number, to: caller.uid) { return .refuse(.permissionDenied) }
             guard let made = try made(number) else { return .refuse(.staleNFSFileHandle) }
             return .open(OpenFile(number: number, content: made.content), direct: true)
@@ -102,6 +108,29 @@ extension PodcastFilesystem {
         }
     }
 
+    /// Opens an asset when the daemon has made sure of it.
+    private func askForAsset(_ kind: AssetKind, _ number: NodeNumber, _ request: consuming Request) {
+        let waiting = ParkedRequest(request)
+        ask(.command, WireJSON.encode(Command.asset(kind, id: number.row)), for: waiting) { [self] result in
+            switch result {
+            case .success(let frame):
+                guard case .asset(let name, _)? = WireJSON.decode(Reply.self, frame.payload),
+                    name == kind.fileName(number.row), let content = MadeContent.file(options.assets.appending(name))
+                else {
+                    waiting.take()?.reply(error: .ioError)
+                    return
+                }
+                let file = OpenFile(number: number, content: content)
+                announce(content.size, of: number) { [self] in
+                    guard let request = waiting.take() else { return }
+                    reply(request, file, direct: !number.isArt)
+                }
+            case .failure(let failure):
+                waiting.take()?.reply(error: Self.errno(of: failure))
+            }
+        }
+    }
+
     private func opened(_ number: NodeNumber, _ grant: Grant, _ waiting: ParkedRequest) {
         let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
         guard generation == number else {
@@ -139,7 +168,8 @@ extension PodcastFilesystem {
             link.post(.opened, EpisodeReference(episode: file.number.row).payload)
         }
         let (handle, isDirect) = files.add(file, direct: direct, now: now)
-        let reply = OpenReply(handle: handle, directIO: isDirect, keepCache: !isDirect, noFlush: true)
+        let reply = OpenReply(
+            handle: handle, directIO: isDirect, keepCache: !isDirect && file.content == nil, noFlush: true)
         // Not taken: the caller has gone, and no release will come.
         if !request.reply(open: reply) { close(handle) }
     }

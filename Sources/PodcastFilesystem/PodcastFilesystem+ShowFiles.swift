@@ -54,7 +54,7 @@ extension PodcastFilesystem {
 
     /// How long the kernel believes the size of notes and chapters, in seconds: a refresh may change those of many
     /// episodes, and tells of the show alone. Opening one makes sure.
-    private static let sidecarTimeout: Double = 60
+    static let sidecarTimeout: Double = 60
 
     // MARK: Names
 
@@ -118,9 +118,7 @@ extension PodcastFilesystem {
         let entries: [EpisodeEntry]
         switch folder {
         case .notes: entries = try library.entries(of: number.row).filter { $0.sidecars.contains(.notes) }
-        case .chapters:
-            let having = try library.episodesWithChapters(of: number.row)
-            entries = having.isEmpty ? [] : try library.entries(of: number.row).filter { having.contains($0.id) }
+        case .chapters: entries = try library.entries(of: number.row).filter { $0.sidecars.contains(.chapters) }
         }
         let items = entries.map { entry in
             FolderSnapshot.Item.file(
@@ -174,10 +172,13 @@ extension PodcastFilesystem {
             return Made(content: MadeContent(page.bytes), modified: episode.modified, changed: episode.changed)
         case .chapters:
             guard let episode = try library.episode(id: number.row) else { return nil }
-            let chapters = try library.extras(of: episode.id).chapters
+            let extras = try library.extras(of: episode.id)
+            if extras.chapters.isEmpty, extras.chaptersURL != nil { return try madeAsset(number) }
+            let chapters = extras.chapters
             guard !chapters.isEmpty else { return nil }
             let list = ChapterList(chapters, title: episode.title)
             return Made(content: MadeContent(list.bytes), modified: episode.modified, changed: episode.changed)
+        case .cover, .art, .vtt, .srt: return try madeAsset(number)
         default: return nil
         }
     }
@@ -195,6 +196,7 @@ extension PodcastFilesystem {
     }
 
     func attributes(of made: Made, _ number: NodeNumber) -> Attributes {
+        files.tell(made.content.size, of: number)
         let isPrivate = number.kind == .feedJSON || number.kind == .feedXML
         return Attributes(
             inode: number.inode, kind: .regular, permissions: isPrivate ? 0o400 : 0o444, size: made.content.size,
@@ -207,7 +209,7 @@ extension PodcastFilesystem {
     func timeout(ofMade number: NodeNumber) -> Double {
         switch number.kind {
         case .feedJSON, .feedXML: 0
-        case .notes, .chapters: Self.sidecarTimeout
+        case .notes, .chapters, .cover, .art, .vtt, .srt: Self.sidecarTimeout
         default: Self.timeout
         }
     }

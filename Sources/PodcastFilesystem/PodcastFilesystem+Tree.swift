@@ -40,7 +40,7 @@ extension PodcastFilesystem: FilesystemOperations {
         case .show:
             if let made = try findMade(name, of: folder.row) { return made }
             if let found = try library.entry(of: folder.row, named: name) { return entry(attributes(of: found)) }
-            return try findEncoded(name, of: folder.row)
+            return try findAsset(name, of: folder.row) ?? findEncoded(name, of: folder.row)
         case .foundShow:
             return try library.entry(of: folder.row, named: name).map { entry(attributes(of: $0)) }
         case .gathering:
@@ -48,7 +48,8 @@ extension PodcastFilesystem: FilesystemOperations {
             return try links(of: gathering).first { $0.name.utf8.elementsEqual(name.utf8) }.map { entry($0) }
         case .notesFolder, .chaptersFolder:
             return try findSidecar(name, in: folder)
-        case .episode, .search, .latestLink, .downloadedLink, .playlist, .feedJSON, .feedXML, .notes, .chapters:
+        case .episode, .search, .latestLink, .downloadedLink, .playlist, .feedJSON, .feedXML, .notes, .chapters,
+            .cover, .art, .vtt, .srt:
             return nil
         }
     }
@@ -82,7 +83,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 guard let attributes = try sidecarFolderAttributes(number) else { break }
                 request.reply(attributes: attributes, timeout: Self.timeout)
                 return
-            case .playlist, .feedJSON, .feedXML, .notes, .chapters:
+            case .playlist, .feedJSON, .feedXML, .notes, .chapters, .cover, .art, .vtt, .srt:
                 guard let made = try made(number) else { break }
                 var attributes = attributes(of: made, number)
                 // An open one is as it was.
@@ -155,18 +156,19 @@ extension PodcastFilesystem: FilesystemOperations {
             return try searchSnapshot(of: number)
         case .show, .foundShow:
             guard let show = try library.folder(id: number.row) else { return nil }
-            let episodes = try library.entries(of: number.row).map {
-                FolderSnapshot.Item.episode(attributes(of: $0))
-            }
+            let entries = try library.entries(of: number.row)
+            let episodes = entries.map { FolderSnapshot.Item.episode(attributes(of: $0)) }
             // What is found and not subscribed is its episodes alone.
-            let made = number.kind == .show ? madeItems(of: show) : []
-            return FolderSnapshot(number: number, items: made + episodes)
+            guard number.kind == .show else { return FolderSnapshot(number: number, items: episodes) }
+            let items = madeItems(of: show) + episodes + (try assetItems(of: show.id, entries))
+            return FolderSnapshot(number: number, items: items)
         case .gathering:
             guard let gathering = Gathering(rawValue: number.row) else { return nil }
             return FolderSnapshot(number: number, items: try links(of: gathering).map { .link($0) })
         case .notesFolder, .chaptersFolder:
             return try sidecarSnapshot(of: number)
-        case .episode, .latestLink, .downloadedLink, .playlist, .feedJSON, .feedXML, .notes, .chapters:
+        case .episode, .latestLink, .downloadedLink, .playlist, .feedJSON, .feedXML, .notes, .chapters,
+            .cover, .art, .vtt, .srt:
             return nil
         }
     }
@@ -215,6 +217,9 @@ extension PodcastFilesystem: FilesystemOperations {
                 fits = buffer.add(name: name, entry: entry, nextOffset: next)
             case .file(let number, let name):
                 fits = buffer.add(name: name, inode: number.inode, kind: .regular, nextOffset: next)
+            case .asset(let number, let name, let size, let modified, let changed):
+                let entry = assetEntry(number, size: size, modified: modified, changed: changed)
+                fits = buffer.add(name: name, entry: entry, nextOffset: next)
             case .link(let link):
                 fits = buffer.add(name: link.name, entry: entry(link), nextOffset: next)
             case .episode(let episode):

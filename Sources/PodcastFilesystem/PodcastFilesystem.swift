@@ -19,14 +19,20 @@ package final class PodcastFilesystem: Sendable {
         package var cacheLimit: Int64
         /// The folder where the daemon keeps the feeds' documents.
         package var feeds: FilePath
+        /// The folder where it keeps art, transcripts and chapters.
+        package var assets: FilePath
         /// Programs that are refused what is not cached, by the name of their executable.
         package var indexers: Set<String>
 
-        package init(owner: Owner, cache: FilePath, cacheLimit: Int64, feeds: FilePath, indexers: Set<String>) {
+        package init(
+            owner: Owner, cache: FilePath, cacheLimit: Int64, feeds: FilePath, assets: FilePath,
+            indexers: Set<String>
+        ) {
             self.owner = owner
             self.cache = cache
             self.cacheLimit = cacheLimit
             self.feeds = feeds
+            self.assets = assets
             self.indexers = indexers
         }
     }

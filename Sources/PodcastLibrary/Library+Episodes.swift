@@ -121,18 +121,6 @@ extension Library {
         }
     }
 
-    /// The episodes of a show whose chapters stand in the feed itself.
-    package func episodesWithChapters(of podcast: Int64) throws -> Set<Int64> {
-        try query { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT DISTINCT a.episode FROM episode e JOIN attachment a ON a.episode = e.id AND a.kind = ?
-                    WHERE e.podcast = ? AND e.buried = 0
-                    """)
-            return try Set(Int64.fetchCursor(statement, arguments: [EpisodeSQL.chapterKind, podcast]))
-        }
-    }
-
     // MARK: - Changes
 
     /// Gives an episode's file another name. The extension stays: `name` may carry it or leave it out.

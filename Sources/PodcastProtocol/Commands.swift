@@ -110,6 +110,8 @@ package enum Command: Sendable, Codable, Equatable {
     case searchFolder(term: String)
     /// Fetches the feed of a show that a search has found, unless it is fresh.
     case fetchShow(podcast: Int64)
+    /// Makes sure that an asset is in the cache; the row is the show's or the episode's.
+    case asset(AssetKind, id: Int64)
     /// Finish the write under way and leave: a newer program takes over, or a person wants it.
     case leave
 }
@@ -134,6 +136,8 @@ package enum Reply: Sendable, Codable, Equatable {
     /// What the catalogues have found, and what those say that could not be asked.
     case found([FoundShow], problems: [String])
     case foundFolders([FoundFolder])
+    /// The name in the cache's folder `assets`, and bytes.
+    case asset(file: String, size: Int64)
     /// `nil` when nothing had arrived.
     case resumeData(ResumeData?)
 }

@@ -44,6 +44,8 @@ package struct Places: Sendable, Equatable {
     package var credentials: String { data + "/credentials.json" }
     /// The feeds' documents as last fetched.
     package var feeds: String { data + "/feeds" }
+    /// Art, transcripts and chapters.
+    package var assets: String { cache + "/assets" }
     package var configFile: String { config + "/config.toml" }
     package var socket: String { runtime + "/daemon.sock" }
     package var pidFile: String { runtime + "/daemon.pid" }
@@ -52,5 +54,5 @@ package struct Places: Sendable, Equatable {
     package var startLock: String { runtime + "/start.lock" }
 
     /// All folders, in the order in which to make them; each 0700.
-    package var folders: [String] { [data, feeds, cache, config, state, runtime] }
+    package var folders: [String] { [data, feeds, cache, assets, config, state, runtime] }
 }

@@ -61,6 +61,7 @@ extension PodcastService {
         case .search(let term, let limit): return try await search(term, limit: limit)
         case .searchFolder(let term): return .foundFolders(try await searchFolder(term))
         case .fetchShow(let podcast): return try await fetchShow(podcast)
+        case .asset(let kind, let id): return try await asset(kind, id)
         case .watch, .leave: return .done
         }
     }

@@ -36,13 +36,15 @@ extension PodcastService {
 
     func unsubscribe(_ id: Int64) throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
-        for episode in try library.episodes(of: id) {
-            engine.forget(episode.id)
-            endTask(episode.id)
+        let episodes = try library.episodes(of: id).map(\.id)
+        for episode in episodes {
+            engine.forget(episode)
+            endTask(episode)
         }
         for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
         try credentials.set(nil, for: id)
         documents.remove(id)
+        assets.remove(podcast: id, episodes: Set(episodes))
         broadcastChange(podcast: id, name: podcast.name)
         backUpSoon()
         return .done

@@ -21,6 +21,7 @@ package actor PodcastService {
     /// The list of the subscriptions that is kept beside the library.
     var subscriptionsCopy = SubscriptionsCopy()
     let documents: FeedDocuments
+    let assets: AssetStore
     let log = Logger(label: "podfs.daemon")
     /// The engine's events, and answers that have to come after them.
     let events: AsyncStream<TransferEvent>
@@ -50,6 +51,7 @@ package actor PodcastService {
     private let recovery: LibraryRecovery?
     var storage = StorageState()
     var searches = SearchState()
+    var assetState = AssetState()
     var idleCheck: Task<Void, Never>?
     /// Sleeps until the next thing is due that comes by itself.
     var upkeepTimer: Task<Void, Never>?
@@ -97,6 +99,7 @@ package actor PodcastService {
         fetcher = FeedFetcher(engine: engine)
         credentials = CredentialStore(path: configuration.places.credentials)
         documents = FeedDocuments(folder: configuration.places.feeds)
+        assets = AssetStore(folder: configuration.places.assets)
         refreshes = Refreshes(queue: HostQueue(total: configuration.refreshConnections))
     }
 
@@ -111,6 +114,7 @@ package actor PodcastService {
         try forgetEphemeralMedia()
         purgeEphemeral()
         try restoreSubscriptions(isRecovering: recovery != nil)
+        assets.tidy(removesBegun: true)
         documents.removeAll(but: Set(try library.podcasts().map(\.id)))
         Task { for await event in events { await take(event) } }
         // Their clients have gone with the daemon before this one.

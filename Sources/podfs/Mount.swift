@@ -28,6 +28,7 @@ final class Mount: Sendable {
             options: PodcastFilesystem.Options(
                 owner: Owner(uid: getuid(), gid: getgid()), cache: FilePath(installation.places.cache),
                 cacheLimit: configuration.cache.limit, feeds: FilePath(installation.places.feeds),
+                assets: FilePath(installation.places.assets),
                 indexers: Set(configuration.indexers)),
             link: DaemonLink(launcher: installation.launcher))
         var session = SessionOptions(fsname: "podfs", subtype: "podfs")

@@ -130,6 +130,60 @@ import Testing
                 == "../Another Show/2026-01-04 Episode 4.mp3\n")
     }
 
+    @Test func artAndTranscriptsAreFetchedWhenTheyAreRead() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let server = show.server
+        var feed = FeedBuilder.show(MountedShow.show, episodes: 3, length: 300_000) { server.url("/\($0).mp3") }
+        feed.image = server.url("/cover")
+        feed.items[0].raw = """
+            <itunes:image href="\(server.url("/missing.jpg"))"/>
+            <podcast:transcript url="\(server.url("/t"))" type="text/vtt"/>
+            <podcast:chapters url="\(server.url("/c"))" type="application/json+chapters"/>
+            """
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        server.serve("/cover", Resource(bytes: image, contentType: "image/jpeg"))
+        server.serve("/t", Resource(text: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n"))
+        server.serve("/c", Resource(text: "{\"version\":\"1.2.0\",\"chapters\":[]}", contentType: "application/json"))
+        _ = try await show.home.run("refresh")
+        try await show.remount()
+        server.clearLog()
+        let root = show.mount.mountPoint
+        let folder = "\(root)/\(MountedShow.show)"
+        let names = try await output("ls", folder)
+        for name in ["cover.jpg", "2026-01-03 Episode 3.jpg", "2026-01-03 Episode 3.vtt"] {
+            #expect(names.contains(name + "\n"), "\(names)")
+        }
+        #expect(try await output("stat", "-c", "%s %a", "\(folder)/cover.jpg") == "0 444\n")
+        for _ in 1...2 {
+            _ = try await output("ls", "-laR", root)
+            _ = try await output("find", root, "-ls")
+            _ = try await output("du", "-a", root)
+        }
+        #expect(server.requests.isEmpty)
+        // By a program that goes by fstat(2), and by one that reads to the end.
+        let copy = show.home.directory.file("copy")
+        _ = try await output("cp", "\(folder)/cover.jpg", copy)
+        #expect(FileManager.default.contents(atPath: copy) == Data(image))
+        #expect(try await ChildProcess.run("cat", ["\(folder)/cover.jpg"]).standardOutput == image)
+        #expect(try await output("stat", "-c", "%s", "\(folder)/cover.jpg") == "200004\n")
+        #expect(try await output("cat", "\(folder)/2026-01-03 Episode 3.vtt").hasPrefix("WEBVTT\n"))
+        #expect(try await output("cat", "\(folder)/.chapters/2026-01-03 Episode 3.json").contains("1.2.0"))
+        #expect(server.requests.map(\.path).sorted() == ["/c", "/cover", "/t"])
+        // What is not there is asked for once.
+        for _ in 1...3 {
+            let missing = try await ChildProcess.run("cat", ["\(folder)/2026-01-03 Episode 3.jpg"])
+            #expect(missing.exitCode != 0 && missing.error.contains("No data available"), "\(missing.error)")
+        }
+        #expect(server.requests(for: "/missing.jpg").count == 1)
+        // After a restart it is still there, and the server is not asked.
+        _ = try await show.home.run("unmount", root)
+        server.stop()
+        try await show.remount()
+        #expect(try await output("stat", "-c", "%s", "\(folder)/cover.jpg") == "200004\n")
+        #expect(try await ChildProcess.run("cat", ["\(folder)/cover.jpg"]).standardOutput == image)
+    }
+
     @Test func aPlayerPlaysThePlaylist() async throws {
         let show = try await MountedShow(episodes: 2, isMounted: false)
         let server = show.server

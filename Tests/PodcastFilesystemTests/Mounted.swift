@@ -47,7 +47,7 @@ final class Mounted: Sendable {
         link = DaemonLink(launcher: launcher)
         options = PodcastFilesystem.Options(
             owner: Owner(uid: 1_000, gid: 1_001), cache: FilePath(places.cache), cacheLimit: cacheLimit,
-            feeds: FilePath(places.feeds), indexers: indexers)
+            feeds: FilePath(places.feeds), assets: FilePath(places.assets), indexers: indexers)
         filesystem = PodcastFilesystem(
             library: try Library.openForReading(at: places.library), options: options, link: link)
     }

@@ -19,7 +19,10 @@ import Testing
                 "XDG_DATA_HOME": "/d", "XDG_CACHE_HOME": "/c", "XDG_CONFIG_HOME": "/k", "XDG_STATE_HOME": "/s",
                 "XDG_RUNTIME_DIR": "/r",
             ]))
-        #expect(places.folders == ["/d/podfs", "/d/podfs/feeds", "/c/podfs", "/k/podfs", "/s/podfs", "/r/podfs"])
+        #expect(
+            places.folders == [
+                "/d/podfs", "/d/podfs/feeds", "/c/podfs", "/c/podfs/assets", "/k/podfs", "/s/podfs", "/r/podfs",
+            ])
         #expect(places.socket == "/r/podfs/daemon.sock")
     }
 

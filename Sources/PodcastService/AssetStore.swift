@@ -1,0 +1,85 @@
+internal import Foundation
+internal import Glibc
+internal import PodcastProtocol
+
+/// The assets in the cache: each a file and, beside it, where it came from. Both are written as a whole.
+struct AssetStore: Sendable {
+    /// How an asset was come by.
+    struct Record: Codable, Sendable, Equatable {
+        var url: String
+        var etag: String?
+        var lastModified: String?
+        /// When the server was asked last, in seconds.
+        var checked: Int64
+        var size: Int64
+    }
+
+    /// Made by whoever starts the daemon, 0700.
+    let folder: String
+
+    /// Bytes of all assets together; beyond it the ones that were used longest ago go.
+    static let capacity: Int64 = 256 << 20
+    private static let recordExtension = ".json"
+    private static let temporaryPrefix = "new-"
+
+    func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+    func begin() -> ArrivingDocument? { ArrivingDocument(path: path(Self.temporaryPrefix + UUID().uuidString)) }
+
+    /// The record of an asset whose file is there, in the length that is written down.
+    func record(_ name: String) -> Record? {
+        guard let bytes = FileManager.default.contents(atPath: path(name) + Self.recordExtension),
+            let record = try? JSONDecoder().decode(Record.self, from: bytes)
+        else { return nil }
+        var status = stat()
+        guard stat(path(name), &status) == 0, Int64(status.st_size) == record.size else { return nil }
+        return record
+    }
+
+    func write(_ record: Record, of name: String) throws {
+        guard let file = begin() else { throw POSIXError(.EIO) }
+        file.append([UInt8](try JSONEncoder().encode(record)))
+        try file.move(to: path(name) + Self.recordExtension)
+    }
+
+    func remove(_ name: String) {
+        unlink(path(name))
+        unlink(path(name) + Self.recordExtension)
+    }
+
+    /// Removes the assets of a show and its episodes.
+    func remove(podcast: Int64, episodes: Set<Int64>) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            let parts = name.split(separator: "-", maxSplits: 1)
+            guard parts.count == 2, let kind = AssetKind(rawValue: String(parts[0])), let id = Int64(parts[1]) else {
+                continue
+            }
+            if kind == .cover ? id == podcast : episodes.contains(id) { remove(name) }
+        }
+    }
+
+    /// Makes an asset the one that was used last.
+    func touch(_ name: String) { utimensat(AT_FDCWD, path(name), nil, 0) }
+
+    /// Removes what was begun and not finished, and, oldest use first, what is beyond the capacity.
+    ///
+    /// - Parameter kept: one that stays.
+    func tidy(keeping kept: String? = nil, removesBegun: Bool = false) {
+        var files: [(name: String, size: Int64, used: timespec)] = []
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            if name.hasPrefix(Self.temporaryPrefix) {
+                if removesBegun { unlink(path(name)) }
+                continue
+            }
+            var status = stat()
+            guard !name.hasSuffix(Self.recordExtension), stat(path(name), &status) == 0 else { continue }
+            files.append((name, Int64(status.st_size), status.st_mtim))
+        }
+        var total = files.reduce(0) { $0 + $1.size }
+        for file in files.sorted(by: { ($0.used.tv_sec, $0.used.tv_nsec) < ($1.used.tv_sec, $1.used.tv_nsec) })
+        where total > Self.capacity && file.name != kept {
+            remove(file.name)
+            total -= file.size
+        }
+    }
+}

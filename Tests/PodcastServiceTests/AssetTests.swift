@@ -1,0 +1,131 @@
+import Foundation
+import Glibc
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+/// Art, transcripts and chapters, as the daemon fetches and keeps them.
+struct AssetTests {
+    private let home: ServiceHome
+    private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 5_000)
+
+    init() throws { home = try ServiceHome() }
+
+    private func start() async throws -> (RunningService, ServiceClient) {
+        var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { home.web.url("/\($0).mp3") }
+        feed.image = home.web.url("/cover.jpg")
+        feed.items[0].raw = """
+            <itunes:image href="\(home.web.url("/art.jpg"))"/>
+            <podcast:transcript url="\(home.web.url("/t.vtt"))" type="text/vtt"/>
+            <podcast:transcript url="\(home.web.url("/t.srt"))" type="application/x-subrip"/>
+            <podcast:chapters url="\(home.web.url("/c.json"))" type="application/json+chapters"/>
+            """
+        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        home.web.serve("/cover.jpg", Resource(bytes: Self.image, contentType: "image/jpeg", etag: "\"c1\""))
+        home.web.serve("/t.vtt", Resource(text: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n"))
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        return (daemon, client)
+    }
+
+    private func size(_ client: ServiceClient, _ kind: AssetKind, _ id: Int64) async throws -> Int64? {
+        guard case .asset(let file, let size) = try await client.perform(.asset(kind, id: id)) else { return nil }
+        let bytes = FileManager.default.contents(atPath: "\(home.places.assets)/\(file)")
+        #expect(file == kind.fileName(id) && bytes?.count == Int(size))
+        return size
+    }
+
+    @Test func anAssetIsFetchedOnceAndKept() async throws {
+        let (daemon, client) = try await start()
+        let show = try #require(try daemon.library.podcasts().first).id
+        #expect(home.web.requests(for: "/cover.jpg").isEmpty)
+        for _ in 1...3 { #expect(try await size(client, .cover, show) == 5_004) }
+        #expect(home.web.requests(for: "/cover.jpg").count == 1)
+        let episode = try daemon.episode(2).id
+        #expect(try await size(client, .vtt, episode) == 38)
+        let path = "\(home.places.assets)/\(AssetKind.vtt.fileName(episode))"
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+        #expect(mode?.intValue == 0o600)
+        // Also by the next daemon.
+        await daemon.stop()
+        let second = try await home.start()
+        let other = try await second.connect()
+        #expect(try await size(other, .cover, show) == 5_004)
+        #expect(home.web.requests(for: "/cover.jpg").count == 1)
+        // They go with the show.
+        _ = try await other.perform(.unsubscribe(podcast: show))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        await second.stop()
+    }
+
+    @Test func manyWhoWantOneMakeOneRequest() async throws {
+        let (daemon, client) = try await start()
+        let show = try #require(try daemon.library.podcasts().first).id
+        let gate = Gate(heldAt: 0)
+        home.web.serve("/cover.jpg", Resource(bytes: Self.image, contentType: "image/jpeg"), [.holdHead(gate)])
+        async let first = size(client, .cover, show)
+        try await gate.waitUntilReached()
+        async let second = size(client, .cover, show)
+        try await waitUntil { try await client.tasks().contains { $0.kind == .artwork && $0.path == "Show/cover.jpg" } }
+        gate.open()
+        let sizes = try await [first, second]
+        #expect(sizes == [5_004, 5_004])
+        #expect(home.web.requests(for: "/cover.jpg").count == 1)
+        #expect(try await client.tasks().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test(arguments: [
+        ("/art.jpg", "<html>log in</html>", "image/jpeg", AssetKind.art), ("/art.jpg", "", "image/jpeg", .art),
+        ("/t.srt", " <!DOCTYPE html><p>", "text/plain", .srt), ("/c.json", "[1]", "application/json", .chapters),
+    ]) func whatIsSomethingElseIsNotKept(path: String, text: String, type: String, kind: AssetKind) async throws {
+        let (daemon, client) = try await start()
+        let episode = try daemon.episode(2).id
+        home.web.serve(path, Resource(text: text, contentType: type))
+        for _ in 1...3 { #expect(await client.failure(of: .asset(kind, id: episode))?.errorNumber == EIO) }
+        // Answered from memory after the first time.
+        #expect(home.web.requests(for: path).count == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        await daemon.stop()
+    }
+
+    @Test(arguments: [(404, ENODATA), (410, ENODATA), (403, EACCES), (500, EIO)])
+    func refusalsHaveTheirErrors(status: Int, number: Int32) async throws {
+        let (daemon, client) = try await start()
+        let episode = try daemon.episode(2).id
+        home.web.serve("/art.jpg") { _ in .status(status) }
+        for _ in 1...2 { #expect(await client.failure(of: .asset(.art, id: episode))?.errorNumber == number) }
+        #expect(home.web.requests(for: "/art.jpg").count == 1)
+        // What the feed does not offer.
+        let first = try daemon.episode(1).id
+        #expect(await client.failure(of: .asset(.art, id: first))?.errorNumber == ENODATA)
+        #expect(await client.failure(of: .asset(.cover, id: 99))?.errorNumber == ENODATA)
+        await daemon.stop()
+    }
+
+    @Test func tooLargeArtIsRefused() async throws {
+        let (daemon, client) = try await start()
+        let episode = try daemon.episode(2).id
+        let bytes = Self.image + [UInt8](repeating: 0, count: 10 << 20)
+        home.web.serve("/art.jpg", Resource(bytes: bytes, contentType: "image/jpeg"))
+        #expect(await client.failure(of: .asset(.art, id: episode))?.errorNumber == EIO)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func anotherAddressIsAskedAtOnce() async throws {
+        let (daemon, client) = try await start()
+        let podcast = try #require(try daemon.library.podcasts().first)
+        #expect(try await size(client, .cover, podcast.id) == 5_004)
+        var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { home.web.url("/\($0).mp3") }
+        feed.image = home.web.url("/new.png")
+        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        home.web.serve("/new.png", Resource(bytes: [0x89, 0x50, 0x4E, 0x47, 1], contentType: "image/png"))
+        _ = try await client.perform(.refresh(podcasts: [podcast.id]))
+        #expect(try await size(client, .cover, podcast.id) == 5)
+        await daemon.stop()
+    }
+}
