@@ -67,13 +67,17 @@ extension PodcastService {
         expect(number, request.episode, for: client)
         let name = engine.read(
             request.episode, range: request.range, generation: request.generation, load: loader(request.episode)
-        ) { result in
+        ) { [queue] result in
             client.state.withLock { _ = $0.waits.removeValue(forKey: number) }
             switch result {
             case .success(let grant):
                 let answer = Grant(
                     generation: grant.generation, total: grant.total, file: grant.file, present: grant.present)
                 client.send(Frame(kind: .grant, number: number, payload: answer.payload))
+            case .failure(let error) where error.code == .changed:
+                // After the events before it: who opens the file anew is to find the new generation in the library, or he
+                // gets the kernel's copy of the old one's first bytes and this error again.
+                queue.yield(.marker { client.send(error.failure, number: number) })
             case .failure(let error):
                 client.send(error.failure, number: number)
             }

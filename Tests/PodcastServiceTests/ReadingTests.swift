@@ -206,6 +206,22 @@ struct ReadingTests {
         await daemon.stop()
     }
 
+    @Test func whoHearsOfAChangeFindsItInTheLibrary() async throws {
+        home.publish(episodes: 8, size: 300_000)
+        for number in 1...8 {
+            let old = Resource(home.content(number, size: 300_000), etag: "\"old\"")
+            let new = Resource(TestContent(seed: 99, size: 300_000), etag: "\"new\"")
+            home.web.serve("/feed-\(number).mp3", old) { $0.index == 0 ? .close(after: 150_000) : .resource(new) }
+        }
+        let (daemon, client) = try await start()
+        for number in 1...8 {
+            let request = ReadRequest(episode: try daemon.episode(number).id, generation: 1, range: 0..<300_000)
+            #expect(await failure(client, .read, request.payload)?.errorNumber == ESTALE)
+            #expect(try daemon.episode(number).generation == 2)
+        }
+        await daemon.stop()
+    }
+
     @Test func whatIsNotInTheLibraryIsMissing() async throws {
         home.publish()
         let (daemon, client) = try await start()
