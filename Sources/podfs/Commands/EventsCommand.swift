@@ -55,7 +55,13 @@ struct EventsCommand: PodfsCommand {
         }
     }
 
-    private func print(_ event: Event) { Terminal.print(json ? event.json : event.line) }
+    private func print(_ event: Event) {
+        if json {
+            Terminal.print(json: event.json)
+        } else {
+            Terminal.print(event.line)
+        }
+    }
 }
 
 extension Event {

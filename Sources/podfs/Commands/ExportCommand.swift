@@ -30,7 +30,8 @@ struct ExportCommand: PodfsCommand {
             ? SubscriptionsCopy.document(subscriptions, try .reading(installation.places.credentials))
             : SubscriptionsPage.document(subscriptions)
         guard let file, file != "-" else {
-            Terminal.write(document, to: 1)
+            guard Terminal.isInteractive else { return Terminal.write(document, to: 1) }
+            Terminal.put(JSONText.escapedXML(String(decoding: document, as: UTF8.self)))
             return
         }
         var status = stat()

@@ -31,7 +31,7 @@ struct InspectCommand: PodfsCommand {
             document = try inspectFile()
         }
         if json {
-            Terminal.write(document + [UInt8(ascii: "\n")], to: 1)
+            Terminal.print(json: String(decoding: document, as: UTF8.self))
         } else {
             try printSummary(of: document)
         }

@@ -41,10 +41,10 @@ struct ListCommand: PodfsCommand {
         for (index, episode) in try library.episodes(of: found.id).enumerated() {
             let state = Self.state(of: episode, live[episode.id])
             if json {
-                Terminal.put(index == 0 ? "[" : ",\n ")
+                Terminal.put(json: index == 0 ? "[" : ",\n ")
                 let url = podcast?.visible(episode.url) ?? RedactedURL.text(episode.url)
                 let value = Self.json(episode, state, url: url)
-                Terminal.put(String(decoding: value.encoded(pretty: false), as: UTF8.self))
+                Terminal.put(json: String(decoding: value.encoded(pretty: false), as: UTF8.self))
             } else {
                 Terminal.print(Self.line(episode, state))
             }
@@ -113,8 +113,4 @@ struct ListCommand: PodfsCommand {
             ("progress", .double(state.progress)),
         ])
     }
-}
-
-extension Terminal {
-    static func print(_ json: OrderedJSON) { print(String(decoding: json.encoded(), as: UTF8.self)) }
 }

@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Titles that try to steer the terminal on which they are listed.
+struct HostileNameTests {
+    /// ESC and BEL, CSI as one character (C1), and the mark that turns what follows around.
+    private static let title = "Evil\u{1B}]0;owned\u{7}\u{1B}[2J \u{9B}31mShow\u{202E}3pm"
+
+    private static func isHarmless(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { scalar in
+            scalar == "\n"
+                || !(scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
+                    || (0x202A...0x202E).contains(scalar.value))
+        }
+    }
+
+    @Test func nothingFromAFeedReachesTheTerminalRaw() async throws {
+        let server = HTTPTestServer()
+        try server.start()
+        let home = try PodfsHome()
+        let episode: [String: Any] = [
+            "id": "1\u{9B}", "title": Self.title, "url": "https://example.com/\u{9B}",
+            "attachments": [["url": server.url("/gone.mp3"), "mime_type": "audio/mpeg", "size_in_bytes": 10]],
+        ]
+        let feed: [String: Any] = [
+            "version": "https://jsonfeed.org/version/1.1", "title": Self.title,
+            "home_page_url": "https://example.com/\u{9B}2J", "items": [episode],
+        ]
+        let data = try JSONSerialization.data(withJSONObject: feed)
+        server.serve("/feed.json", Resource(bytes: [UInt8](data), contentType: "application/feed+json"))
+        server.serve("/gone.mp3", Resource(text: "", contentType: "audio/mpeg")) { _ in .status(404) }
+        let file = try home.directory.write("feed.json", data)
+
+        let subscribed = try await home.run("subscribe", server.url("/feed.json"))
+        #expect(subscribed.exitCode == 0, "\(subscribed.error)")
+        let names = try FolderNames(try await home.run("list", "--json").standardOutput)
+        let folder = try #require(names.first)
+        // The title is whole to a program, though escaped.
+        #expect(names.titles == [Self.title] || names.titles.first?.contains("\u{9B}31m") == true, "\(names.titles)")
+        let download = try await home.run("download", folder, "--wait")
+        #expect(download.exitCode == 1)
+        let commands = [
+            ["list"], ["list", "--json"], ["list", folder], ["list", folder, "--json"], ["list", "No\u{1B}[31mSuch"],
+            ["inspect", file], ["inspect", file, "--json"], ["inspect", server.url("/feed.json"), "--json"],
+            ["events", "--since", "0", "--once"], ["events", "--since", "0", "--once", "--json"], ["status"],
+            ["status", "--json"], ["rename", folder, "a\u{1B}[31m/b"], ["unsubscribe", "\u{1B}[31m"],
+        ]
+        for command in commands {
+            let result = try await home.run(command)
+            #expect(Self.isHarmless(result.output), "\(command): \(result.output.debugDescription)")
+            #expect(Self.isHarmless(result.error), "\(command): \(result.error.debugDescription)")
+        }
+        #expect(Self.isHarmless(subscribed.output) && Self.isHarmless(download.error))
+        // On a terminal the list of subscriptions is harmless too, and still XML.
+        let export = try PseudoTerminal(
+            PodfsHome.executable, ["export"], environment: home.environment.merging(["TERM": "xterm"]) { $1 },
+            columns: 80, rows: 24)
+        #expect(try await export.wait() == .exited(0))
+        try await export.waitForText("</opml>")
+        #expect(Self.isHarmless(export.text.replacing("\r\n", with: "\n")), "\(export.text.debugDescription)")
+    }
+
+    private struct FolderNames {
+        var first: String?
+        var titles: [String]
+
+        init(_ json: [UInt8]) throws {
+            let shows = try JSONSerialization.jsonObject(with: Data(json)) as? [[String: Any]]
+            first = shows?.first?["name"] as? String
+            titles = shows?.compactMap { $0["title"] as? String } ?? []
+        }
+    }
+}

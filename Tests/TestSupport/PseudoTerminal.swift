@@ -1,0 +1,149 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A program with a terminal of its own: its standard streams, its controlling terminal, its keyboard.
+///
+/// What it draws is kept as bytes. A program that still runs when the last reference goes is killed.
+package final class PseudoTerminal: Sendable {
+    package let processIdentifier: Int32
+    private let master: Int32
+    private let content = Mutex<[UInt8]>([])
+    private let status = Mutex<Int32?>(nil)
+
+    /// - Parameters:
+    ///   - executable: a path.
+    ///   - environment: the whole environment.
+    ///   - standardOutput: a file in place of the terminal for what is printed; errors still go to the terminal.
+    package init(
+        _ executable: String, _ arguments: [String], environment: [String: String], columns: Int, rows: Int,
+        standardOutput: String? = nil
+    ) throws {
+        // What posix_openpt, unlockpt and ptsname do, which Glibc's module lacks: pts(4), ioctl_tty(2).
+        let unlock: UInt = 0x4004_5431  // TIOCSPTLCK
+        let getNumber: UInt = 0x8004_5430  // TIOCGPTN
+        var locked: Int32 = 0
+        var number: UInt32 = 0
+        master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard master >= 0, ioctl(master, unlock, &locked) == 0, ioctl(master, getNumber, &number) == 0 else {
+            throw SystemCallError("open /dev/ptmx")
+        }
+        let device = "/dev/pts/\(number)"
+        Self.resize(master, columns, rows)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // The first terminal that the leader of a session opens becomes its controlling terminal.
+        posix_spawn_file_actions_addopen(&actions, 0, device, O_RDWR, 0)
+        if let standardOutput {
+            posix_spawn_file_actions_addopen(&actions, 1, standardOutput, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        } else {
+            posix_spawn_file_actions_adddup2(&actions, 0, 1)
+        }
+        posix_spawn_file_actions_adddup2(&actions, 0, 2)
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        let setSession: Int32 = 0x80  // POSIX_SPAWN_SETSID, spawn.h
+        let flags = setSession | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        let argv = ([executable] + arguments).map { strdup($0) } + [nil]
+        let envp = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for string in argv + envp { free(string) } }
+        var child: pid_t = 0
+        let code = posix_spawn(&child, executable, &actions, &attributes, argv, envp)
+        guard code == 0 else {
+            close(master)
+            throw SystemCallError("posix_spawn \(executable)", code: code)
+        }
+        processIdentifier = child
+        Thread.detachNewThread { [weak self, master] in
+            var buffer = [UInt8](repeating: 0, count: 64 << 10)
+            while true {
+                let count = read(master, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                // EIO: nobody has the terminal open any more.
+                guard count > 0, let self else { return }
+                self.content.withLock { $0 += buffer[..<count] }
+            }
+        }
+    }
+
+    deinit {
+        if status.withLock({ $0 }) == nil {
+            kill(processIdentifier, SIGKILL)
+            waitpid(processIdentifier, nil, 0)
+        }
+        close(master)
+    }
+
+    /// All that was written to the terminal up to now.
+    package var text: String { String(decoding: content.withLock { $0 }, as: UTF8.self) }
+
+    /// What was drawn last by a program that begins every picture at the upper left corner (CUP without parameters),
+    /// without the sequences that colour it.
+    package var lastPicture: [String] {
+        guard let last = text.components(separatedBy: "\u{1B}[H").last else { return [] }
+        // The terminal's driver makes carriage returns of its own.
+        return Self.withoutSequences(last).unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line in String(String.UnicodeScalarView(line.filter { $0 != "\r" })) }
+    }
+
+    /// The text without control sequences (ECMA-48, 5.4).
+    package static func withoutSequences(_ text: String) -> String {
+        text.replacing(#/\u{1B}\[[0-?]*[ -/]*[@-~]/#, with: "")
+    }
+
+    /// Types on its keyboard.
+    package func type(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = bytes.withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
+    }
+
+    /// Gives the terminal another size, of which the program is told by SIGWINCH.
+    package func resize(columns: Int, rows: Int) { Self.resize(master, columns, rows) }
+
+    private static func resize(_ descriptor: Int32, _ columns: Int, _ rows: Int) {
+        var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+    }
+
+    /// Whether what is typed is shown: a program that has turned that off has to turn it on again.
+    package var echoes: Bool {
+        var mode = termios()
+        return tcgetattr(master, &mode) == 0 && mode.c_lflag & tcflag_t(ECHO) != 0
+    }
+
+    package func signal(_ number: Int32) { kill(processIdentifier, number) }
+
+    /// Returns how the program has ended.
+    package func wait(deadline: Duration = .seconds(120)) async throws -> ChildProcess.Status {
+        try await waitUntil(deadline: deadline, description: "the program on the terminal ends: \(text)") {
+            if status.withLock({ $0 }) != nil { return true }
+            var raw: Int32 = 0
+            guard waitpid(processIdentifier, &raw, WNOHANG) == processIdentifier else { return false }
+            status.withLock { $0 = raw }
+            return true
+        }
+        let raw = status.withLock { $0 } ?? 0
+        return raw & 0x7F == 0 ? .exited((raw >> 8) & 0xFF) : .signalled(raw & 0x7F)
+    }
+
+    /// Returns when all of the texts have been drawn in one picture, or written anywhere.
+    package func waitForText(_ wanted: String, deadline: Duration = .seconds(120)) async throws {
+        do {
+            try await waitUntil(deadline: deadline) { Self.withoutSequences(text).contains(wanted) }
+        } catch {
+            throw DeadlineError("the terminal shows “\(wanted)”; it shows \(lastPicture)")
+        }
+    }
+}
