@@ -109,6 +109,8 @@ let package = Package(
                 "ContentCache",
                 "TransferCore", "Fuse", "TestSupport", "CLinux", systemPackage,
             ]),
-        tests("IntegrationTests", ["podfs", "PodcastLibrary", "PodcastService", "TestSupport"]),
+        tests(
+            "IntegrationTests",
+            ["podfs", "PodcastLibrary", "PodcastPages", "PodcastProtocol", "PodcastService", "TestSupport"]),
     ]
 )

@@ -54,7 +54,8 @@ struct FeedFetcher: Sendable {
     /// As `fetch`, for those who need to know how the answer was come by. Throws `FetchFailure` when there was none.
     func retrieve(
         _ url: String, credentials: Credentials? = nil, etag: String? = nil, lastModified: String? = nil,
-        userAgent: String? = nil, timeout: Int64? = nil, keepingIn documents: FeedDocuments? = nil
+        userAgent: String? = nil, timeout: Int64? = nil, keepingIn documents: FeedDocuments? = nil,
+        onProgress: @Sendable (FeedProgress) -> Void = { _ in }
     ) async throws -> Retrieved {
         let given = PrivateAddress(url)
         let address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
@@ -74,6 +75,7 @@ struct FeedFetcher: Sendable {
         var head: ResponseHead?
         var parser: FeedParser?
         var document: ArrivingDocument?
+        var progress = FeedProgress()
         do {
             for try await event in engine.data(for: request) {
                 switch event {
@@ -81,11 +83,13 @@ struct FeedFetcher: Sendable {
                     head = found
                     guard found.status == 200 else { continue }
                     document = documents?.begin()
+                    progress.begin(found)
                     parser = FeedParser(
                         contentType: found["content-type"], base: RedactedURL.withoutUserInfo(found.url ?? url))
                 case .bytes(let bytes):
                     bytes.withUnsafeBytes { parser?.parse($0) }
                     document?.append(bytes)
+                    if progress.advance(by: bytes.count) { onProgress(progress) }
                 }
             }
         } catch let error as TransferError {
@@ -128,6 +132,32 @@ struct FeedFetcher: Sendable {
         case 429, 500...599: return says + "; try again later"
         default: return says
         }
+    }
+}
+
+/// How far the answer to a request for a feed is.
+struct FeedProgress: Sendable {
+    /// Bytes, as they were before the server compressed them.
+    private(set) var received: Int64 = 0
+    /// `nil` when the server does not say, or says it of the compressed bytes.
+    private(set) var expected: Int64?
+    private var told: ContinuousClock.Instant?
+
+    /// As often as the progress of downloads is told.
+    private static let interval = Duration.milliseconds(250)
+
+    mutating func begin(_ head: ResponseHead) {
+        let isCompressed = head["content-encoding"].map { $0.lowercased() != "identity" } ?? false
+        expected = isCompressed ? nil : head["content-length"].flatMap { Int64($0) }
+    }
+
+    /// - Returns: whether it is time to tell.
+    mutating func advance(by count: Int) -> Bool {
+        received += Int64(count)
+        let now = ContinuousClock.now
+        if let told, now - told < Self.interval { return false }
+        told = now
+        return true
     }
 }
 

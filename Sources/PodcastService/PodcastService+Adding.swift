@@ -23,9 +23,12 @@ extension PodcastService {
     /// - Parameters:
     ///   - name: the folder's; `nil` takes the show's title.
     ///   - title: the show's, for a feed that has none.
+    ///   - task: a feed task, which is told how far it is.
     /// - Throws: `FetchFailure`, and what `Library.subscribe` throws.
-    func add(_ address: PrivateAddress, name: String? = nil, title: String? = nil) async throws -> MergeResult {
-        var arrival = try await fetch(address)
+    func add(
+        _ address: PrivateAddress, name: String? = nil, title: String? = nil, task: Int64
+    ) async throws -> MergeResult {
+        var arrival = try await fetch(address, task: task)
         if arrival.feed.title?.isEmpty ?? true { arrival.feed.title = title }
         let result = try await store(arrival, name: name)
         let id = result.podcast.id
@@ -44,9 +47,10 @@ extension PodcastService {
     }
 
     /// The feed of a show: something that has episodes to play.
-    private func fetch(_ address: PrivateAddress) async throws -> Arrival {
+    private func fetch(_ address: PrivateAddress, task: Int64) async throws -> Arrival {
         let found = try await fetcher.retrieve(
-            address.url, credentials: address.credentials, keepingIn: documents)
+            address.url, credentials: address.credentials, keepingIn: documents,
+            onProgress: { progress in Task { await self.noteFeedTask(task, progress) } })
         if let problem = found.problem { throw problem }
         let shown = address.visible
         guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
@@ -84,7 +88,7 @@ extension PodcastService {
     func replaceCredentials(of podcast: Podcast, with address: PrivateAddress) async throws -> Reply {
         let task = beginFeedTask(path: podcast.name)
         defer { endFeedTask(task) }
-        let arrival = try await fetch(address)
+        let arrival = try await fetch(address, task: task)
         try library.setHasCredentials(podcast: podcast.id, true)
         try credentials.set(address.credentials, for: podcast.id)
         let result = try library.merge(

@@ -75,7 +75,7 @@ extension PodcastService {
         let task = beginFeedTask(path: address.visible)
         defer { endFeedTask(task) }
         do {
-            let result = try await add(address, title: item.title)
+            let result = try await add(address, title: item.title, task: task)
             return .added(name: result.podcast.name, episodes: result.podcast.episodes)
         } catch LibraryError.alreadySubscribed(let name) {
             return .known(name: name)

@@ -20,7 +20,7 @@ extension PodcastService {
         let task = beginFeedTask(path: address.visible)
         defer { endFeedTask(task) }
         do {
-            let result = try await add(address, name: name)
+            let result = try await add(address, name: name, task: task)
             return .subscribed(
                 name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
         } catch LibraryError.alreadySubscribed(let name) {
@@ -115,6 +115,22 @@ extension PodcastService {
     func endFeedTask(_ task: Int64) {
         guard let info = refreshing.removeValue(forKey: task) else { return }
         broadcastFeedTask(task, info.kind, path: info.path, state: TransferState.remote.rawValue)
+    }
+
+    /// Tells how much of a large feed has come; what comes after the task's end is passed over.
+    func noteFeedTask(_ task: Int64, _ progress: FeedProgress) {
+        guard var info = refreshing[task], info.received < progress.received else { return }
+        info.received = progress.received
+        info.expected = progress.expected
+        refreshing[task] = info
+        var event = Event(sequence: nextSequence(), time: now(), kind: .progress)
+        event.task = task
+        event.taskKind = info.kind.rawValue
+        event.path = info.path
+        event.state = info.state
+        event.received = info.received
+        event.expected = info.expected
+        broadcast(event)
     }
 
     private func broadcastFeedTask(_ task: Int64, _ kind: TaskInfo.Kind, path: String, state: String) {

@@ -49,9 +49,13 @@ struct Installation: Sendable {
     }
 
     /// The daemon, started when none runs. The configuration is read first: it is the daemon's too.
-    func daemon() throws -> DaemonConnection {
+    ///
+    /// - Parameter onEvent: called with what happens, once `Command.watch` has been sent.
+    func daemon(
+        onEvent: @escaping @Sendable (Event) -> Void = { _ in }, onEnd: @escaping @Sendable () -> Void = {}
+    ) throws -> DaemonConnection {
         _ = try configuration()
-        return try launcher.connectOrStart(role: .command)
+        return try launcher.connectOrStart(role: .command, onEvent: onEvent, onEnd: onEnd)
     }
 
     /// The daemon, if one runs.

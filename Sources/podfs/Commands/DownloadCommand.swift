@@ -30,7 +30,9 @@ struct DownloadCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let episodes = try episodes(PathResolver(library: installation.existingLibrary()))
-        let problems = try await wait ? fetch(episodes, installation) : begin(episodes, installation)
+        let problems =
+            try await wait
+            ? DownloadWait(installation: installation, episodes: episodes).run() : begin(episodes, installation)
         for problem in problems { Terminal.error(problem) }
         if !problems.isEmpty {
             let code = problems.count < episodes.count ? CommandError.Code.partlyFailed : .failed
@@ -50,27 +52,6 @@ struct DownloadCommand: PodfsCommand {
         defer { daemon.end() }
         let reply = try await daemon.perform(.act(.download, episodes: episodes))
         guard case .acted(_, let problems) = reply else { return [] }
-        return problems
-    }
-
-    /// The same in the session that all downloads of people are in: they go on when this command is interrupted.
-    private func fetch(_ episodes: [Int64], _ installation: Installation) async throws -> [String] {
-        _ = try installation.configuration()
-        let session = try await TransferSession.open(
-            .background(identifier: "podfs"), launcher: installation.launcher)
-        defer { session.end() }
-        var tasks: [DownloadTask] = []
-        for episode in episodes {
-            let task = try await session.downloadTask(episode: episode)
-            tasks.append(task)
-            try await task.resume()
-        }
-        var problems: [String] = []
-        for task in tasks {
-            let end = try await task.end()
-            if end.kind == .completed { continue }
-            problems.append("\(task.info.path): \(end.error ?? "the download was cancelled")")
-        }
         return problems
     }
 }

@@ -32,13 +32,16 @@ struct ImportCommand: PodfsCommand {
         }
         let daemon = try Installation().daemon()
         defer { daemon.end() }
-        var progress = ImportProgress(total: subscriptions.count)
+        let progress = ProgressLine()
+        var done = 0
+        progress.show(ProgressText.count(0, of: subscriptions.count))
         var tally = Tally(unusable: list.unusable.count)
         try await Self.send(subscriptions, to: daemon) { subscription, result in
-            progress.clear()
+            if result.isRemarkable { progress.clear() }
             say(result, of: subscription)
             tally.count(result)
-            progress.advance()
+            done += 1
+            progress.show(ProgressText.count(done, of: subscriptions.count, subscription.title ?? ""))
         }
         progress.clear()
         Terminal.print(tally.text)
@@ -174,20 +177,12 @@ struct ImportCommand: PodfsCommand {
     }
 }
 
-/// A line on the terminal that tells how far an import is; nothing where standard error is none.
-private struct ImportProgress {
-    let total: Int
-    private var done = 0
-    private let isShown = isatty(2) == 1
-
-    init(total: Int) { self.total = total }
-
-    mutating func advance() {
-        done += 1
-        if isShown { Terminal.write("\r\(done) of \(total)", to: 2) }
-    }
-
-    func clear() {
-        if isShown, done > 0 { Terminal.write("\r\u{1B}[K", to: 2) }
+extension ImportResult {
+    /// Whether something is to be said of it.
+    fileprivate var isRemarkable: Bool {
+        switch self {
+        case .added, .known: false
+        case .kept, .refused: true
+        }
     }
 }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import PodcastClient
+import PodcastLibrary
 import PodcastProtocol
+import Synchronization
 
 struct RefreshCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -19,9 +21,22 @@ struct RefreshCommand: PodfsCommand {
         let installation = try Installation()
         let resolver = PathResolver(library: try installation.existingLibrary())
         let ids = try shows.map { try resolver.show($0).id }
-        let daemon = try installation.daemon()
+        let progress = ProgressLine()
+        let total = try progress.isShown && ids.isEmpty ? resolver.library.folders().count : ids.count
+        let done = Mutex(0)
+        let daemon = try installation.daemon(onEvent: { event in
+            guard event.taskKind == TaskInfo.Kind.refresh.rawValue, let path = event.path else { return }
+            let count = done.withLock { done in
+                if event.endsTask { done += 1 }
+                return done
+            }
+            progress.show(ProgressText.count(count, of: total, path))
+        })
         defer { daemon.end() }
+        if progress.isShown { _ = try await daemon.perform(.watch) }
+        defer { progress.clear() }
         guard case .refreshed(let results) = try await daemon.perform(.refresh(podcasts: ids)) else { return }
+        progress.clear()
         for result in results {
             if let error = result.error {
                 Terminal.error("\(result.name): \(error)")

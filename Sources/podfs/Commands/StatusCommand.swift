@@ -9,16 +9,29 @@ struct StatusCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show the active tasks, as the file .status in a mount does.",
         discussion: """
+            With --watch it follows them with live bars until Ctrl-C, which leaves the transfers alone. Where standard output \
+            is no terminal it prints a line for each change instead.
+
             Examples:
               podfs status
+              podfs status --watch
               podfs status --json
             """)
 
     @Flag(help: "Print JSON.")
     var json = false
 
+    @Flag(help: "Follow the tasks with live bars until Ctrl-C.")
+    var watch = false
+
+    func validate() throws {
+        if watch, json { throw ValidationError("--json prints once; for a stream of JSON: podfs events --json") }
+    }
+
     func perform() async throws {
-        let report = try await report(Installation())
+        let installation = try Installation()
+        if watch { return try await StatusWatch(installation: installation).run() }
+        let report = try await report(installation)
         if json {
             Terminal.print(report.json)
         } else {

@@ -28,8 +28,15 @@ struct SubscribeCommand: PodfsCommand {
     }
 
     func perform() async throws {
-        let daemon = try Installation().daemon()
+        let progress = ProgressLine()
+        let daemon = try Installation().daemon(onEvent: { event in
+            guard event.taskKind == TaskInfo.Kind.refresh.rawValue, let path = event.path, !event.endsTask else {
+                return
+            }
+            progress.show(ProgressText.fetching(path, received: event.received, expected: event.expected))
+        })
         defer { daemon.end() }
+        if progress.isShown { _ = try await daemon.perform(.watch) }
         var failures: [CommandError] = []
         for url in urls {
             do {
@@ -37,8 +44,10 @@ struct SubscribeCommand: PodfsCommand {
                     case .subscribed(let name, let episodes, let skipped) = try await daemon.perform(
                         .subscribe(url: Self.address(url), name: name))
                 else { continue }
+                progress.clear()
                 Terminal.print(Self.line(name: name, episodes: episodes, skipped: skipped))
             } catch {
+                progress.clear()
                 failures.append(CommandError(error))
                 Terminal.error("\(CommandError(error))")
             }

@@ -1,0 +1,108 @@
+import PodcastClient
+import PodcastProtocol
+import Synchronization
+
+/// Downloads that a command waits for, in the session that all downloads of people are in: they go on when the command is
+/// interrupted. When the daemon is killed, the command goes on with its successor.
+struct DownloadWait {
+    private let installation: Installation
+    private let episodes: [Int64]
+
+    /// How often in a row a daemon may end before it has told anything.
+    private static let patience = 6
+
+    init(installation: Installation, episodes: [Int64]) {
+        self.installation = installation
+        // What is named twice is fetched, and ends, once.
+        var seen: Set<Int64> = []
+        self.episodes = episodes.filter { seen.insert($0).inserted }
+    }
+
+    private struct Hearing {
+        let board = TaskBoard()
+        var hasHeard = false
+        var done = 0
+    }
+
+    /// Fetches all.
+    ///
+    /// - Returns: a line for each that is not here in the end.
+    func run() async throws -> [String] {
+        _ = try installation.configuration()
+        let progress = ProgressLine()
+        defer { progress.clear() }
+        let hearing = Mutex(Hearing())
+        var rest = Rest(episodes: episodes)
+        var failures = 0
+        while true {
+            hearing.withLock { $0.hasHeard = false }
+            let session = try await TransferSession.open(
+                .background(identifier: "podfs"), launcher: installation.launcher,
+                delegate: { event in
+                    hearing.withLock { hearing in
+                        let now = ContinuousClock.now.seconds
+                        hearing.board.take(event, now: now)
+                        hearing.hasHeard = true
+                        progress.show(
+                            ProgressText.downloads(
+                                hearing.board, done: hearing.done, of: episodes.count, now: now))
+                    }
+                })
+            defer { session.end() }
+            do {
+                try await finish(&rest, in: session) { done in hearing.withLock { $0.done = done } }
+                return rest.problems
+            } catch {
+                guard let error = error as? ClientError, error.code == .disconnected else { throw error }
+                failures = hearing.withLock { $0.hasHeard } ? 0 : failures + 1
+                guard failures < Self.patience else { throw error }
+            }
+            try await Task.sleep(for: .milliseconds(100 << failures))
+        }
+    }
+
+    /// What is still to come.
+    fileprivate struct Rest {
+        var episodes: [Int64]
+        var problems: [String] = []
+        /// The last event that was there before the command: `nil` until a daemon has answered.
+        var baseline: Int64?
+    }
+
+    private func finish(
+        _ rest: inout Rest, in session: TransferSession, note: (Int) -> Void
+    ) async throws {
+        // How tasks have ended while no daemon was listened to.
+        var missed: [Int64: Event] = [:]
+        if let baseline = rest.baseline {
+            for event in session.endedWhileAway where event.sequence > baseline {
+                if let episode = event.id { missed[episode] = event }
+            }
+        } else {
+            rest.baseline = session.endedWhileAway.last?.sequence ?? 0
+        }
+        var tasks: [DownloadTask] = []
+        for episode in rest.episodes {
+            if let end = missed[episode] {
+                rest.take(end, path: end.path ?? "")
+                continue
+            }
+            let task = try await session.downloadTask(episode: episode)
+            tasks.append(task)
+            try await task.resume()
+        }
+        note(episodes.count - rest.episodes.count)
+        for task in tasks {
+            rest.take(try await task.end(), episode: task.episode, path: task.info.path)
+            note(episodes.count - rest.episodes.count)
+        }
+    }
+}
+
+extension DownloadWait.Rest {
+    fileprivate mutating func take(_ end: Event, episode: Int64? = nil, path: String) {
+        episodes.removeAll { $0 == episode ?? end.id }
+        if end.kind == .completed { return }
+        problems.append("\(path): \(end.error ?? "the download was cancelled")")
+    }
+}

@@ -1,0 +1,87 @@
+import Dispatch
+import PodcastPages
+import PodcastProtocol
+import Synchronization
+
+/// A line about a long command on the terminal behind standard error; nothing where there is none. Thread-safe.
+final class ProgressLine: Sendable {
+    private struct State {
+        var isDrawn = false
+        var last = -Double.infinity
+        /// What is drawn when it is time to.
+        var pending: String?
+    }
+
+    /// Whether anybody sees it: else nothing need be found out for it.
+    let isShown: Bool
+    private let descriptor: Int32
+    private let state = Mutex(State())
+
+    init(descriptor: Int32 = 2) {
+        self.descriptor = descriptor
+        isShown = TerminalTraits(descriptor: descriptor).isScreen
+    }
+
+    /// Puts the line in place of the one before: a little later when that was just now.
+    func show(_ text: @autoclosure () -> String) {
+        guard isShown else { return }
+        state.withLock { state in
+            let isArranged = state.pending != nil
+            state.pending = text()
+            if isArranged { return }
+            let wait = state.last + FramePace.interval - ContinuousClock.now.seconds
+            if wait <= 0 { return draw(&state) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [self] in drawPending() }
+        }
+    }
+
+    private func drawPending() { state.withLock { draw(&$0) } }
+
+    private func draw(_ state: inout State) {
+        guard let text = state.pending else { return }
+        state.pending = nil
+        state.last = ContinuousClock.now.seconds
+        state.isDrawn = true
+        // A line as wide as the terminal would wrap on some.
+        let width = TerminalTraits(descriptor: descriptor).width - 1
+        Terminal.write("\r\(TextWidth.cut(PlainText.oneLine(text), to: width))\u{1B}[K", to: descriptor)
+    }
+
+    /// Makes room for a line that stays.
+    func clear() {
+        guard isShown else { return }
+        state.withLock { state in
+            if state.isDrawn { Terminal.write("\r\u{1B}[K", to: descriptor) }
+            state = State()
+        }
+    }
+}
+
+/// What such lines say.
+enum ProgressText {
+    /// `12 of 340: Example Show`.
+    static func count(_ done: Int, of total: Int, _ name: String = "") -> String {
+        "\(min(done, total)) of \(total)" + (name.isEmpty ? "" : ": \(name)")
+    }
+
+    /// `https://example.com/feed.xml: 12.0 MiB of 50.1 MiB`, as far as is known.
+    static func fetching(_ name: String, received: Int64?, expected: Int64?) -> String {
+        guard let received, received > 0 else { return "\(name): asking" }
+        return "\(name): \(ByteText.size(received))" + (expected.map { " of \(ByteText.size($0))" } ?? "")
+    }
+
+    /// `1 of 3 [####......]  37.4% 12.0 MiB/32.1 MiB 2.1 MiB/s 10s left`.
+    static func downloads(_ board: TaskBoard, done: Int, of total: Int, now: Double) -> String {
+        var words = ["\(done) of \(total)"]
+        if let sum = board.total(now: now) {
+            if let progress = sum.progress {
+                words.append(ProgressBar.text(progress, width: 10))
+                words.append("\(Int(progress))%")
+            }
+            words.append("\(ByteText.size(sum.received))\(sum.expected.map { "/" + ByteText.size($0) } ?? "")")
+            if let rate = sum.rate { words.append(ByteText.rate(rate)) }
+            if let eta = sum.eta { words.append("\(TimeText.duration(eta)) left") }
+        }
+        return words.joined(separator: " ")
+    }
+}

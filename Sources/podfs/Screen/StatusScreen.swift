@@ -1,0 +1,160 @@
+import PodcastPages
+
+/// Draws what `podfs status --watch` shows: a pure function of the tasks, the size of the terminal and its colours.
+struct StatusScreen {
+    var width: Int
+    /// `nil` shows everything.
+    var height: Int?
+    var hasColour: Bool
+
+    /// Select Graphic Rendition (ECMA-48, 8.3.117).
+    enum Style: Int {
+        case bold = 1
+        case dim = 2
+        case red = 31
+        case green = 32
+        case yellow = 33
+    }
+
+    /// Text with one style.
+    private struct Piece {
+        var text: String
+        var style: Style?
+    }
+
+    /// From this width on a task takes one line, else two.
+    private static let wide = 110
+
+    /// At most `height` lines, none wider than `width`.
+    func lines(_ board: TaskBoard, now: Double) -> [String] {
+        let tasks = board.tasks(now: now)
+        var head = [[Piece(text: heading(tasks, done: board.done), style: .bold)]]
+        if let total = board.total(now: now) { head.append(details(of: total, style: .green)) }
+        if !tasks.isEmpty { head.append([]) }
+        var shown = head
+        for (index, block) in tasks.map(block).enumerated() {
+            let isLast = index == tasks.count - 1
+            // The last line is kept for telling how many there is no room for.
+            if let height, shown.count + block.count > (isLast ? height : height - 1) {
+                shown.append([Piece(text: "and \(tasks.count - index) more", style: .dim)])
+                break
+            }
+            shown += block
+        }
+        if let height { shown = Array(shown.prefix(height)) }
+        return shown.map(draw)
+    }
+
+    private func heading(_ tasks: [StatusReport.Task], done: Int) -> String {
+        var counts = ["running", "queued", "suspended", "failed"].map { state in
+            (state, tasks.filter { $0.state == state }.count)
+        }
+        counts.append(("done", done))
+        let words = counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+        if tasks.isEmpty { return done > 0 ? "no active tasks, \(done) done" : "no active tasks" }
+        return words
+    }
+
+    // MARK: A task
+
+    private func block(_ task: StatusReport.Task) -> [[Piece]] {
+        // Names come from outside: nothing in them may steer a terminal.
+        let path = PlainText.oneLine(task.path)
+        let style = Self.style(of: task.state)
+        let state = task.kind == "download" ? task.state : task.kind
+        if let error = task.error {
+            let reason = PlainText.oneLine(error)
+            let label = "\(state): "
+            let room = max(0, width - 2 - TextWidth.columns(label))
+            return [
+                [Piece(text: TextWidth.cutMiddle(path, to: width))],
+                [Piece(text: "  \(label)\(TextWidth.cut(reason, to: room))", style: style)],
+            ]
+        }
+        if width >= Self.wide {
+            let label = Piece(text: TextWidth.padded(state, to: 9), style: style)
+            // Everything else is a column of its own, and the path takes what is left.
+            let columns = hasBar(task) ? details(of: task, style: style, width: Self.wide - 40) : []
+            let used = (columns + [label]).reduce(0) { $0 + TextWidth.columns($1.text) + 1 }
+            return [[label] + columns + [Piece(text: TextWidth.cutMiddle(path, to: width - used))]]
+        }
+        guard hasBar(task) else {
+            return [
+                [Piece(text: TextWidth.cutMiddle(path, to: width))],
+                [Piece(text: TextWidth.cut("  \(state)", to: width), style: style)],
+            ]
+        }
+        let room = width - 12
+        if room >= 30 {
+            return [
+                [Piece(text: TextWidth.cutMiddle(path, to: width))],
+                [Piece(text: " "), Piece(text: TextWidth.padded(state, to: 9), style: style)]
+                    + details(of: task, style: style, width: room),
+            ]
+        }
+        return [
+            [Piece(text: TextWidth.cutMiddle(path, to: width))],
+            [Piece(text: " ")] + details(of: task, style: style, width: width - 2),
+        ]
+    }
+
+    /// Feeds come without a size.
+    private func hasBar(_ task: StatusReport.Task) -> Bool { task.kind == "download" || task.received > 0 }
+
+    private static func style(of state: String) -> Style? {
+        switch state {
+        case "running": .green
+        case "suspended": .yellow
+        case "failed": .red
+        default: .dim
+        }
+    }
+
+    /// Bar, percent, size, rate and time left: as many of them as there is room for, the same for all tasks.
+    private func details(of task: StatusReport.Task, style: Style?, width: Int? = nil) -> [Piece] {
+        let width = width ?? self.width
+        let percent = Self.percent(task.progress)
+        let size = "\(ByteText.size(task.received))/\(task.expected.map(ByteText.size) ?? "?")"
+        var optional = [
+            (TextWidth.padded(task.eta.map(TimeText.duration) ?? "-", to: 6, atStart: true), 7),
+            (TextWidth.padded(task.rate.map(ByteText.rate) ?? "-", to: 12, atStart: true), 13),
+            (TextWidth.padded(size, to: 21, atStart: true), 22),
+        ]
+        // Without frame and percent a bar of four is still a bar.
+        var room = width - 7
+        var extra: [String] = []
+        while let (text, columns) = optional.first, room - columns >= 12 {
+            extra.insert(text, at: 0)
+            room -= columns
+            optional.removeFirst()
+        }
+        guard room >= 6 else {
+            let bare = String(percent.drop { $0 == " " })
+            return [Piece(text: TextWidth.cut(bare, to: width), style: style)]
+        }
+        let bar = ProgressBar.text(task.progress, width: min(30, room - 2))
+        return [Piece(text: bar, style: style), Piece(text: percent)] + extra.map { Piece(text: $0) }
+    }
+
+    private static func percent(_ progress: Double?) -> String {
+        guard let progress else { return "     ?" }
+        // Never 100 before the last byte.
+        let tenths = Int((progress * 10).rounded(.down))
+        return TextWidth.padded("\(tenths / 10).\(tenths % 10)%", to: 6, atStart: true)
+    }
+
+    private func draw(_ pieces: [Piece]) -> String {
+        var rest = width
+        var line = ""
+        for (index, piece) in pieces.enumerated() {
+            let text = TextWidth.cut((index > 0 ? " " : "") + piece.text, to: rest)
+            rest -= TextWidth.columns(text)
+            if hasColour, let style = piece.style, !text.isEmpty {
+                line += "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
+            } else {
+                line += text
+            }
+        }
+        return line
+    }
+}

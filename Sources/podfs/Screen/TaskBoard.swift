@@ -1,0 +1,62 @@
+import PodcastFilesystem
+import PodcastPages
+import PodcastProtocol
+
+/// What is known of the tasks by the daemon's events, for who draws it. Belongs to one loop.
+final class TaskBoard {
+    private let live = LiveTasks()
+    /// When something was last heard of a task, by its number.
+    private var heard: [Int64: Double] = [:]
+    /// Downloads that have completed since the board was made.
+    private(set) var done = 0
+    private(set) var doneBytes: Int64 = 0
+
+    /// After so many seconds of silence a rate is no longer true: progress is told four times a second.
+    private static let silence = 5.0
+
+    /// The daemon's own list, at the beginning and whenever another daemon has taken over.
+    ///
+    /// - Parameter now: seconds of a clock that does not jump.
+    func replace(with tasks: [TaskInfo], now: Double) {
+        live.replace(with: tasks)
+        heard = [:]
+        for task in tasks { heard[task.id] = now }
+    }
+
+    func take(_ event: Event, now: Double) {
+        live.take(event)
+        if let task = event.task { heard[task] = now }
+        if event.kind == .completed {
+            done += 1
+            doneBytes += event.received ?? 0
+        }
+    }
+
+    /// The tasks, those that do something first.
+    func tasks(now: Double) -> [StatusReport.Task] {
+        let order = ["running", "queued", "suspended", "failed"]
+        func place(_ task: StatusReport.Task) -> Int { order.firstIndex(of: task.state) ?? order.count }
+        return StatusReport(live.all).tasks.map { task in
+            var task = task
+            if task.state != "running" || now - (heard[task.id] ?? 0) > Self.silence { task.rate = nil }
+            return task
+        }
+        .sorted { (place($0), $0.started, $0.id) < (place($1), $1.started, $1.id) }
+    }
+
+    /// All downloads that are under way or have completed, as if they were one; `nil` when nothing is under way.
+    func total(now: Double) -> StatusReport.Task? {
+        let active = tasks(now: now).filter {
+            $0.kind == "download" && ($0.state == "running" || $0.state == "queued")
+        }
+        guard !active.isEmpty else { return nil }
+        let expected = active.reduce(Optional(doneBytes)) { sum, task in
+            sum.flatMap { sum in task.expected.map { sum + max($0, task.received) } }
+        }
+        let rates = active.compactMap(\.rate)
+        return StatusReport.Task(
+            id: 0, kind: "download", path: "", state: "running",
+            received: active.reduce(doneBytes) { $0 + $1.received }, expected: expected,
+            rate: rates.isEmpty ? nil : rates.reduce(0, +), error: nil, started: 0)
+    }
+}

@@ -1,0 +1,71 @@
+/// How many columns of a terminal text takes: two for East Asian wide characters and emoji, none for what combines with
+/// the character before it.
+enum TextWidth {
+    static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
+
+    /// A character as people see it may be several scalars.
+    static func columns(_ character: Character) -> Int {
+        let scalars = character.unicodeScalars
+        // An emoji with a tone, of a family, of two letters of a flag, or asked for by VARIATION SELECTOR-16.
+        if scalars.count > 1, let first = scalars.first, first.properties.isEmoji,
+            scalars.dropFirst().contains(where: { $0.value == 0xFE0F || $0.properties.isEmojiPresentation })
+        {
+            return 2
+        }
+        return scalars.reduce(0) { $0 + columns($1) }
+    }
+
+    private static func columns(_ scalar: Unicode.Scalar) -> Int {
+        if scalar.value < 0x300 { return scalar.value == 0xAD || !isVisible(scalar) ? 0 : 1 }
+        // Vowels and final consonants of Hangul join the syllable before them.
+        if (0x1160...0x11FF).contains(scalar.value) || (0xD7B0...0xD7FF).contains(scalar.value) { return 0 }
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control, .lineSeparator, .paragraphSeparator: return 0
+        default: break
+        }
+        if scalar.properties.isEmojiPresentation { return 2 }
+        return wide.contains { $0.contains(scalar.value) } ? 2 : 1
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        !(scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value))
+    }
+
+    /// East_Asian_Width W and F of the Unicode Character Database, without emoji; what is not assigned yet goes with its
+    /// neighbours.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x3247, 0x3250...0x4DBF, 0x4E00...0xA4CF,
+        0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,
+        0xFFE0...0xFFE6, 0x16FE0...0x1B2FF, 0x1F200...0x1F265, 0x20000...0x3FFFD,
+    ]
+
+    /// The text without its end, in at most so many columns; an ellipsis tells that something is missing.
+    static func cut(_ text: String, to width: Int) -> String {
+        if columns(text) <= width { return text }
+        return width < 1 ? "" : prefix(text, width - 1) + "…"
+    }
+
+    /// The text without its middle: of `SHOW/EPISODE.mp3` the beginning and the end tell the most.
+    static func cutMiddle(_ text: String, to width: Int) -> String {
+        if columns(text) <= width { return text }
+        if width < 3 { return cut(text, to: width) }
+        let head = prefix(text, width / 2)
+        let tail = prefix(String(text.reversed()), width - 1 - columns(head))
+        return head + "…" + String(tail.reversed())
+    }
+
+    private static func prefix(_ text: String, _ width: Int) -> String {
+        var rest = width
+        return String(
+            text.prefix { character in
+                rest -= columns(character)
+                return rest >= 0
+            })
+    }
+
+    /// Filled up with spaces, on the right or on the left.
+    static func padded(_ text: String, to width: Int, atStart: Bool = false) -> String {
+        let spaces = String(repeating: " ", count: max(0, width - columns(text)))
+        return atStart ? spaces + text : text + spaces
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import podfs
+
+/// `podfs status --watch` and the progress of long commands, on real terminals.
+@Suite(.timeLimit(.minutes(5))) struct WatchTests {
+    private let show: MountedShow
+    private let path = "Example Show/2026-01-01 Episode 1.mp3"
+
+    private static let enter = "\u{1B}[?1049h"
+    private static let leave = "\u{1B}[?1049l"
+    private static let showCursor = "\u{1B}[?25h"
+
+    init() async throws { show = try await MountedShow(isMounted: false) }
+
+    private func terminal(
+        _ arguments: String..., columns: Int = 80, environment: [String: String] = ["TERM": "xterm"],
+        standardOutput: String? = nil
+    ) throws -> PseudoTerminal {
+        try PseudoTerminal(
+            PodfsHome.executable, arguments, environment: show.home.environment.merging(environment) { $1 },
+            columns: columns, rows: 24, standardOutput: standardOutput)
+    }
+
+    /// A download that stays at a third until the gate opens.
+    private func beginDownload() async throws -> Gate {
+        let gate = Gate(heldAt: 100_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
+        let begun = try await show.home.run("download", path)
+        #expect(begun.exitCode == 0, "\(begun.error)")
+        return gate
+    }
+
+    private func waitForPicture(_ terminal: PseudoTerminal, _ holds: ([String]) -> Bool) async throws {
+        do {
+            try await waitUntil(deadline: .seconds(120)) { holds(terminal.lastPicture) }
+        } catch {
+            Issue.record("the terminal shows \(terminal.lastPicture)")
+            throw error
+        }
+    }
+
+    @Test func barsMoveFollowTheWindowAndLeaveTheTransfersAloneAtTheEnd() async throws {
+        let watch = try terminal("status", "--watch")
+        try await watch.waitForText("no active tasks")
+        #expect(!watch.echoes)
+        let gate = try await beginDownload()
+        try await waitForPicture(watch) { lines in
+            lines.contains(path) && lines.contains { $0.contains("33.3%") && $0.contains("97.7 KiB/293.0 KiB") }
+        }
+        watch.resize(columns: 20, rows: 6)
+        try await waitForPicture(watch) { lines in
+            lines.count == 5 && lines.contains("Example Sh…ode 1.mp3") && lines.contains { $0.hasSuffix("33.3%") }
+                && lines.allSatisfy { TextWidth.columns($0) <= 20 }
+        }
+        watch.type("\u{3}")
+        #expect(try await watch.wait() == .signalled(SIGINT))
+        try await watch.waitForText("33.3%")
+        #expect(watch.text.contains(Self.showCursor) && watch.text.contains(Self.leave))
+        #expect(watch.echoes)
+        // What was seen last stays on the terminal that was there before.
+        let after = try #require(watch.text.components(separatedBy: Self.leave).last)
+        #expect(PseudoTerminal.withoutSequences(after).contains("1 running"))
+        #expect(try await show.home.run("status").output.contains("1 running"))
+        gate.open()
+        try await waitUntil(description: "the download has ended") {
+            try await show.home.run("status").output == "no active tasks\n"
+        }
+        #expect(try await show.home.run("list", MountedShow.show).output.contains("Episode 1.mp3  293.0 KiB  cached"))
+    }
+
+    @Test func aWatchThatIsPutAsideGivesTheTerminalBack() async throws {
+        let watch = try terminal("status", "--watch")
+        try await watch.waitForText("no active tasks")
+        watch.type("\u{1A}")
+        try await waitUntil(description: "it stops") {
+            let status = try String(contentsOfFile: "/proc/\(watch.processIdentifier)/stat", encoding: .utf8)
+            return status.contains(") T ")
+        }
+        try await waitUntil(description: "the last picture is on the terminal that was there before") {
+            let after = watch.text.components(separatedBy: Self.leave).dropFirst().last ?? ""
+            return PseudoTerminal.withoutSequences(after).hasPrefix("no active tasks")
+        }
+        #expect(watch.echoes)
+        watch.signal(SIGCONT)
+        try await waitUntil(description: "it draws again") {
+            watch.text.components(separatedBy: Self.enter).count == 3
+        }
+        try await waitUntil(description: "it has the keyboard again") { !watch.echoes }
+        watch.signal(SIGTERM)
+        #expect(try await watch.wait() == .signalled(SIGTERM))
+        #expect(watch.text.components(separatedBy: Self.leave).count == 3)
+    }
+
+    @Test func withoutATerminalChangesAreLines() async throws {
+        let gate = try await beginDownload()
+        let watch = try show.home.start("status", "--watch")
+        try await watch.waitForOutput("1 running")
+        gate.open()
+        try await watch.waitForOutput("cached    [####################] 100.0% 293.0 KiB/293.0 KiB")
+        let lines = watch.output.split(separator: "\n")
+        #expect(lines.allSatisfy { !$0.contains("\u{1B}") } && watch.error.isEmpty)
+        #expect(lines.filter { $0.hasSuffix(path) }.count >= 2)
+        watch.kill(SIGINT)
+        #expect(try await watch.wait().status == .signalled(SIGINT))
+    }
+
+    @Test func aDumbTerminalGetsLinesAndNoColorNone() async throws {
+        let gate = try await beginDownload()
+        let dumb = try terminal("status", "--watch", environment: ["TERM": "dumb"])
+        try await dumb.waitForText("1 running, 0 queued")
+        #expect(!dumb.text.contains("\u{1B}"))
+        let colourless = try terminal("status", "--watch", environment: ["TERM": "xterm", "NO_COLOR": "1"])
+        try await waitForPicture(colourless) { $0.contains(path) }
+        #expect(colourless.text.contains(Self.enter))
+        #expect(colourless.text.firstMatch(of: #/\u{1B}\[[0-9;]*m/#) == nil)
+        let coloured = try terminal("status", "--watch")
+        try await waitForPicture(coloured) { $0.contains(path) }
+        #expect(coloured.text.contains("\u{1B}[32m"))
+        gate.open()
+    }
+
+    @Test func aWatchOutlivesTheDaemon() async throws {
+        let watch = try terminal("status", "--watch")
+        try await watch.waitForText("no active tasks")
+        let first = try #require(show.home.daemonProcessIdentifier)
+        show.home.killDaemon()
+        try await waitUntil(description: "a successor is there") {
+            show.home.daemonProcessIdentifier.map { $0 != first } ?? false
+        }
+        let gate = try await beginDownload()
+        try await waitForPicture(watch) { $0.contains(path) }
+        gate.open()
+    }
+
+    @Test func watchingAndJSONExcludeEachOther() async throws {
+        let result = try await show.home.run("status", "--watch", "--json")
+        #expect(result.exitCode == 64 && result.error.contains("podfs events --json"), "\(result.error)")
+    }
+
+    // MARK: Long commands
+
+    @Test func aDownloadThatIsWaitedForShowsHowFarItIs() async throws {
+        let gate = Gate(heldAt: 100_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
+        let output = show.home.directory.file("output")
+        let download = try terminal("download", path, "--wait", standardOutput: output)
+        try await download.waitForText("0 of 1 [###.......] 33% 97.7 KiB/293.0 KiB")
+        gate.open()
+        #expect(try await download.wait() == .exited(0))
+        #expect(try String(contentsOfFile: output, encoding: .utf8).isEmpty)
+        // The line is gone in the end.
+        #expect(download.text.hasSuffix("\r\u{1B}[K"))
+        let silent = try await show.home.run("download", "Example Show", "--wait")
+        #expect(silent.exitCode == 0 && silent.output.isEmpty && silent.error.isEmpty, "\(silent.error)")
+    }
+
+    @Test func aDownloadThatIsWaitedForGoesOnWithTheNextDaemon() async throws {
+        let gate = Gate(heldAt: 100_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
+        let download = try show.home.start("download", path, "Example Show/2026-01-02 Episode 2.mp3", "--wait")
+        try await waitUntil(description: "one is here and the other half") {
+            let list = try await show.home.run("list", MountedShow.show).output
+            return list.contains("Episode 2.mp3  293.0 KiB  cached") && list.contains("running 33.3%")
+        }
+        let first = try #require(show.home.daemonProcessIdentifier)
+        show.home.killDaemon()
+        try await waitUntil(description: "a successor is there") {
+            show.home.daemonProcessIdentifier.map { $0 != first } ?? false
+        }
+        gate.open()
+        let result = try await download.wait()
+        #expect(result.exitCode == 0 && result.error.isEmpty, "\(result.error)")
+        #expect(try await show.home.run("status").output == "no active tasks\n")
+        let list = try await show.home.run("list", MountedShow.show).output
+        #expect(list.contains("Episode 1.mp3  293.0 KiB  cached"))
+    }
+
+    @Test func feedsShowHowFarTheyAre() async throws {
+        let feed = FeedBuilder.show("Large", episodes: 3_000, length: 10) { "http://127.0.0.1/\($0).mp3" }.text
+        let gate = Gate(heldAt: 200_000)
+        show.server.serve("/large", Resource(text: feed, contentType: "application/rss+xml"), [.hold(gate)])
+        let subscribe = try terminal("subscribe", show.server.url("/large"), columns: 100)
+        try await waitUntil(description: "the size is shown") {
+            subscribe.text.firstMatch(of: #/large: [0-9.]+ KiB of [0-9.]+ [KM]iB/#) != nil
+        }
+        gate.open()
+        #expect(try await subscribe.wait() == .exited(0))
+        try await subscribe.waitForText("Large: 3000 episodes")
+
+        let second = Gate(heldAt: 0)
+        show.server.serve("/large", Resource(text: feed, contentType: "application/rss+xml"), [.hold(second)])
+        let refresh = try terminal("refresh")
+        try await refresh.waitForText("1 of 2: Example Show")
+        second.open()
+        #expect(try await refresh.wait() == .exited(0))
+
+        let third = Gate(heldAt: 0)
+        for name in ["a", "b"] {
+            let feed = FeedBuilder.show("Show \(name)", episodes: 1, length: 10) { _ in "http://127.0.0.1/1.mp3" }.text
+            show.server.serve(
+                "/\(name)", Resource(text: feed, contentType: "application/rss+xml"), name == "b" ? [.hold(third)] : [])
+        }
+        let outlines = ["a", "b"].map { "<outline text=\"\($0)\" xmlUrl=\"\(show.server.url("/\($0)"))\"/>" }.joined()
+        let file = try show.home.directory.write(
+            "list.opml", text: "<opml version=\"2.0\"><body>\(outlines)</body></opml>")
+        let imports = try terminal("import", file)
+        try await imports.waitForText("1 of 2: a")
+        third.open()
+        #expect(try await imports.wait() == .exited(0))
+        try await imports.waitForText("2 shows imported")
+    }
+}
