@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -114,10 +115,11 @@ import Testing
 
     @Test func withoutTheDeviceMountSaysWhatToDo() async throws {
         let show = try await MountedShow(isMounted: false)
-        // In a mount namespace of its own, with an empty /dev.
+        // In a mount namespace of its own, with an empty /dev. Who is not root needs a user namespace to have one.
+        let namespaces = getuid() == 0 ? ["--mount"] : ["--map-root-user", "--mount"]
         let script = "mount -t tmpfs none /dev && exec \"$0\" mount \"$1\""
         let result = try await ChildProcess.run(
-            "unshare", ["--mount", "sh", "-c", script, PodfsHome.executable, show.mount.mountPoint],
+            "unshare", namespaces + ["sh", "-c", script, PodfsHome.executable, show.mount.mountPoint],
             environment: show.home.environment)
         #expect(result.exitCode == 1)
         #expect(result.error.contains("there is no /dev/fuse"), "\(result.error)")
