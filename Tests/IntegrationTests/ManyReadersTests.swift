@@ -1,0 +1,99 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Readers in numbers, on a server that sends heads and no bodies.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: FuseConnection.areVisible, "fusectl is not mounted"))
+struct ManyReadersTests {
+    private static let size = 60_000_000
+
+    /// A mounted show of `stalled` episodes whose sizes are known and whose bodies do not come, and one more, the last,
+    /// that is cached.
+    private static func show(stalled: Int) async throws -> (MountedShow, Gate) {
+        // Nobody gives up by himself.
+        let show = try await MountedShow(
+            episodes: stalled + 1, size: size, length: size,
+            configuration: MountedShow.patience(stall: 3_600, reader: 3_600))
+        show.server.serve("/\(stalled + 1).mp3", MountedShow.resource(stalled + 1))
+        try await show.expectWhole(stalled + 1, MountedShow.content(stalled + 1))
+        let gate = Gate(heldAt: 0)
+        for number in 1...stalled {
+            show.server.serve("/\(number).mp3", MountedShow.resource(number, size: size)) { _ in .hold(gate) }
+            try await show.confirmSize(of: show.path(number))
+        }
+        return (show, gate)
+    }
+
+    /// Reads 4 KiB at `perFile` places of each file, each in a process of its own, and prints in the end how many ended how:
+    /// an errno and a number in each line.
+    private static let program = """
+        use Fcntl; $| = 1;
+        my ($count, $size, @files) = @ARGV;
+        my %children;
+        for my $file (@files) {
+            for my $place (0 .. $count - 1) {
+                my $child = fork();
+                die "fork: $!" if !defined $child;
+                if ($child) { $children{$child} = 1; next }
+                sysopen(my $handle, $file, O_RDONLY) or exit($! + 0);
+                sysseek($handle, int($size / $count) * $place, 0);
+                my $got = sysread($handle, my $data, 4096);
+                exit(defined $got ? 0 : $! + 0);
+            }
+        }
+        my %ends;
+        while ((my $child = wait()) > 0) { $ends{$? & 127 ? "signal" : $? >> 8}++ }
+        print "$_ $ends{$_}\\n" for sort keys %ends;
+        """
+
+    private static func startReaders(_ show: MountedShow, files: Int, perFile: Int) throws -> ChildProcess {
+        try ChildProcess(
+            "perl", ["-e", program, "--", "\(perFile)", "\(size)"] + (1...files).map { show.path($0) })
+    }
+
+    @Test func unmountingLetsAHundredReadersGo() async throws {
+        let (show, gate) = try await Self.show(stalled: 10)
+        defer { gate.open() }
+        let connection = try await FuseConnection(at: show.mount.mountPoint)
+        let readers = try Self.startReaders(show, files: 10, perFile: 10)
+        try await waitUntil(deadline: .seconds(120), description: "a hundred readers wait") {
+            try #require(readers.isRunning, "\(readers.error)")
+            return try connection.waiting >= 100
+        }
+        let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
+        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
+        #expect(!show.mount.isMounted)
+        #expect(try await readers.wait().output == "\(EIO) 100\n")
+    }
+
+    @Test func aCachedFileIsReadBesideAThousandReadersOfAStalledHost() async throws {
+        let (show, gate) = try await Self.show(stalled: 20)
+        defer { gate.open() }
+        let process = try await show.mountProcess()
+        let connection = try await FuseConnection(at: show.mount.mountPoint)
+        let readers = try Self.startReaders(show, files: 20, perFile: 50)
+        func everybodyWaits() throws -> Bool {
+            try #require(readers.isRunning, "\(readers.error)")
+            return try connection.waiting >= 1_000
+        }
+        try await waitUntil(deadline: .seconds(120), description: "a thousand readers wait") { try everybodyWaits() }
+        // Past the page cache: each byte is asked of podfs.
+        let read = try await ChildProcess.run(
+            "dd", ["if=\(show.path(21))", "bs=65536", "status=none", "iflag=direct"])
+        #expect(read.exitCode == 0, "\(read.error)")
+        #expect(read.standardOutput.count == 300_000)
+        #expect(MountedShow.content(21).matches(read.standardOutput))
+        let listed = try await ChildProcess.run("ls", ["-l", "\(show.mount.mountPoint)/\(MountedShow.show)"])
+        #expect(listed.exitCode == 0)
+        #expect(listed.output.split(separator: "\n").filter { $0.contains(".mp3") }.count == 21)
+        #expect(try await show.attribute("state", of: show.path(1)) != nil)
+        #expect(try everybodyWaits())
+        // A record for each, not a thread.
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").count
+        #expect(threads < 50, "\(threads) threads")
+        let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
+        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
+        #expect(try await readers.wait().output == "\(EIO) 1000\n")
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Glibc
+
+/// What the kernel tells of a mounted FUSE filesystem: a folder of fusectl, /sys/fs/fuse/connections.
+package struct FuseConnection: Sendable {
+    private let folder: String
+
+    private static let control = "/sys/fs/fuse/connections"
+
+    /// Whether fusectl is mounted, or can be.
+    package static let areVisible = getuid() == 0 || !isEmpty
+
+    private static var isEmpty: Bool {
+        (try? FileManager.default.contentsOfDirectory(atPath: control))?.isEmpty ?? true
+    }
+
+    /// - Parameter mountPoint: as it stands in /proc/self/mountinfo, without characters that are escaped there.
+    package init(at mountPoint: String) async throws {
+        if Self.isEmpty { _ = try await ChildProcess.run("mount", ["-t", "fusectl", "none", Self.control]) }
+        let table = try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+        let line = table.split(separator: "\n").map { $0.split(separator: " ") }.last { fields in
+            fields.count > 4 && fields[4] == mountPoint
+        }
+        guard let number = line?[2].split(separator: ":").last else {
+            throw DeadlineError("\(mountPoint) is found in the list of mounts")
+        }
+        folder = "\(Self.control)/\(number)"
+    }
+
+    /// How many requests the kernel has no answer to yet.
+    package var waiting: Int {
+        get throws {
+            let text = try String(contentsOfFile: "\(folder)/waiting", encoding: .utf8)
+            return Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
+        }
+    }
+}
