@@ -24,6 +24,32 @@ package enum MountTable {
         return found
     }
 
+    /// Where a FUSE filesystem is mounted, by the number of its connection: at the first place if there are several.
+    static func place(ofConnection number: UInt32) -> (path: String, device: Device)? {
+        place(ofConnection: number, in: SystemFile.contents("/proc/self/mountinfo") ?? "")
+    }
+
+    static func place(ofConnection number: UInt32, in table: String) -> (path: String, device: Device)? {
+        for line in table.split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            // After any number of optional fields: a hyphen, the type, the source.
+            guard fields.count > 4, let hyphen = fields.dropFirst(6).firstIndex(of: "-"), fields.count > hyphen + 1,
+                fields[hyphen + 1] == "fuse" || fields[hyphen + 1].hasPrefix("fuse."), fields[2] == "0:\(number)"
+            else { continue }
+            let path = String(decoding: unescaped(fields[4]), as: UTF8.self)
+            return (path, Device(major: 0, minor: number))
+        }
+        return nil
+    }
+
+    /// The number of the connection that an open /dev/fuse belongs to; nil before the mount, and with kernels whose fdinfo
+    /// does not tell it yet.
+    static func connection(of descriptor: Int32) -> UInt32? {
+        let text = SystemFile.contents("/proc/self/fdinfo/\(descriptor)") ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("fuse_connection:") }
+        return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt32($0) }
+    }
+
     /// Space, tab, newline and backslash are written as a backslash and three octal digits.
     package static func unescaped(_ field: Substring) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -3,8 +3,8 @@ import Glibc
 
 /// A filesystem's connection to the kernel, from mount to unmount.
 ///
-/// In the order of use: `init`, `mount(at:)`, `run(threads:)`, and `unmount()` from another thread. A session is used
-/// once. It has a thread from the beginning on: a process that goes into the background does so before it makes one.
+/// In the order of use: `init`, `mount(at:)` or `adopt(descriptor:)`, `run(threads:)`, and `unmount()` from another
+/// thread. A session is used once. It has a thread from the beginning on: a process that goes into the background does so before it makes one.
 ///
 /// The process must not open anything in its own mount: it could not end then, nor be killed, since closing such a file
 /// asks the process itself.
@@ -20,6 +20,8 @@ package final class Session: Sendable {
         var mountpoint: String?
         /// nil where /proc does not tell.
         var device: MountTable.Device?
+        /// Somebody else has mounted it, and given the descriptor.
+        var isAdopted = false
         var hasRun = false
         /// The device is given back: its descriptor leads nowhere, and its number may be another's.
         var isClosed = false
@@ -65,7 +67,7 @@ package final class Session: Sendable {
 
     deinit {
         // Mounted, but never run.
-        if state.withLock({ !$0.hasRun && $0.mountpoint != nil }) { closeConnection() }
+        if state.withLock({ !$0.hasRun && ($0.mountpoint != nil || $0.isAdopted) }) { closeConnection() }
     }
 
     /// Mounts the filesystem. The kernel's requests wait until `run(threads:)`.
@@ -74,7 +76,7 @@ package final class Session: Sendable {
     /// meanwhile.
     /// Errors: `.mount`, with what libfuse and fusermount3 say. The corresponding C function is `fuse_session_mount`.
     package func mount(at path: String) throws(SessionError) {
-        precondition(state.withLock { $0.mountpoint == nil }, "a session is mounted once")
+        precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
         // As mountinfo tells it. Should it fail, so does libfuse, with an explanation.
         let absolute = realpath(path, nil)
         defer { free(absolute) }
@@ -93,6 +95,33 @@ package final class Session: Sendable {
             state.device = MountTable.device(at: mountpoint)
         }
         try attach(fuse_session_fd(core.handle), SessionIO.device)
+    }
+
+    /// Takes over a filesystem that another program has mounted with `fd=N`, by the descriptor of /dev/fuse that it has
+    /// handed on: so a process without privileges serves what root has mounted. The descriptor belongs to the session from
+    /// here on, and goes to no program that this process starts.
+    ///
+    /// Options for the kernel were given by whoever has mounted; of this session's `max_read` has to be the same.
+    /// Errors: `.mount`. The corresponding C function is `fuse_session_mount` of `/dev/fd/N`.
+    package func adopt(descriptor: Int32) throws(SessionError) {
+        precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
+        guard Self.isFuseDevice(descriptor) else {
+            throw SessionError(.mount, "descriptor \(descriptor) is not an open /dev/fuse")
+        }
+        let (code, lines) = FuseLog.capturing { fuse_session_mount(core.handle, "/dev/fd/\(descriptor)") }
+        guard code == 0 else {
+            throw SessionError(.mount, Self.explainMount(lines, "/dev/fd/\(descriptor)"))
+        }
+        state.withLock { $0.isAdopted = true }
+        try attach(fuse_session_fd(core.handle), SessionIO.device)
+    }
+
+    /// Whether it is the character device 10:229: MISC_MAJOR of linux/major.h, FUSE_MINOR of linux/miscdevice.h. Numbers
+    /// below 256 stand in two bytes (makedev(3)).
+    private static func isFuseDevice(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return false }
+        return status.st_rdev == 10 << 8 | 229
     }
 
     private static func explainMount(_ lines: [String], _ path: String) -> String {
@@ -210,6 +239,7 @@ package final class Session: Sendable {
 
     /// Where the filesystem is mounted now; nil if it is not, by what /proc and the connection tell.
     private func currentMountpoint() -> String? {
+        findAdopted()
         let (mountpoint, device, isClosed) = state.withLock { ($0.mountpoint, $0.device, $0.isClosed) }
         guard let mountpoint, !isClosed else { return nil }
         if isConnected {
@@ -223,6 +253,19 @@ package final class Session: Sendable {
             errno == ENOTCONN
         else { return nil }
         return mountpoint
+    }
+
+    /// Finds out where the filesystem is that was given as a descriptor. Late, since it may be moved, or be mounted after
+    /// the descriptor was given; does nothing where the kernel does not tell, or the place is not seen from here.
+    private func findAdopted() {
+        guard state.withLock({ $0.isAdopted && $0.mountpoint == nil && !$0.isClosed }),
+            let connection = MountTable.connection(of: fuse_session_fd(core.handle)),
+            let (mountpoint, device) = MountTable.place(ofConnection: connection)
+        else { return }
+        state.withLock { state in
+            state.mountpoint = mountpoint
+            state.device = device
+        }
     }
 
     /// Whether the kernel still has the connection; after an unmount or an abort poll(2) tells POLLERR.

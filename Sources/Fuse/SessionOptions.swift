@@ -44,7 +44,7 @@ package struct SessionOptions: Sendable, Equatable {
     }
 
     /// libfuse splits at commas and takes a backslash for an escape (`fuse_opt.c`).
-    private static func escaped(_ value: String) -> String {
+    static func escaped(_ value: String) -> String {
         value.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] }.reduce(into: "") { $0.append($1) }
     }
 

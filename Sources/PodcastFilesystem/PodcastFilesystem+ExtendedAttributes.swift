@@ -166,7 +166,7 @@ extension PodcastFilesystem {
             request.reply(error: .readOnlyFileSystem)
             return
         }
-        guard request.caller.uid == options.owner.uid else {
+        guard mayControl(request.caller.uid) else {
             request.reply(error: .notPermitted)
             return
         }

@@ -216,7 +216,7 @@ extension PodcastFilesystem {
 
     /// Whether somebody else may not open it: the feed may hold what its address keeps secret.
     func refuses(_ number: NodeNumber, to uid: UInt32) -> Bool {
-        (number.kind == .feedJSON || number.kind == .feedXML) && uid != options.owner.uid && uid != 0
+        (number.kind == .feedJSON || number.kind == .feedXML) && !mayControl(uid) && uid != 0
     }
 
     private func document(of show: Int64, _ fileExtension: String) -> FilePath {

@@ -13,6 +13,8 @@ package import SystemPackage
 package final class PodcastFilesystem: Sendable {
     package struct Options: Sendable {
         package var owner: Owner
+        /// Who serves the mount, where files show another owner: this user may control it as well.
+        package var mounter: UInt32?
         /// The folder of cache files.
         package var cache: FilePath
         /// What the cache may hold, in bytes; `df` shows it.
@@ -26,9 +28,10 @@ package final class PodcastFilesystem: Sendable {
 
         package init(
             owner: Owner, cache: FilePath, cacheLimit: Int64, feeds: FilePath, assets: FilePath,
-            indexers: Set<String>
+            indexers: Set<String>, mounter: UInt32? = nil
         ) {
             self.owner = owner
+            self.mounter = mounter
             self.cache = cache
             self.cacheLimit = cacheLimit
             self.feeds = feeds
@@ -104,6 +107,8 @@ package final class PodcastFilesystem: Sendable {
             read.request.take()?.reply(error: .ioError)
         }
     }
+
+    func mayControl(_ uid: UInt32) -> Bool { uid == options.owner.uid || uid == options.mounter }
 
     var now: Int64 { Int64(time(nil)) }
 

@@ -19,23 +19,32 @@ final class Mount: Sendable {
     private static let threads = 4
 
     init(
-        _ installation: Installation, _ configuration: Configuration, at point: String, allowOther: Bool,
-        options: [String]
+        _ installation: Installation, _ configuration: Configuration, at point: MountPoint, options: MountOptions
     ) throws {
         let library = try Self.library(installation)
         filesystem = PodcastFilesystem(
             library: library,
             options: PodcastFilesystem.Options(
-                owner: Owner(uid: getuid(), gid: getgid()), cache: FilePath(installation.places.cache),
+                owner: try Self.owner(options), cache: FilePath(installation.places.cache),
                 cacheLimit: configuration.cache.limit, feeds: FilePath(installation.places.feeds),
                 assets: FilePath(installation.places.assets),
-                indexers: Set(configuration.indexers)),
+                indexers: Set(configuration.indexers), mounter: getuid()),
             link: DaemonLink(launcher: installation.launcher))
-        var session = SessionOptions(fsname: "podfs", subtype: "podfs")
-        session.allowOther = allowOther
-        session.extra = options
+        var session = SessionOptions(fsname: options.fsname ?? "podfs", subtype: options.subtype ?? "podfs")
+        session.allowOther = options.allowOther
+        session.extra = options.kernel
         self.session = try Session(operations: filesystem, options: session)
-        try self.session.mount(at: point)
+        switch point {
+        case .folder(let path): try self.session.mount(at: path)
+        case .descriptor(let number): try self.session.adopt(descriptor: number)
+        }
+    }
+
+    /// Whom the files seem to belong to: the user who mounts, unless the options say otherwise.
+    private static func owner(_ options: MountOptions) throws -> Owner {
+        Owner(
+            uid: try options.uid.map { try Account(user: $0).uid } ?? getuid(),
+            gid: try options.gid.map { try Account.group($0) } ?? getgid())
     }
 
     /// The library; the daemon makes it when there is none.

@@ -4,8 +4,29 @@ import Fuse
 import Glibc
 import PodcastFilesystem
 
-/// The folder that is mounted on.
-enum MountPoint {
+/// Where the filesystem is to be, or is already and waits to be served.
+enum MountPoint: Equatable {
+    case folder(String)
+    /// An open /dev/fuse, which another program has mounted.
+    case descriptor(Int32)
+
+    /// - Parameter argument: a folder, or `/dev/fd/N`.
+    init(_ argument: String) throws {
+        if argument.hasPrefix(Self.descriptors) {
+            guard let number = Int32(argument.dropFirst(Self.descriptors.count)), fcntl(number, F_GETFD) >= 0 else {
+                throw CommandError(
+                    .failed, "\(argument) is not open: it has to be the /dev/fuse that the folder was mounted with")
+            }
+            // Not for the daemon that may be started before it is used.
+            SpawnedSelf.keep(number)
+            self = .descriptor(number)
+        } else {
+            self = .folder(try Self.prepare(argument))
+        }
+    }
+
+    private static let descriptors = "/dev/fd/"
+
     /// Checks the folder, and cleans it of a mount whose process has died.
     ///
     /// - Returns: its absolute path.
@@ -74,7 +95,11 @@ struct MountedFolder: Equatable {
     var path: String
     var type: String
 
-    var isPodfs: Bool { type == "fuse.podfs" }
+    /// The type may be another, by the option `subtype`; the process behind the mount tells then.
+    var isPodfs: Bool {
+        type == "fuse.podfs"
+            || type.hasPrefix("fuse.") && getxattr(path, PodcastFilesystem.processAttribute, nil, 0) > 0
+    }
 
     /// Whether the process behind a mount of podfs has gone. Extended attributes are never cached: they have to ask it.
     var isDead: Bool {

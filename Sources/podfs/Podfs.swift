@@ -27,4 +27,9 @@ struct Podfs: AsyncParsableCommand {
             CancelCommand.self, EvictCommand.self, PinCommand.self, UnpinCommand.self, StatusCommand.self,
             EventsCommand.self, SetCommand.self, InspectCommand.self, DemoCommand.self, DaemonCommand.self,
         ])
+
+    static func main() async {
+        let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+        await main(MountHelper.translate(CommandLine.arguments, subcommands: Set(names + ["help"])))
+    }
 }

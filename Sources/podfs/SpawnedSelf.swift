@@ -9,11 +9,15 @@ import Glibc
 enum SpawnedSelf {
     /// The descriptor that the child finds its pipe on.
     static let readyDescriptor: Int32 = 3
+    /// The descriptor that it finds what it was handed over on.
+    static let handedDescriptor: Int32 = 4
 
     /// Starts `/proc/self/exe` with `arguments` and waits for its word.
     ///
-    /// - Parameter log: the file that takes its standard error, appended to.
-    static func start(_ arguments: [String], log: String) throws {
+    /// - Parameters:
+    ///   - log: the file that takes its standard error, appended to.
+    ///   - descriptor: a descriptor of this process that the child gets as `handedDescriptor`.
+    static func start(_ arguments: [String], log: String, handing descriptor: Int32? = nil) throws {
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { throw CommandError(.failed, "no pipe: \(reason(errno))") }
         defer { close(ends[0]) }
@@ -25,6 +29,10 @@ enum SpawnedSelf {
         posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         // Also when the numbers are equal: dup2 in posix_spawn then clears close-on-exec.
         posix_spawn_file_actions_adddup2(&actions, ends[1], readyDescriptor)
+        // Its number may be one that is written over above; the copy's is not.
+        let copy = descriptor.map { fcntl($0, F_DUPFD_CLOEXEC, handedDescriptor + 1) }
+        defer { if let copy { close(copy) } }
+        if let copy { posix_spawn_file_actions_adddup2(&actions, copy, handedDescriptor) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Fuse
 import Glibc
 import PodcastClient
 import PodcastProtocol
@@ -9,11 +10,18 @@ struct MountCommand: PodfsCommand {
         commandName: "mount",
         abstract: "Show the subscriptions as a folder.",
         discussion: """
-            Returns when the folder answers. DIR must exist and be empty; what a killed mount has left there is cleaned.
+            Returns when the folder answers. DIR must exist and be empty; what a killed mount has left there is cleaned. \
+            /dev/fd/N as DIR is a /dev/fuse that another program has opened and mounted.
+
+            Options: allow_other, uid=USER and gid=GROUP (whom files belong to), setuid=USER (root mounts for a user), \
+            fsname=NAME, subtype=NAME, max_read=BYTES, nosuid, nodev, noexec, noatime and others that podfs(1) lists.
 
             Examples:
               podfs mount ~/Podcasts
               podfs mount --foreground ~/Podcasts
+              podfs mount -o fsname=shows,noexec ~/Podcasts
+
+            In /etc/fstab: podfs /home/ann/Podcasts fuse.podfs noauto,user 0 0
             """)
 
     @Argument(help: ArgumentHelp("The folder to mount on.", valueName: "dir"), completion: .directory)
@@ -26,44 +34,113 @@ struct MountCommand: PodfsCommand {
     var allowOther = false
 
     @Option(
-        name: .customShort("o"), help: ArgumentHelp("Further mount options, separated by commas.", valueName: "options")
+        name: .customShort("o"), help: ArgumentHelp("Mount options, separated by commas.", valueName: "options")
     )
     var options: [String] = []
 
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 
+    /// Called as mount(8) calls a helper: the first column of fstab. Only then there are the flags below.
+    @Option(help: .hidden)
+    var source: String?
+
+    @Flag(name: .customShort("s"), help: .hidden)
+    var sloppy = false
+
+    @Flag(name: .customShort("f"), help: .hidden)
+    var fake = false
+
+    @Flag(name: .customShort("n"), help: .hidden)
+    var noTable = false
+
+    @Flag(name: .customShort("v"), help: .hidden)
+    var verbose = false
+
+    @Flag(name: .customShort("r"), help: .hidden)
+    var readOnly = false
+
+    @Flag(name: .customShort("w"), help: .hidden)
+    var readWrite = false
+
+    @Option(name: .customShort("t"), help: .hidden)
+    var type: String?
+
+    func validate() throws {
+        if source == nil, sloppy || fake || noTable || verbose || readOnly || readWrite || type != nil {
+            throw ValidationError("-s, -f, -n, -v, -r, -w and -t are for mount(8) to give to a helper")
+        }
+    }
+
     func perform() async throws {
+        guard let source else {
+            try start(try parsedOptions())
+            return
+        }
+        do {
+            var options = try parsedOptions()
+            // By this column mount(8) knows what is mounted already.
+            if options.fsname == nil, !source.isEmpty { options.fsname = source }
+            if !fake { try start(options) }
+        } catch {
+            Terminal.error(CommandError(error).description)
+            // "mount failure" in mount(8).
+            throw ExitCode(32)
+        }
+    }
+
+    private func parsedOptions() throws -> MountOptions {
+        do {
+            var parsed = try MountOptions(parsing: readOnly ? options + ["ro"] : options, ignoresUnknown: sloppy)
+            if allowOther { parsed.allowOther = true }
+            return parsed
+        } catch {
+            throw CommandError(.usage, error.description)
+        }
+    }
+
+    private func start(_ options: MountOptions) throws {
+        if let user = options.user { try Account(user: user).become() }
+        if source != nil || options.user != nil { Account.settleEnvironment() }
         let installation = try Installation()
         let configuration = try installation.configuration()
         if let readyDescriptor {
             SpawnedSelf.keep(readyDescriptor)
             do {
-                try serve(installation, configuration) { SpawnedSelf.report("ok", to: readyDescriptor) }
+                try serve(installation, configuration, options) {
+                    SpawnedSelf.report("ok", to: readyDescriptor)
+                }
             } catch {
                 SpawnedSelf.report("\(CommandError(error))", to: readyDescriptor)
                 throw error
             }
             return
         }
-        let point = try MountPoint.prepare(folder)
         if foreground {
-            try serve(installation, configuration) {}
+            try serve(installation, configuration, options) {}
             return
         }
+        let point = try MountPoint(folder)
         try installation.launcher.makeFolders()
-        var arguments = ["mount", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)"]
-        if allowOther { arguments.append("--allow-other") }
-        for option in options { arguments += ["-o", option] }
-        try SpawnedSelf.start(arguments + ["--", point], log: installation.places.state + "/mount.log")
+        var arguments = [
+            "mount", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)", "-o", options.text,
+        ]
+        var handed: Int32?
+        switch point {
+        case .folder(let path): arguments += ["--", path]
+        case .descriptor(let number):
+            handed = number
+            arguments += ["--", "/dev/fd/\(SpawnedSelf.handedDescriptor)"]
+        }
+        try SpawnedSelf.start(arguments, log: installation.places.state + "/mount.log", handing: handed)
     }
 
     private func serve(
-        _ installation: Installation, _ configuration: Configuration, ready: @escaping @Sendable () -> Void
+        _ installation: Installation, _ configuration: Configuration, _ options: MountOptions,
+        ready: @escaping @Sendable () -> Void
     ) throws {
-        let point = try MountPoint.prepare(folder)
-        let extra = options.flatMap { $0.split(separator: ",").map(String.init) }
-        let mount = try Mount(installation, configuration, at: point, allowOther: allowOther, options: extra)
+        let point = try MountPoint(folder)
+        let mount = try Mount(installation, configuration, at: point, options: options)
         // The process must not keep a folder busy, its own mount point least of all.
         chdir("/")
         try mount.run(ready: ready)

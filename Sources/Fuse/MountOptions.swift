@@ -1,0 +1,154 @@
+/// The options that follow `-o`, sorted by who has to do with them. See mount(8) and mount.fuse3(8).
+package struct MountOptions: Sendable, Equatable {
+    /// For libfuse and the kernel, one each.
+    package var kernel: [String] = []
+    /// The first column of `mount` and `df`, of `fsname=`.
+    package var fsname: String?
+    /// The filesystem's type is `fuse.SUBTYPE`.
+    package var subtype: String?
+    package var allowOther = false
+    /// Whom files seem to belong to, of `uid=` and `gid=`: a number or a name.
+    package var uid: String?
+    package var gid: String?
+    /// Who is to serve the filesystem, of `setuid=`: a name or a number.
+    package var user: String?
+
+    package init() {}
+
+    /// Why an option cannot be given: which, and what to do.
+    package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
+        package var option: String
+        package var advice: String
+
+        package var description: String { "the mount option \(option) \(advice)" }
+    }
+
+    /// - Parameters:
+    ///   - lists: what stood after each `-o`: options separated by commas. A comma of a value is written `\,`.
+    ///   - ignoresUnknown: mount(8)'s `-s`.
+    package init(parsing lists: [String], ignoresUnknown: Bool = false) throws(Refusal) {
+        for option in lists.flatMap(Self.split) where !option.isEmpty {
+            try take(option, ignoresUnknown: ignoresUnknown)
+        }
+    }
+
+    /// Them all in one list, but for `setuid=`: for a program that is this user's already.
+    package var text: String {
+        var options = kernel
+        if allowOther { options.append("allow_other") }
+        for (name, value) in [("fsname", fsname), ("subtype", subtype), ("uid", uid), ("gid", gid)] {
+            if let value { options.append("\(name)=\(SessionOptions.escaped(value))") }
+        }
+        return options.joined(separator: ",")
+    }
+
+    private mutating func take(_ option: String, ignoresUnknown: Bool) throws(Refusal) {
+        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let (name, value) = (String(parts[0]), parts.count > 1 ? Self.unescaped(parts[1]) : nil)
+        if let advice = Self.advice[name] { throw Refusal(option: name, advice: advice) }
+        if Self.isForMountAlone(name) { return }
+        if let undone = Self.defaults[name] {
+            kernel.removeAll { $0 == undone }
+            return
+        }
+        switch (name, value) {
+        case ("allow_other", nil): allowOther = true
+        case ("fsname", let value?): fsname = value
+        case ("subtype", let value?) where !value.isEmpty && !value.contains("/"): subtype = value
+        case ("uid", let value?) where !value.isEmpty: uid = value
+        case ("gid", let value?) where !value.isEmpty: gid = value
+        case ("setuid", let value?) where !value.isEmpty: user = value
+        case ("max_read", let value?):
+            // The kernel takes no less than a page.
+            guard let bytes = UInt32(value), bytes >= 4_096 else {
+                throw Refusal(option: option, advice: "needs a number of bytes, 4096 or more")
+            }
+            kernel.append(option)
+        case (_, nil) where Self.flags.contains(name), (_, _?) where Self.labels.contains(name): kernel.append(option)
+        case (_, nil) where Self.valued.contains(name) || Self.labels.contains(name):
+            throw Refusal(option: name, advice: "needs a value: \(name)=…")
+        default:
+            if ignoresUnknown { return }
+            throw Refusal(option: option, advice: "is not known to podfs; podfs(1) lists those that are")
+        }
+    }
+
+    /// What libfuse and fusermount3 hand on to mount(2).
+    private static let flags: Set<String> = [
+        "nosuid", "nodev", "noexec", "noatime", "sync", "dirsync", "allow_root",
+    ]
+
+    /// Security labels of SELinux, for the kernel.
+    private static let labels: Set<String> = ["context", "fscontext", "defcontext", "rootcontext"]
+
+    private static let valued: Set<String> = ["fsname", "subtype", "uid", "gid", "setuid", "max_read"]
+
+    /// What holds anyway, and the option that it takes back. `dev` and `suid` need no word either: no file is a device or
+    /// runs as another user, and libfuse mounts with `nodev,nosuid`. `ro`'s opposite is here since mount(8) passes it.
+    private static let defaults = [
+        "rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "async": "sync", "atime": "noatime",
+    ]
+
+    /// What mount(8), systemd and their like keep in fstab for themselves and yet pass on. The times that are
+    /// `relatime` and its kin are for disks: here the filesystem tells them.
+    private static func isForMountAlone(_ name: String) -> Bool {
+        let names: Set<String> = [
+            "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "comment",
+            "uhelper", "helper", "relatime", "norelatime", "strictatime", "nostrictatime", "diratime", "lazytime",
+            "nolazytime", "silent", "loud",
+        ]
+        return names.contains(name) || name.hasPrefix("x-") || name.hasPrefix("X-")
+    }
+
+    private static let advice = [
+        "ro":
+            "cannot be given: the folder is read-only as it is, and the kernel would also refuse the attributes that"
+            + " control downloads; leave it out",
+        "default_permissions":
+            "cannot be given: the kernel would refuse the attributes that control downloads, and podfs checks"
+            + " permissions itself; leave it out",
+        "remount": "cannot be given: unmount the folder, and mount it with the options it is to have",
+        "auto_unmount": "is not needed: podfs mount cleans what a killed mount has left; leave it out",
+        "bind": "is not for podfs: use mount --bind on the mounted folder",
+        "rbind": "is not for podfs: use mount --rbind on the mounted folder",
+        "move": "is not for podfs: use mount --move on the mounted folder",
+        "blkdev": "cannot be given: there is no device below podfs; leave it out",
+        "blksize": "cannot be given: there is no device below podfs; leave it out",
+        "fd": "cannot be given: name the descriptor in place of the folder, as /dev/fd/N",
+        "drop_privileges":
+            "is for mount.fuse3(8) alone, which mount(8) calls as long as no mount.fuse.podfs is installed; setuid=USER"
+            + " drops them too",
+        "rootmode": "is podfs's own to set; leave it out",
+        "user_id": "is podfs's own to set; for the owner that files show there is uid=",
+        "group_id": "is podfs's own to set; for the group that files show there is gid=",
+    ]
+
+    /// At commas but those after a backslash (fuse_opt.c); what is escaped stays so.
+    private static func split(_ list: String) -> [String] {
+        var options = [""]
+        var isEscaped = false
+        for character in list {
+            if character == ",", !isEscaped {
+                options.append("")
+            } else {
+                options[options.count - 1].append(character)
+            }
+            isEscaped = character == "\\" && !isEscaped
+        }
+        return options
+    }
+
+    private static func unescaped(_ text: Substring) -> String {
+        var result = ""
+        var isEscaped = false
+        for character in text {
+            if character == "\\", !isEscaped {
+                isEscaped = true
+            } else {
+                result.append(character)
+                isEscaped = false
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Glibc
+
+/// A line of the list of users. See passwd(5); the corresponding C functions are `getpwnam` and `getpwuid`.
+struct Account: Equatable {
+    var name: String
+    var uid: UInt32
+    var gid: UInt32
+    var home: String
+
+    /// - Parameter user: a name or a number. A number need not be in the list.
+    init(user: String) throws {
+        if let found = getpwnam(user) {
+            self.init(found.pointee)
+        } else if let number = UInt32(user) {
+            self = Self(uid: number) ?? Account(name: user, uid: number, gid: number, home: "/")
+        } else {
+            throw CommandError(.failed, "there is no user '\(user)'")
+        }
+    }
+
+    init?(uid: UInt32) {
+        guard let found = getpwuid(uid) else { return nil }
+        self.init(found.pointee)
+    }
+
+    private init(_ entry: passwd) {
+        name = String(cString: entry.pw_name)
+        (uid, gid) = (entry.pw_uid, entry.pw_gid)
+        home = String(cString: entry.pw_dir)
+    }
+
+    private init(name: String, uid: UInt32, gid: UInt32, home: String) {
+        (self.name, self.uid, self.gid, self.home) = (name, uid, gid, home)
+    }
+
+    /// A group's number, by its name or by itself.
+    static func group(_ group: String) throws -> UInt32 {
+        if let found = getgrnam(group) { return found.pointee.gr_gid }
+        guard let number = UInt32(group) else { throw CommandError(.failed, "there is no group '\(group)'") }
+        return number
+    }
+
+    /// Makes the process this user's, for good. Only root may become another user.
+    func become() throws {
+        if getuid() == uid, geteuid() == uid { return }
+        guard geteuid() == 0 else {
+            throw CommandError(.refused, "only root may mount for another user: leave out setuid=\(name)")
+        }
+        guard initgroups(name, gid) == 0, setgid(gid) == 0, setuid(uid) == 0 else {
+            throw CommandError(.failed, "cannot become the user '\(name)': \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Sees to it that the variables which say where things are kept are the user's whom the process belongs to, and not
+    /// those of whoever has started it: at boot there is a HOME of root's or none, and mount.fuse3(8) changes HOME alone.
+    static func settleEnvironment() {
+        let environment = ProcessInfo.processInfo.environment
+        guard let account = Account(uid: getuid()) else { return }
+        let isOwn = environment["HOME"].map { owner(of: $0) == account.uid } ?? false
+        if !isOwn {
+            setenv("HOME", account.home, 1)
+            setenv("USER", account.name, 1)
+            setenv("LOGNAME", account.name, 1)
+        }
+        for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
+            guard let value = environment[name] else { continue }
+            // What does not exist yet is to be made below a home that is right.
+            if owner(of: value) != account.uid, !isOwn || owner(of: value) != nil { unsetenv(name) }
+        }
+        let runtime = "/run/user/\(account.uid)"
+        if getenv("XDG_RUNTIME_DIR") == nil, owner(of: runtime) == account.uid { setenv("XDG_RUNTIME_DIR", runtime, 1) }
+    }
+
+    private static func owner(of path: String) -> UInt32? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_uid : nil
+    }
+}

@@ -1,0 +1,68 @@
+import Fuse
+import Testing
+
+/// What `-o` takes, and what it refuses.
+struct MountOptionTests {
+    @Test func theKernelsOptionsArePassedOn() throws {
+        let options = try MountOptions(parsing: ["noexec,max_read=65536", "noatime", "context=a\\,b,sync"])
+        #expect(options.kernel == ["noexec", "max_read=65536", "noatime", "context=a\\,b", "sync"])
+        #expect(!options.allowOther)
+    }
+
+    @Test func podfsTakesItsOwn() throws {
+        let options = try MountOptions(
+            parsing: ["allow_other,fsname=my\\,shows,subtype=pods,uid=1000,gid=audio,setuid=ann"])
+        #expect(options.allowOther)
+        #expect(options.fsname == "my,shows")
+        #expect(options.subtype == "pods")
+        #expect(options.uid == "1000")
+        #expect(options.gid == "audio")
+        #expect(options.user == "ann")
+        #expect(options.kernel.isEmpty)
+    }
+
+    @Test func aListGoesToAnotherProcessAsItIs() throws {
+        var options = try MountOptions(
+            parsing: ["nosuid,allow_other,fsname=a\\,b\\\\c=d,uid=7,gid=8,subtype=s,max_read=4096,setuid=ann"])
+        let handedOn = try MountOptions(parsing: [options.text])
+        options.user = nil
+        #expect(handedOn == options)
+        #expect(try MountOptions(parsing: [MountOptions().text]) == MountOptions())
+    }
+
+    @Test(
+        arguments: [
+            "defaults", "noauto,user,_netdev,nofail", "rw,exec,suid,dev,async", "x-systemd.automount,X-mount.mkdir=700",
+            "comment=anything,users,owner,group,nouser,auto", "relatime,strictatime", "", ",,", "user=ann,uhelper=x",
+        ])
+    func whatFstabHasForMountAloneIsPassedOver(list: String) throws {
+        #expect(try MountOptions(parsing: [list]) == MountOptions())
+    }
+
+    @Test func aLaterOptionTakesAnEarlierOneBack() throws {
+        #expect(try MountOptions(parsing: ["noexec,sync,exec"]).kernel == ["sync"])
+        #expect(try MountOptions(parsing: ["noexec", "exec,noexec"]).kernel == ["noexec"])
+    }
+
+    @Test(
+        arguments: [
+            ("rw,ro", "ro", "leave it out"), ("default_permissions", "default_permissions", "leave it out"),
+            ("nosuid,frobnicate", "frobnicate", "is not known"), ("frobnicate=1", "frobnicate=1", "is not known"),
+            ("nosuid=1", "nosuid=1", "is not known"), ("max_read=12", "max_read=12", "4096 or more"),
+            ("max_read", "max_read", "needs a value"), ("uid=", "uid=", "is not known"), ("fsname", "fsname", "needs"),
+            ("fd=3", "fd", "/dev/fd/N"), ("user_id=0", "user_id", "uid="), ("remount", "remount", "unmount the folder"),
+            ("bind", "bind", "mount --bind"), ("blksize=512", "blksize", "no device"),
+            ("subtype=a/b", "subtype=a/b", "is not known"), ("drop_privileges", "drop_privileges", "setuid=USER"),
+        ])
+    func whatCannotBeIsNamedWithWhatToDo(list: String, option: String, advice: String) throws {
+        let refusal = #expect(throws: MountOptions.Refusal.self) { try MountOptions(parsing: [list]) }
+        #expect(refusal?.option == option)
+        #expect(refusal?.description.contains(advice) ?? false, "\(refusal?.description ?? "")")
+    }
+
+    @Test func mountMayAskToPassOverTheUnknown() throws {
+        let options = try MountOptions(parsing: ["frobnicate,nosuid"], ignoresUnknown: true)
+        #expect(options.kernel == ["nosuid"])
+        #expect(throws: MountOptions.Refusal.self) { try MountOptions(parsing: ["ro"], ignoresUnknown: true) }
+    }
+}

@@ -1,0 +1,335 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The ways to mount: by whom, with which options, through which program.
+@Suite(.timeLimit(.minutes(5))) struct MountingTests {
+    /// The line of the kernel's list of mounts: source, place, type, options.
+    private static func entry(_ mount: MountGuard) throws -> [String]? {
+        try String(contentsOfFile: "/proc/self/mounts", encoding: .utf8).split(separator: "\n")
+            .map { $0.split(separator: " ").map(String.init) }.last { $0.count > 3 && $0[1] == mount.mountPoint }
+    }
+
+    // MARK: Without privileges
+
+    @Test(.enabled(if: OrdinaryHome.isPossible, "the other tests run without privileges already"))
+    func anOrdinaryUserMountsThroughTheHelper() async throws {
+        let ordinary = try await OrdinaryHome()
+        let mounted = try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        let entry = try #require(try Self.entry(ordinary.mount))
+        #expect(entry[3].contains("user_id=\(OrdinaryHome.user)"))
+        try await Self.expectItServes(ordinary)
+        let unmounted = try await ordinary.run(ordinary.program, "unmount", ordinary.mount.mountPoint)
+        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
+        #expect(!ordinary.mount.isMounted)
+    }
+
+    /// Reads the episode, as its user, and waits until it is cached.
+    private static func expectItServes(_ ordinary: OrdinaryHome) async throws {
+        let process = try await ordinary.mountProcess()
+        #expect(try ordinary.user(of: process) == "\(OrdinaryHome.user)")
+        #expect(try ordinary.user(of: try #require(ordinary.home.daemonProcessIdentifier)) == "\(OrdinaryHome.user)")
+        let read = try await ordinary.run("cat", ordinary.episode)
+        #expect(read.exitCode == 0, "\(read.error)")
+        #expect(read.standardOutput.count == 300_000)
+        #expect(MountedShow.content(1).matches(read.standardOutput))
+        // Files are the user's, who alone may come in.
+        let owner = try await ordinary.run("stat", "-c", "%u", ordinary.episode)
+        #expect(owner.output == "\(OrdinaryHome.user)\n")
+        let evicted = try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "1", ordinary.episode)
+        #expect(evicted.exitCode == 0, "\(evicted.error)")
+        #expect(try await ChildProcess.run("ls", [ordinary.mount.mountPoint]).says(EACCES))
+    }
+
+    /// Opens the device, mounts, and goes on as the ordinary user with the descriptor: what mount.fuse3 does with
+    /// `drop_privileges`. `mount -i` calls no helper, `-n` keeps no list of its own.
+    private static let byDescriptor = """
+        exec 7<> /dev/fuse
+        mount -i -n -t fuse.podfs podfs "$1" \
+            -o "fd=7,rootmode=40000,user_id=$2,group_id=$2,nosuid,nodev" || exit 9
+        shift 2
+        exec "$@"
+        """
+
+    private static func mountByDescriptor(_ ordinary: OrdinaryHome, _ arguments: [String]) throws -> ChildProcess {
+        let user = "\(OrdinaryHome.user)"
+        return try ChildProcess(
+            "sh",
+            ["-c", byDescriptor, "sh", ordinary.mount.mountPoint, user] + OrdinaryHome.asUser + [ordinary.program]
+                + arguments, environment: ordinary.home.environment)
+    }
+
+    @Test(.enabled(if: OrdinaryHome.isPossible, "only root mounts by a descriptor"))
+    func anOrdinaryUserServesWhatRootHasMounted() async throws {
+        let ordinary = try await OrdinaryHome()
+        let mounted = try await Self.mountByDescriptor(ordinary, ["mount", "/dev/fd/7"]).wait()
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        #expect(ordinary.mount.isMounted)
+        try await Self.expectItServes(ordinary)
+        // What the process has of the device is for no program that it starts.
+        let daemon = try #require(ordinary.home.daemonProcessIdentifier)
+        let opened = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/fd").map {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(daemon)/fd/\($0)")) ?? ""
+        }
+        #expect(!opened.contains("/dev/fuse"))
+        let unmounted = try await ordinary.run(ordinary.program, "unmount", ordinary.mount.mountPoint)
+        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
+        #expect(!ordinary.mount.isMounted)
+    }
+
+    @Test(.enabled(if: OrdinaryHome.isPossible, "only root mounts by a descriptor"))
+    func aSignalUnmountsWhatRootHasMounted() async throws {
+        let ordinary = try await OrdinaryHome()
+        let process = try Self.mountByDescriptor(ordinary, ["mount", "--foreground", "/dev/fd/7"])
+        try await ordinary.mount.waitUntilMounted()
+        #expect(try await ordinary.mountProcess() == process.processIdentifier)
+        let tellsItsMount = try FileManager.default.contentsOfDirectory(
+            atPath: "/proc/\(process.processIdentifier)/fdinfo"
+        ).contains { name in
+            let path = "/proc/\(process.processIdentifier)/fdinfo/\(name)"
+            return (try? String(contentsOfFile: path, encoding: .utf8))?.contains("fuse_connection:") ?? false
+        }
+        process.kill(SIGTERM)
+        let ended = try await process.wait()
+        #expect(ended.exitCode == 0, "\(ended.error)")
+        // Kernels that do not say which mount a descriptor belongs to leave a dead one, which whoever mounted takes away.
+        #expect(ordinary.mount.isMounted == !tellsItsMount)
+    }
+
+    @Test func aDescriptorOfSomethingElseIsRefused() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let closed = try await show.home.run("mount", "/dev/fd/77")
+        #expect(closed.exitCode == 1)
+        #expect(closed.error.contains("/dev/fd/77 is not open"), "\(closed.error)")
+        let other = try await ChildProcess.run(
+            "sh", ["-c", "exec 7< /dev/null; exec \"$0\" mount /dev/fd/7", PodfsHome.executable],
+            environment: show.home.environment)
+        #expect(other.exitCode == 1)
+        #expect(other.error.contains("is not an open /dev/fuse"), "\(other.error)")
+    }
+
+    // MARK: Options
+
+    @Test func optionsReachTheKernel() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let mounted = try await show.home.run(
+            "mount", "-o", "noexec,noatime,max_read=65536,x-gvfs-hide", "-o", "fsname=my\\,shows,subtype=shows",
+            show.mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        let entry = try #require(try Self.entry(show.mount))
+        #expect(entry[0] == "my,shows")
+        #expect(entry[2] == "fuse.shows")
+        let options = Set(entry[3].split(separator: ",").map(String.init))
+        #expect(options.isSuperset(of: ["rw", "nosuid", "nodev", "noexec", "noatime", "max_read=65536"]), "\(entry)")
+        let read = try await show.read(show.path(1))
+        #expect(MountedShow.content(1).matches(read.standardOutput) && read.standardOutput.count == 300_000)
+        // Also under another type it is known for podfs's.
+        let twice = try await show.home.run("mount", show.mount.mountPoint)
+        #expect(twice.error.contains("is mounted already"), "\(twice.error)")
+        let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
+        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
+    }
+
+    @Test(
+        arguments: [
+            ("ro", "the mount option ro cannot be given"),
+            ("nosuid,default_permissions", "the mount option default_permissions cannot be given"),
+            ("frobnicate", "the mount option frobnicate is not known"),
+        ])
+    func anOptionThatCannotBeIsNamed(options: String, says: String) async throws {
+        let home = try PodfsHome()
+        let mount = try home.makeMountPoint()
+        let result = try await home.run("mount", "-o", options, mount.mountPoint)
+        #expect(result.exitCode == 64)
+        #expect(result.error.contains(says), "\(result.error)")
+        #expect(!mount.isMounted)
+    }
+
+    @Test func filesBelongToWhomTheOptionsSay() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let mounted = try await show.home.run("mount", "-o", "uid=nobody,gid=12345", show.mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        for path in [show.mount.mountPoint, show.path(1), "\(show.mount.mountPoint)/.status"] {
+            let owner = try await ChildProcess.run("stat", ["-c", "%u %g", path])
+            #expect(owner.output == "65534 12345\n", "\(path) \(owner.error)")
+        }
+        // Who has mounted may control all the same.
+        let control = try await ChildProcess.run(
+            "setfattr", ["-n", "user.podfs.played", "-v", "1", show.path(1)])
+        #expect(control.exitCode == 0, "\(control.error)")
+        let unknown = try await show.home.run("mount", "-o", "uid=no such user", show.mount.mountPoint)
+        #expect(unknown.exitCode == 1)
+    }
+
+    @Test func onlyRootMountsForAnother() async throws {
+        let home = try PodfsHome()
+        let mount = try home.makeMountPoint()
+        let unknown = try await home.run("mount", "-o", "setuid=no such user", mount.mountPoint)
+        #expect(unknown.exitCode == 1)
+        #expect(unknown.error.contains("there is no user 'no such user'"), "\(unknown.error)")
+        guard getuid() != 0 else { return }
+        let refused = try await home.run("mount", "-o", "setuid=root", mount.mountPoint)
+        #expect(refused.exitCode == 77)
+        #expect(refused.error.contains("only root may mount for another user"), "\(refused.error)")
+    }
+
+    // MARK: mount(8) and fstab
+
+    /// Works where the program is installed: in a mount namespace of its own, that of `$0` in /usr/local/bin. mount(8) hands
+    /// on no PATH.
+    private static let installed = """
+        mount -t tmpfs none /usr/local/bin && ln -s "$0" /usr/local/bin/podfs || exit 9
+        trap 'umount -l "$1" 2> /dev/null' EXIT
+        """
+
+    private static func runInstalled(_ show: MountedShow, _ script: String, _ arguments: String...) async throws
+        -> ChildProcess.Result
+    {
+        try await ChildProcess.run(
+            "unshare",
+            ["--mount", "sh", "-c", installed + "\n" + script, PodfsHome.executable, show.mount.mountPoint] + arguments,
+            environment: show.home.environment)
+    }
+
+    @Test(.enabled(if: OrdinaryHome.isPossible, "mount(8) mounts for root"))
+    func aLineOfFstabIsMounted() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let point = show.mount.mountPoint
+        let table = try show.home.directory.write(
+            "fstab", text: "podfs \(point) fuse.podfs noauto,user,exec,_netdev,noexec,x-gvfs-show,uid=1000 0 0\n")
+        let script = """
+            mount -T "$2" "$1" && grep " $1 " /proc/self/mounts && stat -c %u "$3" && mount -T "$2" -a && cat "$3" && umount "$1"
+            """
+        let result = try await Self.runInstalled(show, script, table, show.path(1))
+        #expect(result.exitCode == 0, "\(result.error)")
+        let lines = result.standardOutput.split(separator: 10, maxSplits: 2, omittingEmptySubsequences: false)
+        try #require(lines.count == 3)
+        let entry = String(decoding: lines[0], as: UTF8.self)
+        #expect(entry.hasPrefix("podfs \(point) fuse.podfs rw,nosuid,nodev,noexec"), "\(entry)")
+        #expect(lines[1].elementsEqual("1000".utf8))
+        #expect(lines[2].count == 300_000)
+        #expect(MountedShow.content(1).matches(Array(lines[2])))
+    }
+
+    @Test(.enabled(if: OrdinaryHome.isPossible, "only root writes fstab"))
+    func aUserMountsWhatFstabLetsUsersMount() async throws {
+        let ordinary = try await OrdinaryHome()
+        let point = ordinary.mount.mountPoint
+        let table = try ordinary.home.directory.write(
+            "fstab", text: "podfs \(point) fuse.podfs noauto,user 0 0\n")
+        let script =
+            Self.installed + """
+
+                chmod 644 "$2" && touch /etc/fstab && mount --bind "$2" /etc/fstab || exit 8
+                setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'mount "$1" && cat "$2"' sh "$1" "$3" || exit 7
+                setpriv --reuid=65534 --regid=65534 --clear-groups "$0" unmount "$1"
+                """
+        let result = try await ChildProcess.run(
+            "unshare",
+            ["--mount", "sh", "-c", script, ordinary.program, point, table, ordinary.episode],
+            environment: ordinary.home.environment)
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(result.standardOutput.count == 300_000)
+        #expect(MountedShow.content(1).matches(result.standardOutput))
+    }
+
+    @Test(.enabled(if: OrdinaryHome.isPossible, "mount(8) mounts for root"))
+    func theProgramMayStandInTheSource() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let result = try await Self.runInstalled(
+            show, "mount -t fuse podfs#shows \"$1\" && grep \" $1 \" /proc/self/mounts && umount \"$1\"")
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(result.output.hasPrefix("shows \(show.mount.mountPoint) fuse.podfs rw,"), "\(result.output)")
+    }
+
+    @Test(.enabled(if: OrdinaryHome.isPossible, "mount(8) mounts for root"))
+    func mountTellsWhatTheProgramSays() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let result = try await Self.runInstalled(show, "mount -t fuse.podfs podfs \"$1\" -o frobnicate")
+        #expect(result.exitCode == 32)
+        #expect(result.error.contains("the mount option frobnicate is not known"), "\(result.error)")
+    }
+
+    @Test(
+        .enabled(if: OrdinaryHome.isPossible, "only root mounts for another"),
+        arguments: ["setuid=nobody", "setuid=nobody,drop_privileges"])
+    func rootMountsForAUser(options: String) async throws {
+        let ordinary = try await OrdinaryHome()
+        let home = ordinary.home
+        // Where the list of users gives nobody a home.
+        let users = home.directory.file("passwd")
+        let script =
+            Self.installed + """
+
+                sed "s|^nobody:.*|nobody:x:65534:65534::$5:/bin/sh|" /etc/passwd > "$2" && mount --bind "$2" /etc/passwd || exit 8
+                mount -t fuse.podfs podfs "$1" -o "$3" || exit 7
+                setpriv --reuid=65534 --regid=65534 --clear-groups cat "$4" && umount "$1"
+                """
+        var environment = home.environment
+        environment["HOME"] = "/root"
+        let result = try await ChildProcess.run(
+            "unshare",
+            [
+                "--mount", "sh", "-c", script, ordinary.program, ordinary.mount.mountPoint, users, options,
+                ordinary.episode, home.home,
+            ], environment: environment)
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(result.standardOutput.count == 300_000)
+        #expect(MountedShow.content(1).matches(result.standardOutput))
+    }
+
+    /// By its name as a helper of mount(8), as which a package would install a link to it.
+    @Test(
+        .enabled(if: OrdinaryHome.isPossible, "only root mounts for another"),
+        arguments: ["mount.podfs", "mount.fuse.podfs"])
+    func theProgramIsAMountHelperByItsName(name: String) async throws {
+        let ordinary = try await OrdinaryHome()
+        let folder = try TemporaryDirectory()
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file(name), withDestinationPath: ordinary.program)
+        func helper(_ arguments: String...) async throws -> ChildProcess.Result {
+            try await ChildProcess.run(
+                folder.file(name), ["the shows", ordinary.mount.mountPoint] + arguments,
+                environment: ordinary.home.environment)
+        }
+        let fake = try await helper("-f", "-n", "-v", "-o", "rw,noauto")
+        #expect(fake.exitCode == 0, "\(fake.error)")
+        #expect(!ordinary.mount.isMounted)
+        let refused = try await helper("-o", "frobnicate")
+        #expect(refused.exitCode == 32)
+        let readOnly = try await helper("-r")
+        #expect(readOnly.exitCode == 32)
+        #expect(readOnly.error.contains("the mount option ro cannot be given"), "\(readOnly.error)")
+        let mounted = try await helper("-sn", "-o", "rw,setuid=nobody,frobnicate", "-t", "fuse.podfs")
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        #expect(try Self.entry(ordinary.mount)?[0] == "the\\040shows")
+        try await Self.expectItServes(ordinary)
+    }
+
+    @Test(.enabled(if: OrdinaryHome.isPossible, "only root mounts for another"))
+    func withoutAHomeOfItsOwnTheUsersIsTaken() async throws {
+        // The home of nobody does not exist, so that the error tells where it was looked for.
+        let ordinary = try await OrdinaryHome()
+        var environment = ordinary.home.environment.filter { !$0.key.hasPrefix("XDG_") }
+        environment["HOME"] = "/root"
+        let folder = try TemporaryDirectory()
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("mount.podfs"), withDestinationPath: ordinary.program)
+        let result = try await ChildProcess.run(
+            folder.file("mount.podfs"), ["podfs", ordinary.mount.mountPoint, "-o", "setuid=nobody"],
+            environment: environment)
+        #expect(result.exitCode == 32)
+        #expect(result.error.contains("/nonexistent/.local/share/podfs"), "\(result.error)")
+        #expect(!ordinary.mount.isMounted)
+    }
+
+    @Test func aMistypedCommandIsNoMount() async throws {
+        let home = try PodfsHome()
+        let mount = try home.makeMountPoint()
+        let result = try await home.run("downlaod", mount.mountPoint)
+        #expect(result.exitCode == 64)
+        #expect(!mount.isMounted)
+    }
+}

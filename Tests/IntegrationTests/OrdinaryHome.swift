@@ -1,0 +1,65 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A home with a subscribed show that belongs to the user `nobody`, for tests that root runs.
+struct OrdinaryHome {
+    static let isPossible = getuid() == 0
+
+    /// `nobody` and `nogroup` have this number wherever there are users.
+    static let user = 65_534
+
+    let home: PodfsHome
+    let mount: MountGuard
+    let server = HTTPTestServer()
+    /// The program, where `nobody` can reach it.
+    let program: String
+    private let folder: TemporaryDirectory
+
+    init() async throws {
+        home = try PodfsHome()
+        mount = try home.makeMountPoint()
+        folder = try TemporaryDirectory()
+        program = folder.file("podfs")
+        // The build's own folder may be root's alone.
+        let prepared = try await ChildProcess.run(
+            "sh",
+            [
+                "-c", "cp --reflink=auto \"$0\" \"$1/podfs\" && chmod 755 \"$1\" && chown -R \"$2:$2\" \"$3\"",
+                PodfsHome.executable, folder.path, "\(Self.user)", home.directory.path,
+            ])
+        try #require(prepared.exitCode == 0, "\(prepared.error)")
+        try server.start()
+        server.serve("/1.mp3", MountedShow.resource(1))
+        let server = server
+        let feed = FeedBuilder.show(MountedShow.show, episodes: 1, length: 300_000) { server.url("/\($0).mp3") }
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        let subscribed = try await run(program, "subscribe", server.url("/feed.xml"))
+        try #require(subscribed.exitCode == 0, "\(subscribed.error)")
+    }
+
+    /// How a program is started as that user.
+    static let asUser = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--"]
+
+    /// Runs a program as that user.
+    func run(_ arguments: String...) async throws -> ChildProcess.Result {
+        let words = Self.asUser + arguments
+        return try await ChildProcess.run(words[0], Array(words.dropFirst()), environment: home.environment)
+    }
+
+    var episode: String { "\(mount.mountPoint)/\(MountedShow.show)/2026-01-01 Episode 1.mp3" }
+
+    func mountProcess() async throws -> Int32 {
+        let result = try await run(
+            "getfattr", "--absolute-names", "--only-values", "-n", "user.podfs.mount.pid", mount.mountPoint)
+        return try #require(Int32(result.output), "\(result.error)")
+    }
+
+    /// What /proc says of a process's user.
+    func user(of process: Int32) throws -> String? {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        return status.split(separator: "\n").first { $0.hasPrefix("Uid:") }
+            .flatMap { $0.split(whereSeparator: \.isWhitespace).last.map(String.init) }
+    }
+}
