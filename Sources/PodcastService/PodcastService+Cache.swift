@@ -46,7 +46,14 @@ extension PodcastService {
                 let isGone = try episodes[candidate.id].map { try evictByPolicy($0, file: candidate.id) } ?? false
                 eviction.record(isGone ? .evicted : .inUse)
             }
-            settle(eviction.shortage, free: disk.free, freed: eviction.evicted.reduce(0) { $0 + $1.allocated })
+            let freed = eviction.evicted.reduce(Int64(0)) { $0 + $1.allocated }
+            // Nothing is to stay free: the disk itself tells when it is full. To stop before that, for what is only
+            // foreseen, would leave the rest of it unused and a reader without the bytes that it has room for.
+            if let shortage = eviction.shortage, shortage.isCacheFull || shortage.floor > 0 || disk.free + freed <= 0 {
+                settle(shortage, free: disk.free, freed: freed)
+            } else {
+                settle(nil, free: disk.free, freed: freed)
+            }
         } catch {
             log.error("\(error)")
         }

@@ -156,8 +156,10 @@ import Testing
         let hanging = try ChildProcess("ls", ["\(root)/.search/tide"])
         try await gate.waitUntilReached()
         // It shows, and the rest of the folder answers.
-        let status = try await ChildProcess.run("cat", ["\(root)/.status"])
-        #expect(status.output.hasPrefix("1 running") && status.output.contains(" tide\n"), "\(status.output)")
+        try await waitUntil(deadline: .seconds(60), description: "the mount hears of the search") {
+            let status = try await ChildProcess.run("cat", ["\(root)/.status"])
+            return status.output.hasPrefix("1 running") && status.output.contains(" tide\n")
+        }
         #expect(try await show.home.run("status", "--json").output.contains("\"kind\": \"search\""))
         #expect(try await list("\(root)/Example Show").exitCode == 0)
         hanging.kill()
