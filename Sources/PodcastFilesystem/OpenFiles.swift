@@ -71,31 +71,47 @@ final class OpenFiles: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: the handle, and whether it is to bypass the page cache: as wished for the first handle of a node, as the
-    ///   first for all others.
-    func add(_ file: OpenFile, direct: Bool, now: Int64) -> (FileHandle, direct: Bool) {
+    struct Opened {
+        var handle: FileHandle
+        /// Whether it is to bypass the page cache: as wished for the first handle of a node, as the first for all others.
+        var direct: Bool
+        /// The kernel has another time of access, and nobody else has the node open.
+        var hasNewTime = false
+    }
+
+    func add(_ file: OpenFile, direct: Bool, now: Int64) -> Opened {
         state.withLock { state in
             state.last += 1
             state.files[state.last] = file
-            if file.number.kind == .episode { state.accessed[file.number.row] = now }
+            let hasNewTime = Self.access(file.number, &state, now)
             var mode = state.modes[file.number] ?? (0, direct)
             mode.count += 1
             state.modes[file.number] = mode
-            return (FileHandle(rawValue: state.last), mode.direct)
+            return Opened(
+                handle: FileHandle(rawValue: state.last), direct: mode.direct, hasNewTime: hasNewTime && mode.count == 1
+            )
         }
+    }
+
+    /// - Returns: whether an episode's time of access has changed.
+    private static func access(_ number: NodeNumber, _ state: inout State, _ now: Int64) -> Bool {
+        guard number.kind == .episode, state.accessed[number.row] != now else { return false }
+        state.accessed[number.row] = now
+        return true
     }
 
     func file(_ handle: FileHandle) -> OpenFile? { state.withLock { $0.files[handle.rawValue] } }
 
-    func remove(_ handle: FileHandle, now: Int64) -> OpenFile? {
+    /// - Returns: the file, and whether the kernel has another time of access and nobody else has the node open.
+    func remove(_ handle: FileHandle, now: Int64) -> (file: OpenFile, hasNewTime: Bool)? {
         state.withLock { state in
             guard let file = state.files.removeValue(forKey: handle.rawValue) else { return nil }
-            if file.number.kind == .episode { state.accessed[file.number.row] = now }
+            let hasNewTime = Self.access(file.number, &state, now)
             if var mode = state.modes[file.number] {
                 mode.count -= 1
                 state.modes[file.number] = mode.count > 0 ? mode : nil
             }
-            return file
+            return (file, hasNewTime && state.modes[file.number] == nil)
         }
     }
 

@@ -28,7 +28,7 @@ extension PodcastFilesystem {
                 let waiting = ParkedRequest(request)
                 announce(size, of: number) { [self] in
                     guard let request = waiting.take() else { return }
-                    reply(request, file, direct: direct)
+                    reply(request, file, direct: direct, announced: true)
                 }
                 return
             }
@@ -141,12 +141,13 @@ extension PodcastFilesystem {
         }
         let media = OpenFile.Media(total: grant.total)
         let file = OpenFile(number: number, isCounted: true, media: media)
+        let isNews = grant.total.map { !files.isKnown($0, of: number) } ?? true
         let answer: @Sendable () -> Void = { [self] in
             guard let request = waiting.take() else {
                 link.post(.close, EpisodeReference(episode: number.row).payload)
                 return
             }
-            reply(request, file, direct: grant.total == nil)
+            reply(request, file, direct: grant.total == nil, announced: isNews)
         }
         // fstat after this open must tell the truth: the kernel forgets the guess before it hears of the success.
         guard let total = grant.total else {
@@ -156,7 +157,8 @@ extension PodcastFilesystem {
         announce(total, of: number, then: answer)
     }
 
-    private func reply(_ request: consuming Request, _ file: OpenFile, direct: Bool) {
+    /// - Parameter announced: the kernel has just been told that the attributes have changed.
+    private func reply(_ request: consuming Request, _ file: OpenFile, direct: Bool, announced: Bool = false) {
         // What the kernel believes of the size may be out of date now, and a read would end there as at the end.
         if isStopped.load(ordering: .acquiring) {
             if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.row).payload) }
@@ -167,11 +169,29 @@ extension PodcastFilesystem {
         if file.number.kind == .episode, !file.isCounted {
             link.post(.opened, EpisodeReference(episode: file.number.row).payload)
         }
-        let (handle, isDirect) = files.add(file, direct: direct, now: now)
+        let opened = files.add(file, direct: direct, now: now)
+        // Told before the open is answered, and only when nobody else has the file open: a reader's question for the size
+        // that is under way meanwhile would be asked in vain.
+        if opened.hasNewTime, !announced {
+            let waiting = ParkedRequest(request)
+            announce(file.number.node) { [self] in
+                guard let request = waiting.take() else {
+                    close(opened.handle)
+                    return
+                }
+                reply(request, file, opened)
+            }
+            return
+        }
+        reply(request, file, opened)
+    }
+
+    private func reply(_ request: consuming Request, _ file: OpenFile, _ opened: OpenFiles.Opened) {
         let reply = OpenReply(
-            handle: handle, directIO: isDirect, keepCache: !isDirect && file.content == nil, noFlush: true)
+            handle: opened.handle, directIO: opened.direct, keepCache: !opened.direct && file.content == nil,
+            noFlush: true)
         // Not taken: the caller has gone, and no release will come.
-        if !request.reply(open: reply) { close(handle) }
+        if !request.reply(open: reply) { close(opened.handle) }
     }
 
     package func release(_ request: consuming Request, node: NodeID, handle: FileHandle) {
@@ -180,7 +200,9 @@ extension PodcastFilesystem {
     }
 
     private func close(_ handle: FileHandle) {
-        guard let file = files.remove(handle, now: now), file.isCounted else { return }
+        guard let (file, hasNewTime) = files.remove(handle, now: now) else { return }
+        if hasNewTime, !isStopped.load(ordering: .acquiring) { announce(file.number.node) {} }
+        guard file.isCounted else { return }
         // Its lease on the cache file first: the daemon may remove what nobody has open.
         file.media.withLock { $0.reader = nil }
         link.post(.close, EpisodeReference(episode: file.number.row).payload)

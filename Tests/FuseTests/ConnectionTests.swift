@@ -37,6 +37,9 @@ struct ConnectionTests {
         #expect(MountTable.device(at: "/mnt/a b\\c", in: table) == .init(major: 0, minor: 37))
         #expect(MountTable.device(at: "/mnt/other", in: table) == .init(major: 0, minor: 36))
         #expect(MountTable.device(at: "/mnt", in: table) == nil)
+        let place = MountTable.place(ofConnection: 37, in: table)
+        #expect(place?.path == "/mnt/a b\\c" && place?.device == .init(major: 0, minor: 37))
+        #expect(MountTable.place(ofConnection: 1, in: table) == nil)
         #expect(MountTable.device(at: "/")?.major != nil)
     }
 

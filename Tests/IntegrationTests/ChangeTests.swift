@@ -1,0 +1,141 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// What the daemon does is seen in a folder that was listed before, although the kernel remembers names and attributes for a
+/// day: it is told.
+@Suite(.timeLimit(.minutes(5))) struct ChangeTests {
+    /// A show whose folders and files the kernel knows.
+    private static func listed(episodes: Int = 3) async throws -> MountedShow {
+        let show = try await MountedShow(episodes: episodes)
+        try await walk(show)
+        return show
+    }
+
+    private static func walk(_ show: MountedShow) async throws {
+        let walked = try await ChildProcess.run("find", [show.mount.mountPoint, "-ls"])
+        #expect(walked.exitCode == 0, "\(walked.error)")
+    }
+
+    private static func names(_ folder: String) async throws -> [String] {
+        try await ChildProcess.run("ls", [folder]).output.split(separator: "\n").map(String.init)
+    }
+
+    /// One field of stat(1); empty when there is no such file.
+    private static func stat(_ field: String, _ path: String) async throws -> String {
+        let output = try await ChildProcess.run("stat", ["-L", "-c", "%" + field, path]).output
+        return output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private static func serve(_ show: MountedShow, episodes: Int) {
+        let server = show.server
+        for number in 1...episodes { server.serve("/\(number).mp3", MountedShow.resource(number)) }
+        let feed = FeedBuilder.show(MountedShow.show, episodes: episodes, length: 300_000) { server.url("/\($0).mp3") }
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+    }
+
+    @Test func aRefreshShowsItsEpisodes() async throws {
+        let show = try await Self.listed()
+        // Asked for in vain: that it is absent is not to be remembered.
+        #expect(try await Self.stat("s", show.path(4)).isEmpty)
+        Self.serve(show, episodes: 4)
+        let refreshed = try await show.home.run("refresh")
+        #expect(refreshed.exitCode == 0, "\(refreshed.error)")
+        try await waitUntil(description: "the episode is listed") {
+            try await Self.names("\(show.mount.mountPoint)/\(MountedShow.show)").contains("2026-01-04 Episode 4.mp3")
+        }
+        #expect(try await Self.stat("s", show.path(4)) == "300000")
+        try await waitUntil(description: "it is among the newest") {
+            try await Self.names("\(show.mount.mountPoint)/Latest").contains { $0.contains("Episode 4 ") }
+        }
+    }
+
+    @Test func aDownloadAndItsEvictionShowEverywhere() async throws {
+        let show = try await Self.listed()
+        let link = "\(show.mount.mountPoint)/Downloaded/2026-01-02 Episode 2 - \(MountedShow.show).mp3"
+        #expect(try await Self.stat("b", show.path(2)) == "1")
+        let downloaded = try await show.home.run("download", "--wait", show.path(2))
+        #expect(downloaded.exitCode == 0, "\(downloaded.error)")
+        try await waitUntil(description: "all of it tells that it is here") {
+            // 300,000 bytes are 585.9 blocks of 512.
+            let (file, followed) = (try await Self.stat("b", show.path(2)), try await Self.stat("b", link))
+            return file == "586" && followed == "586"
+        }
+        #expect(try await show.attribute("state", of: show.path(2)) == "cached")
+        #expect(try await Self.names("\(show.mount.mountPoint)/Downloaded").count == 1)
+        try await Self.walk(show)
+        let evicted = try await show.home.run("evict", show.path(2))
+        #expect(evicted.exitCode == 0, "\(evicted.error)")
+        try await waitUntil(description: "all of it tells that it has gone") {
+            let (file, followed) = (try await Self.stat("b", show.path(2)), try await Self.stat("b", link))
+            return file == "1" && followed.isEmpty
+        }
+        #expect(try await show.attribute("state", of: show.path(2)) == "remote")
+        #expect(try await Self.names("\(show.mount.mountPoint)/Downloaded").isEmpty)
+    }
+
+    @Test func aFolderThatIsOpenShowsWhatCameSince() async throws {
+        let show = try await Self.listed()
+        // Reads its folder, says so, and reads it once more from the same descriptor when it is told to.
+        let program = """
+            $| = 1; opendir(my $folder, $ARGV[0]) or die; my @names = readdir $folder; print "read\\n";
+            open(my $orders, '<', $ARGV[1]) or die; <$orders>;
+            rewinddir $folder; print grep { /Episode 4/ } readdir $folder; print "\\nend\\n";
+            """
+        let orders = show.home.directory.file("orders")
+        try #require(mkfifo(orders, 0o600) == 0)
+        let reader = try ChildProcess(
+            "perl", ["-e", program, "--", "\(show.mount.mountPoint)/\(MountedShow.show)", orders])
+        try await reader.waitForOutput("read")
+        Self.serve(show, episodes: 4)
+        #expect(try await show.home.run("refresh").exitCode == 0)
+        #expect(try await ChildProcess.run("sh", ["-c", "echo go > \"$0\"", orders]).exitCode == 0)
+        #expect(try await reader.wait().output == "read\n2026-01-04 Episode 4.mp3\nend\n")
+    }
+
+    @Test func aShowThatIsRenamedOrLeftIsSoInTheFolder() async throws {
+        let show = try await Self.listed()
+        let renamed = try await show.home.run("rename", MountedShow.show, "Another Name")
+        #expect(renamed.exitCode == 0, "\(renamed.error)")
+        try await waitUntil(description: "the folder has its new name") {
+            let names = try await Self.names(show.mount.mountPoint)
+            return names.contains("Another Name") && !names.contains(MountedShow.show)
+        }
+        try await waitUntil(description: "the old name leads nowhere") {
+            try await Self.stat("s", show.path(1)).isEmpty
+        }
+        try await Self.walk(show)
+        let left = try await show.home.run("unsubscribe", "Another Name")
+        #expect(left.exitCode == 0, "\(left.error)")
+        try await waitUntil(description: "the folder has gone") {
+            try await !Self.names(show.mount.mountPoint).contains("Another Name")
+        }
+        try await waitUntil(description: "its name leads nowhere") {
+            try await Self.stat("s", "\(show.mount.mountPoint)/Another Name").isEmpty
+        }
+    }
+
+    @Test func openingAndClosingMoveTheTimeOfAccess() async throws {
+        let begin = Int(time(nil))
+        let show = try await Self.listed()
+        func accessed() async throws -> Int { try #require(Int(try await Self.stat("X", show.path(1)))) }
+        // Never opened: the time of publication.
+        #expect(try await accessed() == Int(try await Self.stat("Y", show.path(1))))
+        try await show.expectWhole(1, MountedShow.content(1))
+        var last = try await accessed()
+        #expect(last >= begin)
+        // All of it is in the page cache, so that no read reaches podfs; times are whole seconds.
+        try await waitUntil(description: "a second passes") { Int(time(nil)) > last }
+        let reader = try await OpenFileReader(show.path(1))
+        #expect(try await accessed() > last)
+        last = try await accessed()
+        try await waitUntil(description: "a second passes") { Int(time(nil)) > last }
+        try await reader.end()
+        try await waitUntil(description: "the close is seen") { try await accessed() > last }
+        _ = try await show.home.run("unmount", show.mount.mountPoint)
+        try await show.remount()
+        // The library has it to the minute.
+        #expect(try await accessed() >= begin)
+    }
+}
