@@ -1,12 +1,18 @@
 package import Fuse
+internal import Glibc
 internal import PodcastLibrary
 internal import Synchronization
 internal import SystemPackage
 
 // Names, attributes and listings: from the library alone.
 extension PodcastFilesystem: FilesystemOperations {
+    /// The longest name in bytes, as statfs(2) tells it. The kernel asks for names four times as long (FUSE_NAME_MAX), or
+    /// as long as a path.
+    private static let longestName = Int(NAME_MAX)
+
     package func lookup(_ request: consuming Request, parent: NodeID, name: String) {
         do {
+            guard name.utf8.count <= Self.longestName else { throw Errno.fileNameTooLong }
             if parent == NodeNumber.search.node {
                 lookUpTerm(request, name)
                 return

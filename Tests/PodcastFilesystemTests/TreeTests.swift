@@ -1,4 +1,5 @@
 import Fuse
+import Glibc
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
@@ -53,6 +54,38 @@ struct TreeTests {
         #expect(mounted.lookup("x", in: try mounted.entry(".status").node) == missing)
         #expect(mounted.lookup("x", in: NodeID(rawValue: .max)) == missing)
         #expect(mounted.lookup("Show", in: NodeNumber(kind: .show, row: 999).node) == missing)
+    }
+
+    @Test func namesThatAreTooLongAreRefused() throws {
+        try mounted.subscribe()
+        let folders = [NodeID.root, try mounted.entry("Show").node, NodeNumber.search.node]
+        for folder in folders {
+            #expect(mounted.lookup(String(repeating: "n", count: 256), in: folder) == .error(.fileNameTooLong))
+            #expect(mounted.lookup(String(repeating: "\u{E9}", count: 128), in: folder) == .error(.fileNameTooLong))
+        }
+        #expect(mounted.lookup(String(repeating: "n", count: 255)) == .error(.noSuchFileOrDirectory))
+    }
+
+    @Test func accessTellsThatNothingCanBeWritten() throws {
+        try mounted.subscribe()
+        let show = try mounted.entry("Show").node
+        let file = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node
+        let feed = try mounted.entry("Show", ".feed.json").node
+        func access(_ node: NodeID, _ mask: Int32, uid: UInt32 = 1_000) -> RecordedReply.Answer? {
+            mounted.request(uid: uid) { mounted.filesystem.access($0, node: node, mask: mask) }.answer
+        }
+        for node in [NodeID.root, show, file, feed] {
+            #expect(access(node, R_OK) == .done)
+            #expect(access(node, W_OK) == .error(.readOnlyFileSystem))
+            #expect(access(node, R_OK | W_OK, uid: 0) == .error(.readOnlyFileSystem))
+        }
+        #expect(access(.root, R_OK | X_OK, uid: 7) == .done)
+        #expect(access(show, X_OK) == .done)
+        #expect(access(file, X_OK, uid: 0) == .error(.permissionDenied))
+        // The feed may hold what its address keeps secret.
+        #expect(access(feed, R_OK, uid: 7) == .error(.permissionDenied))
+        #expect(access(feed, R_OK, uid: 0) == .done)
+        #expect(access(NodeID(rawValue: .max), R_OK) == .error(.staleNFSFileHandle))
     }
 
     @Test func namesAreComparedAsBytes() throws {

@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Calls of the system on paths in a mount, made by another program and written as Python expressions.
+///
+/// In them `p` is the path that the call is about, and the other paths go by their names; `opened`, `use`, `mapped` and
+/// `raw` are defined below. A call has succeeded when it raises nothing and gives no false value.
+struct SystemCallProbe {
+    struct Call: Sendable {
+        let expression: String
+        /// The names of the paths on which the call is made, one after the other.
+        let paths: [String]
+
+        init(_ expression: String, on paths: [String]) {
+            self.expression = expression
+            self.paths = paths
+        }
+    }
+
+    /// Paths by the names that expressions use.
+    let paths: [String: String]
+
+    static let isPossible = ChildProcess.isInstalled("python3")
+
+    private static let program = #"""
+        import ctypes, errno, fcntl, json, mmap, os, socket, stat, struct, sys
+        libc = ctypes.CDLL(None, use_errno=True)
+        def raw(name, *arguments):
+            """A function of the C library that Python does not have."""
+            arguments = [a.encode() if isinstance(a, str) else a for a in arguments]
+            if getattr(libc, name)(*arguments) < 0: raise OSError(ctypes.get_errno(), name)
+        def use(path, action, flags=os.O_RDONLY):
+            """What the action does with a descriptor of the path."""
+            descriptor = os.open(path, flags)
+            try: return action(descriptor)
+            finally: os.close(descriptor)
+        def opened(path, flags):
+            os.close(os.open(path, flags, 0o644))
+        def mapped(descriptor, flags, protection):
+            mmap.mmap(descriptor, 0, flags, protection).close()
+        def bound(path):
+            with socket.socket(socket.AF_UNIX) as s: s.bind(path)
+        HERE = -100  # AT_FDCWD
+        order = json.load(open(sys.argv[1]))
+        answers = []
+        for expression, path in order["calls"]:
+            scope = dict(globals(), **order["paths"], p=order["paths"][path])
+            try:
+                value = eval(expression, scope)
+                answer = "done" if value is None or value else repr(value)
+            except OSError as error: answer = errno.errorcode.get(error.errno, str(error.errno))
+            except Exception as error: answer = repr(error)
+            answers.append(answer)
+        print(json.dumps(answers))
+        """#
+
+    /// What the calls answer: the name of an errno or `done`, with the call and the path that it was made on.
+    func answers(to calls: [Call], in directory: TemporaryDirectory) async throws -> [(String, call: String)] {
+        let single = calls.flatMap { call in call.paths.map { [call.expression, $0] } }
+        let order = Order(paths: paths, calls: single)
+        let file = try directory.write("calls.json", try JSONEncoder().encode(order))
+        let result = try await ChildProcess.run("python3", ["-c", Self.program, file])
+        try #require(result.exitCode == 0, "\(result.error)")
+        let answers = try JSONDecoder().decode([String].self, from: Data(result.standardOutput))
+        try #require(answers.count == single.count)
+        return zip(answers, single).map { ($0, call: "\($1[0]) on \($1[1])") }
+    }
+
+    private struct Order: Encodable {
+        var paths: [String: String]
+        var calls: [[String]]
+    }
+}
