@@ -1,5 +1,6 @@
 internal import ContentCache
 internal import Fuse
+internal import Glibc
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
@@ -24,13 +25,17 @@ final class OpenFile: Sendable {
     let number: NodeNumber
     /// The daemon counts this open, and is told of the close.
     let isCounted: Bool
+    /// Opened with O_DIRECT: its reads are the program's own, also those behind the end.
+    let bypassesCache: Bool
     /// The content of a made file; `nil` for an episode.
     let content: MadeContent?
     let media: Mutex<Media>
 
-    init(number: NodeNumber, isCounted: Bool, media: sending Media) {
+    init(number: NodeNumber, isCounted: Bool, flags: Int32, media: sending Media) {
         self.number = number
         self.isCounted = isCounted
+        // glibc's own name: the other is for those who define _GNU_SOURCE.
+        bypassesCache = flags & __O_DIRECT != 0
         content = nil
         self.media = Mutex(media)
     }
@@ -38,6 +43,7 @@ final class OpenFile: Sendable {
     init(number: NodeNumber, content: MadeContent) {
         self.number = number
         isCounted = false
+        bypassesCache = true
         self.content = content
         media = Mutex(Media())
     }
@@ -65,6 +71,13 @@ final class OpenFiles: Sendable {
         var knownSizes: [NodeNumber: Int64] = [:]
         /// What waits until the kernel has been told.
         var awaitedSizes: [NodeNumber: [@Sendable () -> Void]] = [:]
+        /// Episodes whose size the kernel has been made to ask for, and has not asked for yet.
+        var unasked: Set<NodeNumber> = []
+        /// Where a read behind the end was refused.
+        var refusedTails: [NodeNumber: Range<Int64>] = [:]
+        /// The number of an episode's last change among all changes.
+        var changes: [Int64: UInt64] = [:]
+        var lastChange: UInt64 = 0
         /// When an episode was last opened or closed in this mount, in seconds.
         var accessed: [Int64: Int64] = [:]
     }
@@ -115,6 +128,9 @@ final class OpenFiles: Sendable {
         }
     }
 
+    /// Whether the handles of a node bypass the page cache.
+    func isDirect(_ number: NodeNumber) -> Bool { state.withLock { $0.modes[number]?.direct ?? false } }
+
     func isKnown(_ size: Int64, of number: NodeNumber) -> Bool { state.withLock { $0.knownSizes[number] == size } }
 
     enum SizeNews {
@@ -133,6 +149,7 @@ final class OpenFiles: Sendable {
             if state.knownSizes[number] == size { return .isKnown }
             let isFirst = state.awaitedSizes[number] == nil
             state.awaitedSizes[number, default: []].append(next)
+            if number.kind == .episode { state.unasked.insert(number) }
             return isFirst ? .isNews : .isAwaited
         }
     }
@@ -152,6 +169,56 @@ final class OpenFiles: Sendable {
             return state.awaitedSizes.removeValue(forKey: number) ?? []
         }
     }
+
+    /// Whether to refuse a read for the page cache that lies behind the end of the file.
+    ///
+    /// The kernel asks for such pages when it believes in a larger size: it reads ahead. Told that there is nothing it
+    /// would put the end where this read begins, and then not believe the read before it, asked for earlier and answered
+    /// later, which knows where the end is (fuse_short_read in fs/fuse/file.c): what is between would be zeros. A page
+    /// that could not be read ahead does no harm. It is asked for again when a program wants it, and then there is no
+    /// other way to tell that program of the end.
+    func refusesTail(_ range: Range<Int64>, of number: NodeNumber) -> Bool {
+        state.withLock { state in
+            if let refused = state.refusedTails[number], refused.contains(range.lowerBound) {
+                state.refusedTails[number] = nil
+                return false
+            }
+            state.refusedTails[number] = range
+            return true
+        }
+    }
+
+    // MARK: Changes
+
+    /// Whether the kernel is still to ask for the size that it was told of, and must not be told of changes before.
+    ///
+    /// When it is told that attributes have changed it throws away what it is just about to learn of them: the answer to
+    /// a question, and where the file ended in a read. It would go on with the guess that it had, and give out zeros
+    /// behind a file that is shorter than that, or end one that is longer. There is nothing to lose: it will ask.
+    func isUnasked(_ number: NodeNumber) -> Bool { state.withLock { $0.unasked.contains(number) } }
+
+    /// The kernel is about to be answered. To be called before the answer is gathered, so that no change falls between.
+    ///
+    /// - Returns: whether changes have been kept from it.
+    @discardableResult
+    func asked(_ number: NodeNumber) -> Bool { state.withLock { $0.unasked.remove(number) != nil } }
+
+    /// Remembers that an episode's attributes have changed.
+    func note(changeOf episode: Int64) {
+        state.withLock { state in
+            state.lastChange += 1
+            state.changes[episode] = state.lastChange
+        }
+    }
+
+    /// The number of the last change of all.
+    var lastChange: UInt64 { state.withLock { $0.lastChange } }
+
+    func hasChanged(_ episode: Int64, since change: UInt64) -> Bool {
+        state.withLock { $0.changes[episode, default: 0] > change }
+    }
+
+    // MARK: Folders
 
     func add(_ folder: FolderSnapshot) -> FileHandle {
         state.withLock { state in
@@ -188,4 +255,6 @@ struct FolderSnapshot: Sendable {
 
     var number: NodeNumber
     var items: [Item]
+    /// The last change that the items know of: attributes of what changed later are out of date.
+    var change: UInt64 = 0
 }

@@ -16,7 +16,7 @@ extension PodcastFilesystem {
         }
         let decision: Opening
         do {
-            decision = try opening(number, by: request.caller)
+            decision = try opening(number, by: request.caller, flags: flags)
         } catch {
             request.reply(error: Self.errno(of: error))
             return
@@ -33,7 +33,7 @@ extension PodcastFilesystem {
                 return
             }
             reply(request, file, direct: direct)
-        case .ask: askToOpen(number, request)
+        case .ask: askToOpen(number, flags: flags, request)
         case .askForAsset(let kind): askForAsset(kind, number, request)
         }
     }
@@ -47,7 +47,7 @@ extension PodcastFilesystem {
         case refuse(Errno)
     }
 
-    private func opening(_ number: NodeNumber, by caller: Caller) throws -> Opening {
+    private func opening(_ number: NodeNumber, by caller: Caller, flags: Int32) throws -> Opening {
         switch number.kind {
         case .fixed:
             guard let made = FixedFile(rawValue: number.row) else { return .refuse(.staleNFSFileHandle) }
@@ -81,18 +81,18 @@ extension PodcastFilesystem {
         {
             let media = OpenFile.Media(
                 reader: reader, file: rendition.file, total: entry.size, isComplete: true)
-            return .open(OpenFile(number: number, isCounted: false, media: media), direct: false)
+            return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), direct: false)
         }
         if isIndexer(caller.pid) { return .refuse(.permissionDenied) }
         if !isEphemeral, entry.sizeSource == .server, !entry.complete {
             let media = OpenFile.Media(total: entry.size)
-            return .open(OpenFile(number: number, isCounted: false, media: media), direct: false)
+            return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), direct: false)
         }
         return .ask
     }
 
     /// The size is a guess: one request to the server tells, and the first read goes on with its answer.
-    private func askToOpen(_ number: NodeNumber, _ request: consuming Request) {
+    private func askToOpen(_ number: NodeNumber, flags: Int32, _ request: consuming Request) {
         let waiting = ParkedRequest(request)
         ask(.open, EpisodeReference(episode: number.row).payload, for: waiting) { [self] result in
             switch result {
@@ -101,7 +101,7 @@ extension PodcastFilesystem {
                     waiting.take()?.reply(error: .ioError)
                     return
                 }
-                opened(number, grant, waiting)
+                opened(number, flags: flags, grant, waiting)
             case .failure(let failure):
                 waiting.take()?.reply(error: Self.errno(of: failure))
             }
@@ -131,7 +131,7 @@ extension PodcastFilesystem {
         }
     }
 
-    private func opened(_ number: NodeNumber, _ grant: Grant, _ waiting: ParkedRequest) {
+    private func opened(_ number: NodeNumber, flags: Int32, _ grant: Grant, _ waiting: ParkedRequest) {
         let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
         guard generation == number else {
             link.post(.close, EpisodeReference(episode: number.row).payload)
@@ -140,7 +140,7 @@ extension PodcastFilesystem {
             return
         }
         let media = OpenFile.Media(total: grant.total)
-        let file = OpenFile(number: number, isCounted: true, media: media)
+        let file = OpenFile(number: number, isCounted: true, flags: flags, media: media)
         let isNews = grant.total.map { !files.isKnown($0, of: number) } ?? true
         let answer: @Sendable () -> Void = { [self] in
             guard let request = waiting.take() else {
@@ -221,6 +221,12 @@ extension PodcastFilesystem {
             return
         }
         if let ready = Self.ready(file, offset: offset, size: size) {
+            if ready.count == 0, isForPageCache(file),
+                files.refusesTail(offset..<(offset + Int64(size)), of: file.number)
+            {
+                request.reply(error: .ioError)
+                return
+            }
             Self.reply(request, ready, offset: offset)
             return
         }
@@ -235,6 +241,9 @@ extension PodcastFilesystem {
             arrived(result, for: waiting, file, offset: offset, size: size)
         }
     }
+
+    /// Whether the kernel reads pages, which it does only up to where it believes the file to end.
+    private func isForPageCache(_ file: OpenFile) -> Bool { !file.bypassesCache && !files.isDirect(file.number) }
 
     private func arrived(
         _ result: Result<Frame, Failure>, for waiting: ParkedRequest, _ file: OpenFile, offset: Int64, size: Int

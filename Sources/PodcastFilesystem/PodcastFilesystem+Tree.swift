@@ -45,10 +45,10 @@ extension PodcastFilesystem: FilesystemOperations {
             return try findShow(name, in: folder)
         case .show:
             if let made = try findMade(name, of: folder.row) { return made }
-            if let found = try library.entry(of: folder.row, named: name) { return entry(attributes(of: found)) }
+            if let found = try episode(name, of: folder.row) { return entry(found) }
             return try findAsset(name, of: folder.row) ?? findEncoded(name, of: folder.row)
         case .foundShow:
-            return try library.entry(of: folder.row, named: name).map { entry(attributes(of: $0)) }
+            return try episode(name, of: folder.row).map { entry($0) }
         case .gathering:
             guard let gathering = Gathering(rawValue: folder.row) else { return nil }
             return try links(of: gathering).first { $0.name.utf8.elementsEqual(name.utf8) }.map { entry($0) }
@@ -58,6 +58,17 @@ extension PodcastFilesystem: FilesystemOperations {
             .cover, .art, .vtt, .srt:
             return nil
         }
+    }
+
+    private func episode(_ name: String, of show: Int64) throws -> EpisodeAttributes? {
+        guard let found = try library.entry(of: show, named: name) else { return nil }
+        return try upToDate(attributes(of: found))
+    }
+
+    /// What the kernel is to be answered of an episode: what was gathered, unless changes have been kept from it.
+    private func upToDate(_ episode: EpisodeAttributes) throws -> EpisodeAttributes {
+        guard files.asked(episode.number), let entry = try library.entry(id: episode.number.row) else { return episode }
+        return attributes(of: entry)
     }
 
     package func getattr(_ request: consuming Request, node: NodeID, handle: FileHandle?) {
@@ -108,6 +119,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 request.reply(attributes: attributes, timeout: Self.searchTimeout)
                 return
             case .episode:
+                files.asked(number)
                 guard let entry = try library.entry(id: number.row) else { break }
                 var attributes = attributes(of: entry).attributes(owner: options.owner)
                 // A handle of an older rendition has that one's size.
@@ -161,13 +173,15 @@ extension PodcastFilesystem: FilesystemOperations {
         case .search, .term:
             return try searchSnapshot(of: number)
         case .show, .foundShow:
+            // Before the rows are read.
+            let change = files.lastChange
             guard let show = try library.folder(id: number.row) else { return nil }
             let entries = try library.entries(of: number.row)
             let episodes = entries.map { FolderSnapshot.Item.episode(attributes(of: $0)) }
             // What is found and not subscribed is its episodes alone.
-            guard number.kind == .show else { return FolderSnapshot(number: number, items: episodes) }
+            guard number.kind == .show else { return FolderSnapshot(number: number, items: episodes, change: change) }
             let items = madeItems(of: show) + episodes + (try assetItems(of: show.id, entries))
-            return FolderSnapshot(number: number, items: items)
+            return FolderSnapshot(number: number, items: items, change: change)
         case .gathering:
             guard let gathering = Gathering(rawValue: number.row) else { return nil }
             return FolderSnapshot(number: number, items: try links(of: gathering).map { .link($0) })
@@ -191,14 +205,15 @@ extension PodcastFilesystem: FilesystemOperations {
                 request.reply(error: .badFileDescriptor)
                 return
             }
-            request.reply(listing: page) { buffer in fill(&buffer, from: folder, offset: page.offset) }
+            request.reply(listing: page) { buffer in fill(&buffer, from: folder, page) }
         } catch {
             request.reply(error: Self.errno(of: error))
         }
     }
 
     /// Offsets are 1 for `.`, 2 for `..`, then the items in order.
-    private func fill(_ buffer: inout DirectoryBuffer, from folder: FolderSnapshot, offset: UInt64) {
+    private func fill(_ buffer: inout DirectoryBuffer, from folder: FolderSnapshot, _ page: DirectoryPage) {
+        let offset = page.offset
         if offset < 1 {
             guard buffer.add(name: ".", inode: folder.number.inode, kind: .directory, nextOffset: 1) else { return }
         }
@@ -229,10 +244,21 @@ extension PodcastFilesystem: FilesystemOperations {
             case .link(let link):
                 fits = buffer.add(name: link.name, entry: entry(link), nextOffset: next)
             case .episode(let episode):
-                fits = buffer.add(name: episode.name, entry: entry(episode), nextOffset: next)
+                let known = page.withAttributes ? current(episode, since: folder.change) : episode
+                fits = buffer.add(name: episode.name, entry: entry(known), nextOffset: next)
             }
             if !fits { return }
         }
+    }
+
+    /// The kernel believes what a listing says for as long as what a lookup does: the names may be those of the snapshot,
+    /// the attributes may not.
+    private func current(_ episode: EpisodeAttributes, since change: UInt64) -> EpisodeAttributes {
+        let wasKept = files.asked(episode.number)
+        guard wasKept || files.hasChanged(episode.number.row, since: change),
+            let entry = try? library.entry(id: episode.number.row)
+        else { return episode }
+        return attributes(of: entry)
     }
 
     package func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle) {

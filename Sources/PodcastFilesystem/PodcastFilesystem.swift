@@ -218,7 +218,8 @@ package final class PodcastFilesystem: Sendable {
 
     private func tell(_ notifier: any ChangeNotifier, _ place: Library.EpisodePlace, nameToo: Bool) {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
-        notifier.invalidateAttributes(number.node, then: nil)
+        files.note(changeOf: place.id)
+        if !files.isUnasked(number) { notifier.invalidateAttributes(number.node, then: nil) }
         // The name may lead to a node of an older generation.
         if nameToo, place.generation > 1 {
             for folder in folders(of: place.podcast) {

@@ -182,12 +182,20 @@ final class Mounted: Sendable {
         return attributes
     }
 
-    func open(_ node: NodeID, pid: Int32 = getpid()) -> RecordedReply {
-        request(pid: pid) { filesystem.open($0, node: node, flags: O_RDONLY) }
+    func open(_ node: NodeID, pid: Int32 = getpid(), flags: Int32 = O_RDONLY) -> RecordedReply {
+        request(pid: pid) { filesystem.open($0, node: node, flags: flags) }
     }
 
     func read(_ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int) -> RecordedReply {
         request { filesystem.read($0, node: node, handle: handle, offset: offset, size: size) }
+    }
+
+    /// Reads behind the end, as the kernel does for its page cache: it is refused at first, and then told of the end.
+    func readTail(
+        _ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int
+    ) -> RecordedReply.Answer? {
+        let first = read(node, handle, offset, size).answer
+        return first == .error(.ioError) ? read(node, handle, offset, size).answer : first
     }
 
     func release(_ node: NodeID, _ handle: Fuse.FileHandle) {

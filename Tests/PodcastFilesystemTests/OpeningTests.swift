@@ -37,7 +37,7 @@ struct OpeningTests {
             #expect(mounted.read(node, open.handle, Int64(offset), size).answer == .bytes(expected))
         }
         for offset in [500_000, 500_001, 1 << 40] as [Int64] {
-            #expect(mounted.read(node, open.handle, offset, 4_096).answer == .bytes([]))
+            #expect(mounted.readTail(node, open.handle, offset, 4_096) == .bytes([]))
         }
         #expect(mounted.read(node, open.handle, -1, 4_096).answer == .error(.badFileDescriptor))
         // An open file is held: the daemon cannot evict it.
@@ -77,8 +77,29 @@ struct OpeningTests {
         }
         #expect(open.keepCache && !open.directIO)
         // What lies beyond the end needs no byte.
-        #expect(mounted.read(try node(mounted), open.handle, 400_000, 10).answer == .bytes([]))
+        #expect(mounted.readTail(try node(mounted), open.handle, 400_000, 10) == .bytes([]))
         #expect(!mounted.wasStarted)
+    }
+
+    @Test func aPageBehindTheEndIsRefusedOnce() throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        try mounted.store(TestContent(seed: 1, size: 500_000), of: try mounted.episode())
+        let node = try node(mounted)
+        guard case .open(let open)? = mounted.open(node).answer,
+            case .open(let direct)? = mounted.open(node, flags: O_RDONLY | __O_DIRECT).answer
+        else {
+            Issue.record("not opened at once")
+            return
+        }
+        // Read ahead, and asked for again by the page.
+        #expect(mounted.read(node, open.handle, 524_288, 131_072).answer == .error(.ioError))
+        #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .bytes([]))
+        // Other pages are other reads.
+        #expect(mounted.read(node, open.handle, 524_288, 4_096).answer == .error(.ioError))
+        #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .error(.ioError))
+        // What is read past the cache is the program's own.
+        #expect(mounted.read(node, direct.handle, 524_288, 4_096).answer == .bytes([]))
     }
 
     @Test func aNodeOfAnOldGenerationIsStaleAndTheNameForgotten() throws {
@@ -146,7 +167,7 @@ struct OpeningTests {
         }
         #expect(answer.keepCache && !answer.directIO)
         #expect(mounted.attributes(node, handle: answer.handle)?.size == 400_000)
-        #expect(mounted.read(node, answer.handle, 400_000, 10).answer == .bytes([]))
+        #expect(mounted.readTail(node, answer.handle, 400_000, 10) == .bytes([]))
         #expect(daemon.frames.count == 1)
 
         mounted.release(node, answer.handle)

@@ -80,7 +80,7 @@ struct ParkedReadTests {
         #expect(try await next.answered() == expected(231_072..<300_001))
         // The end of the file, and what lies behind it.
         #expect(mounted.read(node, handle, 499_990, 4_096).answer == expected(499_990..<500_000))
-        #expect(mounted.read(node, handle, 500_000, 4_096).answer == .bytes([]))
+        #expect(mounted.readTail(node, handle, 500_000, 4_096) == .bytes([]))
         mounted.release(node, handle)
         #expect(daemon.frames.count == 2)
     }
@@ -124,7 +124,7 @@ struct ParkedReadTests {
         let last = mounted.read(node, handle, 499_000, 4_096)
         daemon.answer(try #require(try await daemon.wait(for: .read, count: 2).last), mounted.grant(file, content))
         #expect(try await last.answered() == .bytes(content.bytes(in: 499_000..<500_000)))
-        #expect(mounted.read(node, handle, 500_000, 4_096).answer == .bytes([]))
+        #expect(mounted.readTail(node, handle, 500_000, 4_096) == .bytes([]))
     }
 
     @Test(arguments: [ETIMEDOUT, EIO, ENODATA, EACCES, ESTALE, ENOSPC])

@@ -174,6 +174,63 @@ struct StatusAndChangeTests {
         #expect(try await messages(after: event(.library) { $0.id = 999 }, daemon) == [])
     }
 
+    @Test func theKernelIsNotToldOfChangesBeforeItHasAskedForASize() async throws {
+        let podcast = try mounted.subscribe(length: 111_111)
+        try mounted.subscribe("Other", episodes: 1)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let name = "2026-01-01 Episode 1.mp3"
+        let node = try mounted.entry("Show", name).node
+        let id = try mounted.library.entries(of: podcast.id)[0].id
+        let progress = event(.progress) {
+            $0.id = id
+            $0.task = 1
+            $0.state = "running"
+        }
+        // Told at each opening that another size has become known before: there is nothing to add until it asks.
+        let questions: [(Int64, () throws -> Int64?)] = [
+            (400_000, { mounted.attributes(node)?.size }),
+            (400_001, { try mounted.entry("Show", name).attributes.size }),
+            (
+                400_002,
+                {
+                    let show = try mounted.entry("Show").node
+                    let list = mounted.list(show, try mounted.opendir(show))
+                    return list?.first { $0.name == name }?.size
+                }
+            ),
+        ]
+        for (size, question) in questions {
+            try mounted.library.confirm(episode: id, size: size, now: 1_700_000_001)
+            mounted.notifier.clear()
+            let handle = try await mounted.open(node).handle()
+            #expect(mounted.notifier.messages == [.attributes(node)])
+            for _ in 1...2 { #expect(try await messages(after: progress, daemon) == []) }
+            #expect(try question() == size)
+            #expect(try await messages(after: progress, daemon) == [.attributes(node)])
+            mounted.release(node, handle)
+        }
+    }
+
+    @Test func aListingDoesNotBringBackWhatHasChanged() async throws {
+        let podcast = try mounted.subscribe(episodes: 2, length: 111_111)
+        try mounted.subscribe("Other", episodes: 1)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let show = NodeNumber(kind: .show, row: podcast.id).node
+        let folder = try mounted.opendir(show)
+        let first = try #require(mounted.list(show, folder, from: 2))
+        #expect(first.compactMap { $0.name.hasSuffix(".mp3") ? $0.size : nil } == [111_111, 111_111])
+        let id = try mounted.episode(2).id
+        try mounted.library.confirm(episode: id, size: 400_000, now: 1_700_000_001)
+        _ = try await messages(after: event(.library) { $0.id = id }, daemon)
+        // The names are those of the opening, the attributes those of now.
+        let second = try #require(mounted.list(show, folder, from: 2))
+        #expect(second.map(\.name) == first.map(\.name))
+        let sizes = second.compactMap { $0.name.hasSuffix(".mp3") ? $0.size : nil }
+        #expect(Set(sizes) == [111_111, 400_000])
+    }
+
     @Test func whatChangedWhileNoDaemonWasHeardIsCaughtUpWith() async throws {
         let podcast = try mounted.subscribe(episodes: 3)
         let first = try FakeDaemon(mounted.places)
