@@ -1,0 +1,153 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Programs that read files in ways of their own, on episodes that are not in the cache.
+@Suite(.timeLimit(.minutes(5))) struct CopyTests {
+    /// A way to copy a file.
+    struct Copier: Sendable {
+        /// The program that it needs, for those that not every Debian has.
+        var program: String?
+        /// Takes the file's size before it opens the file, and no more bytes than that.
+        var goesByStat = false
+        /// Copies `$1` to `$2`.
+        let script: String
+
+        var isInstalled: Bool { program.map(ChildProcess.isInstalled) ?? true }
+    }
+
+    private static let archive = #"-C "${1%/*}" -cf "$2.tar" -- "${1##*/}""#
+
+    static let copiers: [Copier] = [
+        Copier(script: #"cat -- "$1" > "$2""#),
+        Copier(script: #"cp -- "$1" "$2""#),
+        Copier(script: #"cp -a --sparse=always -- "$1" "$2""#),
+        Copier(script: #"cp --reflink=auto --sparse=auto -- "$1" "$2""#),
+        Copier(script: #"install -m 600 -- "$1" "$2""#),
+        Copier(script: #"dd if="$1" of="$2" bs=13 status=none"#),
+        Copier(script: #"dd if="$1" of="$2" bs=7777 status=none"#),
+        Copier(script: #"dd if="$1" of="$2" bs=1M iflag=direct status=none"#),
+        // Leaves out what is zero, but for the end.
+        Copier(script: #"dd if="$1" of="$2" bs=4096 conv=sparse status=none; truncate -r "$1" "$2""#),
+        Copier(script: #"head -c 100001 -- "$1" > "$2"; tail -c +100002 -- "$1" >> "$2""#),
+        Copier(script: #"split -n 7 -- "$1" "$2."; cat "$2".* > "$2""#),
+        Copier(script: #"gzip -c -- "$1" | gzip -dc > "$2""#),
+        Copier(script: #"perl -MFile::Copy -e 'copy(@ARGV) or die $!' "$1" "$2""#),
+        Copier(script: #"tar -S \#(archive); tar -xOf "$2.tar" > "$2""#),
+        Copier(program: "rsync", script: #"rsync -t -- "$1" "$2""#),
+        Copier(program: "rsync", script: #"rsync -tS --checksum --no-whole-file -- "$1" "$2""#),
+        Copier(program: "curl", script: #"curl -sS "file://$(printf %s "$1" | sed 's/ /%20/g')" > "$2""#),
+        // sendfile(2), and a mapping as long as fstat(2) says.
+        Copier(
+            program: "python3", script: #"python3 -c 'import shutil, sys; shutil.copyfile(*sys.argv[1:])' "$1" "$2""#),
+        Copier(
+            program: "python3",
+            script: #"""
+                python3 -c 'import mmap, sys
+                with open(sys.argv[1], "rb") as f, open(sys.argv[2], "wb") as copy:
+                    copy.write(mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ))' "$1" "$2"
+                """#),
+        // `cat` between them, since bsdtar leaves out the zeros at the end of what it writes to a file.
+        Copier(
+            program: "bsdtar", goesByStat: true,
+            script: #"bsdtar --read-sparse \#(archive); bsdtar -xOf "$2.tar" | cat > "$2""#),
+        Copier(program: "busybox", goesByStat: true, script: #"busybox cp -- "$1" "$2""#),
+        Copier(program: "busybox", goesByStat: true, script: #"busybox tar \#(archive); tar -xOf "$2.tar" > "$2""#),
+    ].filter(\.isInstalled)
+
+    /// Content with stretches of zeros, which a program could take for holes.
+    private static func patchy(_ number: Int) -> [UInt8] {
+        let zeros = [UInt8](repeating: 0, count: 200_000)
+        return TestContent(seed: UInt64(number), size: 100_000).bytes + zeros
+            + TestContent(seed: UInt64(1_000 + number), size: 90_001).bytes + zeros
+    }
+
+    private static let size = patchy(1).count
+
+    /// What the feed says of the length: the truth, too little, too much, nothing.
+    @Test(arguments: [size, size - 123_456, size + 123_456, nil])
+    func everyProgramCopiesTheWholeFile(_ length: Int?) async throws {
+        let show = try await MountedShow(episodes: Self.copiers.count, size: Self.size, length: length)
+        for (index, copier) in Self.copiers.enumerated() {
+            let number = index + 1
+            let expected = Self.patchy(number)
+            show.server.serve("/\(number).mp3", Resource(bytes: expected, contentType: "audio/mpeg"))
+            let path = show.path(number)
+            // Whoever has opened the file has made its size true. An empty file that everybody may read is not even
+            // opened by GNU tar.
+            if length != Self.size, copier.goesByStat || (length == nil && copier.script.hasPrefix("tar ")) {
+                try await show.confirmSize(of: path)
+            }
+            let copy = show.home.directory.file("copy-\(number)")
+            let run = try await ChildProcess.run("sh", ["-ec", copier.script, "sh", path, copy])
+            #expect(run.exitCode == 0 && run.error.isEmpty, "\(copier.script): \(run.error)")
+            let copied = FileManager.default.contents(atPath: copy) ?? Data()
+            #expect(copied.count == expected.count, "\(copier.script)")
+            #expect(copied == Data(expected), "\(copier.script)")
+        }
+    }
+
+    @Test(
+        .enabled(if: ChildProcess.isInstalled("rsync"), "rsync is not installed"), arguments: [nil, 300_000, 400_000])
+    func rsyncCopiesNothingTwice(_ length: Int?) async throws {
+        let show = try await MountedShow(length: length)
+        let copy = show.home.directory.file("copy")
+        let arguments = ["-rt", "--itemize-changes", "\(show.mount.mountPoint)/\(MountedShow.show)/", copy]
+        let first = try await ChildProcess.run("rsync", arguments)
+        #expect(first.exitCode == 0 && first.error.isEmpty, "\(first.error)")
+        for number in 1...3 {
+            let name = URL(fileURLWithPath: show.path(number)).lastPathComponent
+            #expect(first.output.contains(name))
+            let bytes = FileManager.default.contents(atPath: "\(copy)/\(name)") ?? Data()
+            #expect(bytes == Data(MountedShow.content(number).bytes), "\(name)")
+        }
+        let requests = show.server.requests.count
+        let second = try await ChildProcess.run("rsync", arguments)
+        #expect(second.exitCode == 0 && second.output.isEmpty, "\(second.output)\(second.error)")
+        #expect(show.server.requests.count == requests)
+    }
+
+    @Test func grepFindsWhatStandsAtTheEnd() async throws {
+        let line = "all the same, line for line\n"
+        let text = Array(String(repeating: line, count: 80_000).utf8) + Array("the needle\n".utf8)
+        let zeros = [UInt8](repeating: 0, count: 2_000_000) + Array("the needle".utf8)
+        let show = try await MountedShow(episodes: 2, length: nil)
+        show.server.serve("/1.mp3", Resource(bytes: text))
+        show.server.serve("/2.mp3", Resource(bytes: zeros))
+        #expect(try await ChildProcess.run("grep", ["-c", "same", show.path(1)]).output == "80000\n")
+        #expect(try await ChildProcess.run("grep", ["-n", "needle", show.path(1)]).output == "80001:the needle\n")
+        // Not in the cache yet: grep looks for holes to tell text from what is none.
+        #expect(try await ChildProcess.run("grep", ["-c", "needle", show.path(2)]).output == "1\n")
+        let count = try await ChildProcess.run("wc", ["-c", "--", show.path(2)])
+        #expect(count.output.hasPrefix("\(zeros.count) "), "\(count.output)")
+    }
+
+    @Test(.enabled(if: ChildProcess.isInstalled("file"), "file is not installed"))
+    func fileTellsTheTypeOfAnUncachedEpisode() async throws {
+        let show = try await MountedShow(length: nil)
+        show.server.serve("/1.mp3", Resource(text: "OggS\u{0}\u{2}" + String(repeating: "\u{0}", count: 300_000)))
+        let type = try await ChildProcess.run("file", ["-b", show.path(1)])
+        // By the bytes: not `empty`, nor by the name.
+        #expect(type.output == "Ogg data\n", "\(type.output)\(type.error)")
+    }
+
+    @Test func duTellsTheCacheAndItsApparentSizeTheWhole() async throws {
+        let show = try await MountedShow()
+        let episodes = (1...3).map { show.path($0) }
+        func kibibytes(_ options: String...) async throws -> [Substring] {
+            let result = try await ChildProcess.run("du", options + ["-k"] + episodes)
+            return result.output.split(separator: "\n").compactMap { $0.split(separator: "\t").first }
+        }
+        #expect(try await kibibytes("--apparent-size") == ["293", "293", "293"])
+        #expect(try await kibibytes() == ["1", "1", "1"])
+        let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
+        let large = try await ChildProcess.run("find", [folder, "-size", "+500", "-name", "*.mp3", "-printf", "%f\\n"])
+        #expect(large.output.split(separator: "\n").count == 3)
+        #expect(try await ChildProcess.run("find", [folder, "-name", "*.mp3", "-empty"]).output.isEmpty)
+        #expect(show.requests(1).isEmpty)
+        _ = try await show.read(show.path(2))
+        try await show.waitForState("cached", of: show.path(2))
+        #expect(try await kibibytes() == ["1", "293", "1"])
+        #expect(try await kibibytes("--apparent-size") == ["293", "293", "293"])
+    }
+}
