@@ -14,7 +14,7 @@ package struct CalendarDay: Sendable, Hashable, CustomStringConvertible {
         let (local, overflow) = seconds.addingReportingOverflow(Int64(offset))
         // 0001-01-01 and 9999-12-31 in days since 1970.
         guard !overflow else { return nil }
-        let day = local >= 0 ? local / 86_400 : (local - 86_399) / 86_400
+        let day = local / 86_400 - (local % 86_400 < 0 ? 1 : 0)
         guard (-719_162...2_932_896).contains(day) else { return nil }
         number = day
     }

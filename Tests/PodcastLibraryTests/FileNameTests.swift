@@ -141,6 +141,9 @@ struct NameTemplateTests {
     @Test func daysOfTheCalendar() {
         #expect(CalendarDay(seconds: 0, offset: 0)?.description == "1970-01-01")
         #expect(CalendarDay(seconds: -1, offset: 0)?.description == "1969-12-31")
+        #expect(CalendarDay(seconds: -86_400, offset: 0)?.description == "1969-12-31")
+        #expect(CalendarDay(seconds: -86_401, offset: 0)?.description == "1969-12-30")
+        for moment in [Int64.min, .min + 86_398, .max] { #expect(CalendarDay(seconds: moment, offset: 0) == nil) }
         #expect(CalendarDay(seconds: 951_782_400, offset: 0)?.description == "2000-02-29")
         #expect(CalendarDay(seconds: 253_402_300_799, offset: 0)?.description == "9999-12-31")
         #expect(CalendarDay(seconds: 253_402_300_800, offset: 0) == nil)
