@@ -88,7 +88,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
         tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed"]),
-        tests("PodcastPagesTests", ["PodcastPages", "PodcastLibrary", "PodcastFeed"]),
+        tests("PodcastPagesTests", ["PodcastPages", "PodcastLibrary", "PodcastFeed", "CCrypto"]),
         tests("TransferCoreTests", ["TransferCore"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
         tests(

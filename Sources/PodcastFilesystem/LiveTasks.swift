@@ -1,3 +1,4 @@
+internal import Glibc
 package import PodcastPages
 package import PodcastProtocol
 internal import Synchronization
@@ -18,6 +19,13 @@ package final class LiveTasks: Sendable {
         var failures: [Int64: String] = [:]
         /// What had come of the generation before the present one, of episodes that were replaced.
         var past: [Int64: (generation: Int, ranges: String)] = [:]
+        var rates = RateHistory()
+
+        mutating func noteRate(_ second: Int64) {
+            // Of what runs: the last word of a task that was halted is no rate any more.
+            rates.note(
+                tasks.values.reduce(0) { $0 + ($1.info.state == "running" ? $1.info.rate ?? 0 : 0) }, at: second)
+        }
     }
 
     private let state = Mutex(State())
@@ -29,6 +37,7 @@ package final class LiveTasks: Sendable {
         state.withLock { state in
             state.tasks = [:]
             for info in tasks { state.tasks[Self.key(info)] = Task(info: info) }
+            state.noteRate(Self.seconds)
         }
     }
 
@@ -37,7 +46,9 @@ package final class LiveTasks: Sendable {
 
     package func take(_ event: Event) {
         guard let key = event.id ?? event.task, event.kind != .library, event.kind != .idle else { return }
+        let now = Self.seconds
         state.withLock { state in
+            defer { state.noteRate(now) }
             if event.kind == .failed {
                 state.failures[key] = event.error
             } else if event.state != "failed" {
@@ -83,6 +94,19 @@ package final class LiveTasks: Sendable {
     }
 
     package func failure(of episode: Int64) -> String? { state.withLock { $0.failures[episode] } }
+
+    /// Bytes a second of all tasks together, one for each of the last seconds, the newest last.
+    package var rates: [Double] {
+        let now = Self.seconds
+        return state.withLock { $0.rates.values(until: now) }
+    }
+
+    /// Monotonic.
+    private static var seconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec)
+    }
 
     package var all: [TaskInfo] { state.withLock { $0.tasks.values.map(\.info) } }
 }

@@ -39,6 +39,8 @@ package struct NodeNumber: Sendable, Hashable {
         /// folder one parent only, and a show may be found by several terms and be subscribed as well. Its inode number
         /// is the same in all of them.
         case foundShow = 18
+        /// The show as a page; the row is the show's.
+        case page = 21
     }
 
     package var kind: Kind
@@ -81,7 +83,7 @@ package struct NodeNumber: Sendable, Hashable {
         case .fixed, .show, .episode, .gathering, .search: .root
         case .latestLink: Gathering.latest.number
         case .downloadedLink: Gathering.downloaded.number
-        case .playlist, .feedJSON, .feedXML, .notesFolder, .chaptersFolder: NodeNumber(kind: .show, row: row)
+        case .playlist, .page, .feedJSON, .feedXML, .notesFolder, .chaptersFolder: NodeNumber(kind: .show, row: row)
         // Files, whose folder is not told by their number.
         case .notes, .chapters, .cover, .art, .vtt, .srt: .root
         case .term: .search
@@ -99,6 +101,8 @@ enum FixedFile: Int64, CaseIterable, Sendable {
     case noMedia = 4
     case trackerIgnore = 5
     case subscriptions = 6
+    case statusPage = 7
+    case shelf = 8
 
     var name: String {
         switch self {
@@ -107,6 +111,8 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         case .noMedia: ".nomedia"
         case .trackerIgnore: ".trackerignore"
         case .subscriptions: ".subscriptions.opml"
+        case .statusPage: ".status.html"
+        case .shelf: "index.html"
         }
     }
 

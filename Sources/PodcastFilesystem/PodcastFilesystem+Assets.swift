@@ -98,7 +98,7 @@ extension PodcastFilesystem {
         return extras.chapters.isEmpty && extras.chaptersURL != nil ? .chapters : nil
     }
 
-    private func cachedAssets() -> Set<String> {
+    func cachedAssets() -> Set<String> {
         guard let folder = Glibc.opendir(options.assets.string) else { return [] }
         defer { closedir(folder) }
         var names: Set<String> = []

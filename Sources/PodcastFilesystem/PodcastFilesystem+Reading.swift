@@ -53,7 +53,7 @@ extension PodcastFilesystem {
             guard let made = FixedFile(rawValue: number.row) else { return .refuse(.staleNFSFileHandle) }
             // Direct I/O: the content is of this moment, whatever size was told before.
             return .open(OpenFile(number: number, content: MadeContent(try render(made))), direct: true)
-        case .playlist, .feedJSON, .feedXML, .notes, .chapters, .cover, .art, .vtt, .srt:
+        case .playlist, .page, .feedJSON, .feedXML, .notes, .chapters, .cover, .art, .vtt, .srt:
             if let kind = try assetKind(of: number) {
                 return isIndexer(caller.pid) ? .refuse(.permissionDenied) : .askForAsset(kind)
             }

@@ -49,7 +49,7 @@ extension PodcastFilesystem {
 
     /// The files that every show has, and `.feed.xml`, which is there when the daemon has a document.
     private static let showFiles: [(kind: NodeNumber.Kind, name: String)] = [
-        (.playlist, "playlist.m3u8"), (.feedJSON, ".feed.json"), (.feedXML, ".feed.xml"),
+        (.playlist, "playlist.m3u8"), (.page, "index.html"), (.feedJSON, ".feed.json"), (.feedXML, ".feed.xml"),
     ]
 
     /// How long the kernel believes the size of notes and chapters, in seconds: a refresh may change those of many
@@ -154,6 +154,7 @@ extension PodcastFilesystem {
                 title: show.title, tracks: try library.tracks(of: show.id), isSerial: show.type == "serial")
             let modified = max(folder.newest ?? 0, show.changed)
             return Made(content: MadeContent(playlist.bytes), modified: modified, changed: show.changed)
+        case .page: return try madePage(of: number.row)
         case .feedJSON:
             guard let show = try library.podcast(id: number.row) else { return nil }
             let moment = max(show.changed, show.lastRefresh ?? 0)

@@ -54,7 +54,7 @@ extension PodcastFilesystem: FilesystemOperations {
             return try links(of: gathering).first { $0.name.utf8.elementsEqual(name.utf8) }.map { entry($0) }
         case .notesFolder, .chaptersFolder:
             return try findSidecar(name, in: folder)
-        case .episode, .search, .latestLink, .downloadedLink, .playlist, .feedJSON, .feedXML, .notes, .chapters,
+        case .episode, .search, .latestLink, .downloadedLink, .playlist, .page, .feedJSON, .feedXML, .notes, .chapters,
             .cover, .art, .vtt, .srt:
             return nil
         }
@@ -100,7 +100,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 guard let attributes = try sidecarFolderAttributes(number) else { break }
                 request.reply(attributes: attributes, timeout: Self.timeout)
                 return
-            case .playlist, .feedJSON, .feedXML, .notes, .chapters, .cover, .art, .vtt, .srt:
+            case .playlist, .page, .feedJSON, .feedXML, .notes, .chapters, .cover, .art, .vtt, .srt:
                 guard let made = try made(number) else { break }
                 var attributes = attributes(of: made, number)
                 // An open one is as it was.
@@ -187,7 +187,7 @@ extension PodcastFilesystem: FilesystemOperations {
             return FolderSnapshot(number: number, items: try links(of: gathering).map { .link($0) })
         case .notesFolder, .chaptersFolder:
             return try sidecarSnapshot(of: number)
-        case .episode, .latestLink, .downloadedLink, .playlist, .feedJSON, .feedXML, .notes, .chapters,
+        case .episode, .latestLink, .downloadedLink, .playlist, .page, .feedJSON, .feedXML, .notes, .chapters,
             .cover, .art, .vtt, .srt:
             return nil
         }

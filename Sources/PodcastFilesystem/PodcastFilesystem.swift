@@ -151,7 +151,7 @@ package final class PodcastFilesystem: Sendable {
     func attributes(of file: FixedFile, size: Int) -> Attributes {
         let moment: Int64
         switch file {
-        case .status, .statusJSON: moment = now
+        case .status, .statusJSON, .statusPage, .shelf: moment = now
         case .subscriptions: moment = subscriptionsPage.withLock { $0?.moment } ?? started
         case .noMedia, .trackerIgnore: moment = started
         }
@@ -165,7 +165,7 @@ package final class PodcastFilesystem: Sendable {
     /// The status files and the list change by themselves: their attributes are asked for each time.
     func timeout(of file: FixedFile) -> Double {
         switch file {
-        case .status, .statusJSON, .subscriptions: 0
+        case .status, .statusJSON, .statusPage, .subscriptions, .shelf: 0
         case .noMedia, .trackerIgnore: Self.timeout
         }
     }
@@ -174,7 +174,9 @@ package final class PodcastFilesystem: Sendable {
         switch file {
         case .status: Array(try statusReport().text.utf8)
         case .statusJSON: try statusReport().jsonBytes
+        case .statusPage: StatusPage(try statusReport(), rates: live.rates).bytes
         case .subscriptions: try renderSubscriptions()
+        case .shelf: try renderShelf()
         case .noMedia, .trackerIgnore: []
         }
     }
@@ -204,14 +206,18 @@ package final class PodcastFilesystem: Sendable {
         // Progress, which is told many times, changes no name.
         if event.kind == .library || event.kind == .completed { refreshGatherings() }
         if let episode = event.id {
+            // A show's page tells what is cached.
+            let changesPage = event.kind == .library || event.kind == .completed
             guard let place = try? library.place(of: episode) else { return }
             tell(notifier, place, nameToo: event.kind == .library)
-            if event.kind == .library { announceMadeFiles(ofShow: place.podcast) }
+            if event.kind == .library { announcePlaylist(ofShow: place.podcast) }
+            if changesPage { announcePage(ofShow: place.podcast) }
         } else if let podcast = event.podcast {
             // New names need no word: absent ones are not remembered. Renamed and removed ones do.
             if let name = event.path { notifier.invalidateEntry(parent: .root, name: name, then: nil) }
             for folder in folders(of: podcast) { notifier.invalidateAttributes(folder.node, then: nil) }
-            announceMadeFiles(ofShow: podcast)
+            announcePlaylist(ofShow: podcast)
+            announcePage(ofShow: podcast)
             notifier.invalidateAttributes(.root, then: nil)
         }
     }
@@ -236,13 +242,17 @@ package final class PodcastFilesystem: Sendable {
         }
         guard let notifier = notifier.withLock({ $0 }), since > 0 else { return }
         // A second of overlap: the library's moments are whole seconds.
+        var shows: Set<Int64> = []
         for place in (try? library.places(changedSince: since - 1)) ?? [] {
             tell(notifier, place, nameToo: true)
+            shows.insert(place.podcast)
         }
         for folder in (try? library.folders()) ?? [] where folder.changed >= since - 1 {
             notifier.invalidateEntry(parent: .root, name: folder.name, then: nil)
-            announceMadeFiles(ofShow: folder.id)
+            announcePlaylist(ofShow: folder.id)
+            shows.insert(folder.id)
         }
+        for show in shows.sorted() { announcePage(ofShow: show) }
         refreshGatherings()
         notifier.invalidateAttributes(.root, then: nil)
     }
@@ -289,8 +299,13 @@ package final class PodcastFilesystem: Sendable {
     }
 
     /// What is made of a show's rows may be another text now.
-    private func announceMadeFiles(ofShow podcast: Int64) {
+    private func announcePlaylist(ofShow podcast: Int64) {
         let number = NodeNumber(kind: .playlist, row: podcast)
+        notifier.withLock { $0 }?.invalidateAttributes(number.node, then: nil)
+    }
+
+    private func announcePage(ofShow podcast: Int64) {
+        let number = NodeNumber(kind: .page, row: podcast)
         notifier.withLock { $0 }?.invalidateAttributes(number.node, then: nil)
     }
 

@@ -1,3 +1,4 @@
+internal import Foundation
 package import PodcastFeed
 
 /// Chapters as a file of the form JSON chapters 1.2
@@ -26,5 +27,42 @@ package struct ChapterList: Sendable {
             ("version", .string("1.2.0")), ("title", .string(title)), ("chapters", .array(values)),
         ])
         return document.encoded() + [UInt8(ascii: "\n")]
+    }
+
+    // MARK: Files of others
+
+    private struct Document: Decodable {
+        struct Entry: Decodable {
+            var startTime: Double?
+            var title: String?
+            /// `false` for what is no chapter of the table of contents.
+            var toc: Bool?
+
+            enum CodingKeys: CodingKey { case startTime, title, toc }
+
+            init(from decoder: any Decoder) throws {
+                let values = try decoder.container(keyedBy: CodingKeys.self)
+                // Some writers put the number into quotes.
+                startTime =
+                    (try? values.decode(Double.self, forKey: .startTime))
+                    ?? (try? values.decode(String.self, forKey: .startTime)).flatMap(Double.init)
+                title = try? values.decode(String.self, forKey: .title)
+                toc = try? values.decode(Bool.self, forKey: .toc)
+            }
+        }
+
+        var chapters: [Entry]
+    }
+
+    /// The chapters of a file of that form, at most `limit`; none of what is no such file.
+    package static func chapters(of bytes: [UInt8], limit: Int) -> [Chapter] {
+        guard let document = try? JSONDecoder().decode(Document.self, from: Data(bytes)) else { return [] }
+        let chapters = document.chapters.lazy.compactMap { entry -> Chapter? in
+            guard let start = entry.startTime, start.isFinite, start >= 0, entry.toc != false else { return nil }
+            return Chapter(start: start, title: entry.title)
+        }
+        return Array(chapters.prefix(limit)).enumerated().sorted {
+            ($0.element.start, $0.offset) < ($1.element.start, $1.offset)
+        }.map(\.element)
     }
 }

@@ -29,6 +29,7 @@ package struct NotesPage: Sendable {
         var facts = [SanitizedHTML.escaped(PlainText.oneLine(show.title))]
         if let published = episode.published { facts.append(String(TimeText.iso8601(published).prefix(10))) }
         if let duration = episode.duration { facts.append(TimeText.duration(duration)) }
+        let language = LanguageTag.attribute(show.language)
         var lines = ["<!DOCTYPE html>", "<html\(language)>", "<head>", "<meta charset=\"utf-8\">"]
         lines.append("<meta http-equiv=\"Content-Security-Policy\" content=\"\(Self.policy)\">")
         lines.append("<meta name=\"referrer\" content=\"no-referrer\">")
@@ -42,15 +43,5 @@ package struct NotesPage: Sendable {
         }
         lines += ["</body>", "</html>", ""]
         return Array(lines.joined(separator: "\n").utf8)
-    }
-
-    /// The feed's language tag, if it looks like one (RFC 5646).
-    private var language: String {
-        guard let tag = show.language, !tag.isEmpty, tag.utf8.count <= 35,
-            tag.unicodeScalars.allSatisfy({
-                $0.isASCII && ($0.properties.isAlphabetic || "0123456789-".unicodeScalars.contains($0))
-            })
-        else { return "" }
-        return " lang=\"\(tag)\""
     }
 }

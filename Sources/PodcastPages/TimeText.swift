@@ -14,6 +14,15 @@ package enum TimeText {
         return "\(total / 3_600)h\(digits(total / 60 % 60, 2))m"
     }
 
+    /// A place in a recording, or its length: `0:07`, `42:10`, `1:05:12`.
+    package static func clock(_ seconds: Double) -> String {
+        guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "-" }
+        let total = Int64(seconds)
+        let rest = "\(digits(total % 60, 2))"
+        if total < 3_600 { return "\(total / 60):\(rest)" }
+        return "\(total / 3_600):\(digits(total / 60 % 60, 2)):\(rest)"
+    }
+
     private static func digits(_ value: Int64, _ width: Int) -> String {
         let text = String(value)
         return String(repeating: "0", count: max(0, width - text.count)) + text

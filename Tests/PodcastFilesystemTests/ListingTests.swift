@@ -11,11 +11,11 @@ struct ListingTests {
     init() throws { mounted = try Mounted() }
 
     private let made = [
-        ".", "..", ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml", ".search",
-        "Latest", "Downloaded",
+        ".", "..", ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml",
+        ".status.html", "index.html", ".search", "Latest", "Downloaded",
     ]
 
-    private let madeInShow = ["playlist.m3u8", ".feed.json", ".notes", ".chapters"]
+    private let madeInShow = ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"]
 
     @Test func theRootListsMadeFilesAndShows() throws {
         let second = try mounted.subscribe("Second")
@@ -23,17 +23,17 @@ struct ListingTests {
         let handle = try mounted.opendir(.root)
         let entries = try #require(mounted.list(.root, handle))
         #expect(entries.map(\.name) == made + ["First", "Second"])
-        #expect(entries.map(\.nextOffset) == (1...12).map { UInt64($0) })
+        #expect(entries.map(\.nextOffset) == (1...14).map { UInt64($0) })
         // Made files are looked up when they alone are wanted: a listing renders nothing.
-        #expect(entries[2...6].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
-        #expect(entries[7].node == NodeNumber.search.node)
-        #expect(entries[8].node == NodeNumber(kind: .gathering, row: 1).node)
-        #expect(entries[9].node == NodeNumber(kind: .gathering, row: 2).node)
-        #expect(entries[10].node == NodeNumber(kind: .show, row: first.id).node)
-        #expect(entries[11].node == NodeNumber(kind: .show, row: second.id).node)
-        #expect(entries[7...11].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
+        #expect(entries[2...8].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
+        #expect(entries[9].node == NodeNumber.search.node)
+        #expect(entries[10].node == NodeNumber(kind: .gathering, row: 1).node)
+        #expect(entries[11].node == NodeNumber(kind: .gathering, row: 2).node)
+        #expect(entries[12].node == NodeNumber(kind: .show, row: first.id).node)
+        #expect(entries[13].node == NodeNumber(kind: .show, row: second.id).node)
+        #expect(entries[9...13].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })
         #expect(entries[0].inode == 1 && entries[1].inode == 1)
-        #expect(mounted.list(.root, handle, from: 12) == [])
+        #expect(mounted.list(.root, handle, from: 14) == [])
         #expect(try mounted.entry(".status").attributes.inode == entries[2].inode)
     }
 
@@ -61,7 +61,7 @@ struct ListingTests {
         let show = try mounted.entry("Show").node
         let handle = try mounted.opendir(show)
         let whole = try #require(mounted.list(show, handle, size: 1 << 20, plus: plus))
-        #expect(whole.count == 206)
+        #expect(whole.count == 207)
         for size in [400, 1_000, 4_096] {
             var pieces: [RecordedReply.ListedEntry] = []
             var offset: UInt64 = 0
@@ -94,7 +94,7 @@ struct ListingTests {
         #expect(half + rest == whole)
         // Another opendir sees what is there now, and so does rewinddir(3).
         let now = try #require(mounted.list(show, try mounted.opendir(show)))
-        #expect(now.count == 30 && now.contains { $0.name == "Renamed.mp3" })
+        #expect(now.count == 31 && now.contains { $0.name == "Renamed.mp3" })
         #expect(!now.contains { $0.name.contains("Episode 5.") })
         #expect(mounted.list(show, handle, from: 0) == now)
         #expect(mounted.list(show, handle, from: now[9].nextOffset) == Array(now.dropFirst(10)))
@@ -107,10 +107,10 @@ struct ListingTests {
         try mounted.subscribe("B")
         let second = try mounted.opendir(.root)
         #expect(mounted.list(.root, second)?.count == before.count + 1)
-        #expect(mounted.list(.root, first, from: 10)?.map(\.name) == ["A"])
+        #expect(mounted.list(.root, first, from: 12)?.map(\.name) == ["A"])
         mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: first) }
-        #expect(mounted.list(.root, first, from: 10) == nil)
-        #expect(mounted.list(.root, second, from: 10)?.map(\.name) == ["A", "B"])
+        #expect(mounted.list(.root, first, from: 12) == nil)
+        #expect(mounted.list(.root, second, from: 12)?.map(\.name) == ["A", "B"])
     }
 
     @Test func filesAreNoFolders() throws {

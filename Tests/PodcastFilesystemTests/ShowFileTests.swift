@@ -128,12 +128,12 @@ struct ShowFileTests {
     }
 
     @Test func theFeedIsTheOwnersToRead() async throws {
-        #expect(try names("Show").prefix(4) == ["playlist.m3u8", ".feed.json", ".notes", ".chapters"])
+        #expect(try names("Show").prefix(5) == ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"])
         #expect(mounted.lookup(".feed.xml", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
         let alone = try await content("Show", ".feed.json")
         #expect(alone.hasPrefix("{\n  \"health\": {") && alone.hasSuffix("\n  }\n}\n"))
         try keepDocuments()
-        #expect(try names("Show").prefix(3) == ["playlist.m3u8", ".feed.json", ".feed.xml"])
+        #expect(try names("Show").prefix(4) == ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml"])
         #expect(try await content("Show", ".feed.xml") == "<rss/>")
         let text = try await content("Show", ".feed.json")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
@@ -163,8 +163,8 @@ struct ShowFileTests {
         try keepDocuments()
         let show = try mounted.entry("Show").node
         let entries = try #require(mounted.list(show, try mounted.opendir(show)))
-        let made = entries.filter { ["playlist.m3u8", ".feed.json", ".feed.xml"].contains($0.name) }
-        #expect(made.count == 3 && made.allSatisfy { $0.node == NodeID(rawValue: 0) && $0.inode != 0 })
+        let made = entries.filter { ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml"].contains($0.name) }
+        #expect(made.count == 4 && made.allSatisfy { $0.node == NodeID(rawValue: 0) && $0.inode != 0 })
         for name in [".notes", ".chapters"] {
             let folder = try mounted.entry("Show", name)
             #expect(folder.attributes.kind == .directory && folder.attributes.permissions == 0o555)
@@ -180,7 +180,7 @@ struct ShowFileTests {
 
     @Test func whatHasGoneIsStale() throws {
         try keepDocuments()
-        let nodes = try ["playlist.m3u8", ".feed.json", ".feed.xml", ".notes"].map {
+        let nodes = try ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml", ".notes"].map {
             try mounted.entry("Show", $0).node
         }
         _ = try mounted.library.unsubscribe(podcast: podcast.id)

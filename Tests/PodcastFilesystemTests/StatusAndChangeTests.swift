@@ -155,12 +155,20 @@ struct StatusAndChangeTests {
         #expect(try await messages(after: progress, daemon) == [.attributes(node(1))])
         let changed = event(.library) { $0.id = id }
         let playlist = RecordingNotifier.Message.attributes(NodeNumber(kind: .playlist, row: podcast.id).node)
-        #expect(try await messages(after: changed, daemon) == [.attributes(node(1)), playlist])
+        let page = RecordingNotifier.Message.attributes(NodeNumber(kind: .page, row: podcast.id).node)
+        #expect(try await messages(after: changed, daemon) == [.attributes(node(1)), playlist, page])
+        // What is cached stands on the page alone.
+        let completed = event(.completed) {
+            $0.id = id
+            $0.task = 1
+            $0.state = "cached"
+        }
+        #expect(try await messages(after: completed, daemon) == [.attributes(node(1)), page])
         // The name leads to another node since there is a second generation.
         try mounted.library.dropRendition(episode: id, now: 1_700_000_500)
         #expect(
             try await messages(after: changed, daemon) == [
-                .attributes(node(2)), .entry(parent: show, name: "2026-01-01 Episode 1.mp3"), playlist,
+                .attributes(node(2)), .entry(parent: show, name: "2026-01-01 Episode 1.mp3"), playlist, page,
             ])
         let shows = event(.library) {
             $0.podcast = podcast.id
@@ -168,7 +176,7 @@ struct StatusAndChangeTests {
         }
         #expect(
             try await messages(after: shows, daemon) == [
-                .entry(parent: .root, name: "Show"), .attributes(show), playlist, .attributes(.root),
+                .entry(parent: .root, name: "Show"), .attributes(show), playlist, page, .attributes(.root),
             ])
         #expect(try await messages(after: event(.idle) { _ in }, daemon) == [])
         #expect(try await messages(after: event(.library) { $0.id = 999 }, daemon) == [])
@@ -250,6 +258,7 @@ struct StatusAndChangeTests {
         let messages = Set(mounted.notifier.messages)
         #expect(messages.contains(.attributes(NodeNumber(kind: .episode, generation: 2, row: id).node)))
         #expect(messages.contains(.entry(parent: show, name: "2026-01-02 Episode 2.mp3")))
-        #expect(messages.count == 3)
+        #expect(messages.contains(.attributes(NodeNumber(kind: .page, row: podcast.id).node)))
+        #expect(messages.count == 4)
     }
 }

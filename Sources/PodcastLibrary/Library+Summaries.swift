@@ -1,0 +1,132 @@
+import GRDB
+package import PodcastFeed
+
+/// What a page says of an episode.
+package struct EpisodeSummary: Sendable, Equatable {
+    package var id: Int64
+    /// Of the file.
+    package var name: String
+    package var title: String
+    /// Seconds since 1970 UTC.
+    package var published: Int64?
+    /// Of the feed's time zone, in seconds.
+    package var publishedOffset: Int
+    /// Seconds.
+    package var duration: Double?
+    /// The MIME type as the feed claims it.
+    package var type: String?
+    package var link: String?
+    /// Seconds since 1970 UTC: when podfs last changed the row.
+    package var changed: Int64
+    /// Bytes; 0 while nothing is known.
+    package var size: Int64
+    package var sizeSource: SizeSource
+    /// Whether all of it is cached.
+    package var complete: Bool
+    package var sidecars: Sidecars
+    /// As the feed has them. Absent also when they are beyond the limits.
+    package var notes: String?
+    package var chapters: [Chapter]
+
+    package init(
+        id: Int64, name: String, title: String, published: Int64? = nil, publishedOffset: Int = 0,
+        duration: Double? = nil, type: String? = nil, link: String? = nil, changed: Int64 = 0, size: Int64 = 0,
+        sizeSource: SizeSource = .unknown, complete: Bool = false, sidecars: Sidecars = [], notes: String? = nil,
+        chapters: [Chapter] = []
+    ) {
+        self.id = id
+        self.name = name
+        self.title = title
+        self.published = published
+        self.publishedOffset = publishedOffset
+        self.duration = duration
+        self.type = type
+        self.link = link
+        self.changed = changed
+        self.size = size
+        self.sizeSource = sizeSource
+        self.complete = complete
+        self.sidecars = sidecars
+        self.notes = notes
+        self.chapters = chapters
+    }
+}
+
+/// How much of what is long a page takes from the library.
+package struct SummaryLimits: Sendable {
+    /// Bytes of the notes of one episode.
+    package var notes: Int
+    /// The same of all together; the newest come first.
+    package var notesInAll: Int
+    /// Chapters of one episode.
+    package var chapters: Int
+    package var chaptersInAll: Int
+
+    package init(notes: Int, notesInAll: Int, chapters: Int, chaptersInAll: Int) {
+        self.notes = notes
+        self.notesInAll = notesInAll
+        self.chapters = chapters
+        self.chaptersInAll = chaptersInAll
+    }
+}
+
+extension Library {
+    /// Hands out a show's episodes one after the other, newest first: however many there are, one is in memory.
+    package func summaries(
+        of podcast: Int64, limits: SummaryLimits, _ take: (EpisodeSummary) throws -> Void
+    ) throws {
+        try read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT e.id, e.name, e.title, e.published, e.published_offset, e.duration, e.type, e.link, e.changed, \
+                    e.confirmed_size, e.length, r.complete, e.sidecars \
+                    FROM episode e LEFT JOIN rendition r ON r.episode = e.id \
+                    WHERE e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC
+                    """)
+            var limits = limits
+            let rows = try Row.fetchCursor(statement, arguments: [podcast])
+            while let row = try rows.next() {
+                let name: String = row[1]
+                let size = EpisodeSize(
+                    confirmed: row[9], length: row[10], duration: row[5],
+                    isVideo: MediaType.isVideo(type: row[6], fileExtension: FileName.fileExtension(of: name)))
+                var summary = EpisodeSummary(
+                    id: row[0], name: name, title: row[2], published: row[3], publishedOffset: row[4],
+                    duration: row[5], type: row[6], link: row[7], changed: row[8], size: size.bytes,
+                    sizeSource: size.source, complete: row[11] ?? false, sidecars: Sidecars(rawValue: row[12]))
+                if summary.sidecars.contains(.notes), limits.notesInAll > 0,
+                    let notes = try Self.notes(db, of: summary.id, limit: min(limits.notes, limits.notesInAll))
+                {
+                    limits.notesInAll -= notes.utf8.count
+                    summary.notes = notes
+                }
+                if summary.sidecars.contains(.chapters), limits.chaptersInAll > 0 {
+                    let limit = min(limits.chapters, limits.chaptersInAll)
+                    summary.chapters = try Self.chapters(db, of: summary.id, limit: limit)
+                    limits.chaptersInAll -= summary.chapters.count
+                }
+                try take(summary)
+            }
+        }
+    }
+
+    /// `nil` when they are longer than that.
+    private static func notes(_ db: Database, of episode: Int64, limit: Int) throws -> String? {
+        // The length of a text in bytes is that of the same as a blob, in every version of SQLite.
+        try String.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT notes FROM detail WHERE episode = ? AND length(CAST(notes AS BLOB)) <= ?"),
+            arguments: [episode, limit])
+    }
+
+    private static func chapters(_ db: Database, of episode: Int64, limit: Int) throws -> [Chapter] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT start, title FROM attachment WHERE episode = ? AND kind = \(EpisodeSQL.chapterKind) \
+                ORDER BY position LIMIT ?
+                """)
+        return try Row.fetchCursor(statement, arguments: [episode, limit]).mapAll {
+            Chapter(start: $0[0] ?? 0, title: $0[1])
+        }
+    }
+}

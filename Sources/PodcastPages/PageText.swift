@@ -1,0 +1,121 @@
+internal import PodcastLibrary
+
+/// The text of a page as it grows: markup of our own, and everything else escaped.
+struct PageText {
+    private(set) var bytes: [UInt8] = []
+
+    /// Markup as it stands, for what this program alone has written.
+    mutating func add(_ markup: String) { bytes.append(contentsOf: markup.utf8) }
+
+    /// Text from anywhere, for elements and for attributes in double quotes: on one line, without control characters, and
+    /// without the characters that force a direction of writing on others.
+    mutating func text(_ text: String) {
+        let start = bytes.count
+        var isPlain = true
+        for byte in text.utf8 {
+            // Beyond ASCII there may be characters to replace. Those are rare enough to be looked at slowly.
+            isPlain = isPlain && byte >= 0x20 && byte < 0x7F
+            switch byte {
+            case UInt8(ascii: "&"): bytes.append(contentsOf: "&amp;".utf8)
+            case UInt8(ascii: "<"): bytes.append(contentsOf: "&lt;".utf8)
+            case UInt8(ascii: ">"): bytes.append(contentsOf: "&gt;".utf8)
+            case UInt8(ascii: "\""): bytes.append(contentsOf: "&quot;".utf8)
+            case UInt8(ascii: "'"): bytes.append(contentsOf: "&#39;".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        if isPlain { return }
+        bytes.removeSubrange(start...)
+        add(SanitizedHTML.escaped(Self.shown(text)))
+    }
+
+    private static func shown(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: result.append(" ")
+            // Embeddings, overrides and isolates (UAX #9). The plain marks among Bidi_Control turn nothing around, and
+            // titles in Arabic and Hebrew have them.
+            case 0x202A...0x202E, 0x2066...0x2069: break
+            default: result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// The address of a file beside the page, or below it, for an attribute: each name percent-encoded but for the
+    /// characters that mean nothing in any part of a URL (RFC 3986, 2.3).
+    mutating func path(_ names: String...) {
+        for (index, name) in names.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: "/")) }
+            for byte in name.utf8 {
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                    UInt8(ascii: "~"):
+                    bytes.append(byte)
+                default:
+                    bytes.append(UInt8(ascii: "%"))
+                    bytes.append(Self.digits[Int(byte >> 4)])
+                    bytes.append(Self.digits[Int(byte & 15)])
+                }
+            }
+        }
+    }
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    /// `<time>` of a day as its feed wrote it; nothing for a moment that no calendar has.
+    mutating func day(_ seconds: Int64, offset: Int = 0) {
+        guard let day = CalendarDay(seconds: seconds, offset: offset)?.description else { return }
+        add("<time datetime=\"\(day)\">\(DayText.text(day))</time>")
+    }
+
+    // MARK: The document
+
+    /// From the beginning to the opened `body`.
+    ///
+    /// - Parameters:
+    ///   - kind: the class of the body.
+    ///   - refresh: seconds after which the browser is to load the page again.
+    mutating func begin(title: String, kind: String, policy: String, refresh: Int? = nil) {
+        add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+        add("<meta http-equiv=\"Content-Security-Policy\" content=\"\(policy)\">\n")
+        add("<meta name=\"referrer\" content=\"no-referrer\">\n")
+        add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+        add("<meta name=\"color-scheme\" content=\"light dark\">\n")
+        if let refresh { add("<meta http-equiv=\"refresh\" content=\"\(refresh)\">\n") }
+        add("<title>")
+        text(title)
+        add("</title>\n<style>\(PageStyle.sheet)</style>\n</head>\n<body class=\"\(kind)\">\n")
+    }
+
+    mutating func end() { add("</body>\n</html>\n") }
+}
+
+/// Days for people who read English.
+enum DayText {
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// `20 Nov 2026` of `2026-11-20`.
+    static func text(_ day: String) -> String {
+        let parts = day.split(separator: "-").compactMap { Int($0) }
+        guard parts.count == 3, (1...12).contains(parts[1]) else { return day }
+        return "\(parts[2]) \(months[parts[1] - 1]) \(parts[0])"
+    }
+}
+
+/// A show's or an episode's language, from a feed.
+enum LanguageTag {
+    /// ` lang="de"`, if the tag looks like one (RFC 5646); else nothing.
+    static func attribute(_ tag: String?) -> String {
+        guard let tag, !tag.isEmpty, tag.utf8.count <= 35,
+            tag.unicodeScalars.allSatisfy({
+                $0.isASCII && ($0.properties.isAlphabetic || "0123456789-".unicodeScalars.contains($0))
+            })
+        else { return "" }
+        return " lang=\"\(tag)\""
+    }
+}

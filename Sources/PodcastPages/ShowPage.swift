@@ -1,0 +1,221 @@
+internal import PodcastFeed
+package import PodcastLibrary
+
+/// A show as a page, `index.html` in its folder: art, description, and its episodes with a player, chapters and notes
+/// each.
+///
+/// Good from `file:` and from any server alike: all that it names lies beside it and is named relatively. Nothing of the
+/// feed runs, loads or sends anything, and nothing at all is loaded of an episode until somebody plays it.
+package struct ShowPage: Sendable {
+    /// What a page takes from the library. Notes beyond it are linked: those of 10,000 episodes are 30 MB.
+    package static let limits = SummaryLimits(
+        notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 10_000)
+
+    /// The newest episodes have their players from the beginning. A browser keeps some 60 kB for each, played or not, and
+    /// takes seconds for 10,000: the others get theirs when they are opened.
+    static let playerLimit = 1_000
+
+    /// Above this many, a list can be narrowed.
+    private static let filterLimit = 12
+    /// Bytes of a show's description that are looked at.
+    private static let descriptionLimit = 16 << 10
+
+    private let show: Podcast
+    private var page = PageText()
+    private var count = 0
+
+    /// - Parameter newest: when the newest episode came out, in seconds since 1970.
+    package init(_ show: Podcast, newest: Int64?) {
+        self.show = show
+        page.begin(title: show.title, kind: "show", policy: PageStyle.policyWithPlayers)
+        page.add("<nav><a href=\"../index.html\">All shows</a></nav>\n<header class=\"head\">")
+        page.art(of: show, address: "cover.jpg")
+        page.add("<div><div class=\"name\"><h1 dir=\"auto\"\(LanguageTag.attribute(show.language))>")
+        page.text(show.title)
+        page.add("</h1>")
+        if let author = show.author, !author.isEmpty {
+            page.add("<p class=\"by\" dir=\"auto\">")
+            page.text(author)
+            page.add("</p>")
+        }
+        page.add("</div>")
+        addDescription()
+        page.add("<p class=\"facts line\"><span>\(page.counted(show.episodes, "episode"))</span>")
+        if show.cached > 0 { page.add("<span>\(show.cached) cached</span>") }
+        if let newest {
+            page.add("<span>newest ")
+            page.day(newest)
+            page.add("</span>")
+        }
+        addLink(show.link, text: "Website")
+        page.add("</p>")
+        if let problem = show.problem {
+            page.add("<p class=\"facts line bad\">")
+            page.text(problem)
+            page.add("</p>")
+        }
+        page.add("</div></header>\n<main>\n")
+        if show.episodes > Self.filterLimit {
+            page.add(
+                "<p class=\"filter\" hidden><input type=\"search\" placeholder=\"Filter episodes\" "
+                    + "aria-label=\"Filter episodes\"></p>\n")
+        }
+        page.add("<ol class=\"episodes\">\n")
+    }
+
+    /// The episodes in the order in which they are to stand.
+    package mutating func add(_ episode: EpisodeSummary) {
+        count += 1
+        // The first one shows what is in all of them.
+        page.add("<li><details\(count == 1 ? " open" : "")><summary><h2 dir=\"auto\">")
+        page.text(episode.title)
+        page.add("</h2><span class=\"facts\"><span>")
+        if let published = episode.published { page.day(published, offset: episode.publishedOffset) }
+        page.add("</span><span>\(episode.duration.map(TimeText.clock) ?? "")</span><span>\(Self.size(episode))</span>")
+        page.add(
+            episode.complete
+                ? "<span class=\"cached\" title=\"All of it is on this machine\">cached</span>"
+                : "<span class=\"remote\" title=\"It is fetched when it is played\">remote</span>")
+        page.add("</span></summary><div class=\"inside\">\n")
+        addPlayer(of: episode)
+        addChapters(of: episode)
+        if let notes = episode.notes {
+            let text = SanitizedHTML.text(of: notes)
+            if !text.isEmpty {
+                page.add("<div class=\"notes\" dir=\"auto\"\(LanguageTag.attribute(show.language))>\(text)</div>\n")
+            }
+        }
+        addLinks(of: episode)
+        page.add("</div></details></li>\n")
+    }
+
+    package var bytes: [UInt8] {
+        var page = page
+        page.add("</ol>\n")
+        if count == 0 { page.add("<p class=\"none\">No episodes.</p>\n") }
+        page.add("</main>\n<script>\(PageStyle.retry)</script>\n<script>\(PageStyle.script)</script>\n")
+        page.end()
+        return page.bytes
+    }
+
+    // MARK: Parts
+
+    private mutating func addDescription() {
+        guard let description = show.description, !description.isEmpty else { return }
+        let text = SanitizedHTML.text(of: FileName.cut(description, to: Self.descriptionLimit))
+        page.add("<div class=\"about\" dir=\"auto\"\(LanguageTag.attribute(show.language))>\(text)</div>")
+    }
+
+    private static func size(_ episode: EpisodeSummary) -> String {
+        switch episode.sizeSource {
+        case .server, .feed: ByteText.size(episode.size)
+        case .estimate: "~\(ByteText.size(episode.size))"
+        case .unknown: ""
+        }
+    }
+
+    private mutating func addPlayer(of episode: EpisodeSummary) {
+        let fileExtension = FileName.fileExtension(of: episode.name)
+        // A book or a picture is no recording.
+        if MediaType(type: episode.type, url: "file.\(fileExtension)").major == .other { return }
+        let isVideo = MediaType.isVideo(type: episode.type, fileExtension: fileExtension)
+        let element = isVideo ? "video" : "audio"
+        if count > Self.playerLimit {
+            page.add("<p><a data-player=\"\(element)\" href=\"")
+            page.path(episode.name)
+            page.add("\">Play</a></p>\n")
+            return
+        }
+        page.add("<\(element) controls preload=\"none\" src=\"")
+        page.path(episode.name)
+        page.add("\">")
+        if episode.sidecars.contains(.vtt) {
+            page.add("<track kind=\"captions\" label=\"Transcript\" src=\"")
+            page.path(Self.sidecar(of: episode, "vtt"))
+            page.add("\">")
+        }
+        page.add("</\(element)>\n")
+    }
+
+    private mutating func addChapters(of episode: EpisodeSummary) {
+        guard !episode.chapters.isEmpty else { return }
+        page.add("<ol class=\"chapters\">")
+        for chapter in episode.chapters where chapter.start.isFinite && chapter.start >= 0 {
+            page.add("<li><button type=\"button\" data-start=\"\(chapter.start)\">")
+            page.add("<span>\(TimeText.clock(chapter.start))</span><span dir=\"auto\">")
+            page.text(chapter.title ?? "")
+            page.add("</span></button></li>")
+        }
+        page.add("</ol>\n")
+    }
+
+    private mutating func addLinks(of episode: EpisodeSummary) {
+        page.add("<p class=\"facts line\">")
+        if episode.notes == nil, episode.sidecars.contains(.notes) {
+            addFile(".notes", Self.sidecar(of: episode, "html"), text: "Notes")
+        }
+        if episode.chapters.isEmpty, episode.sidecars.contains(.chapters) {
+            addFile(".chapters", Self.sidecar(of: episode, "json"), text: "Chapters")
+        }
+        if episode.sidecars.contains(.vtt) {
+            addFile(nil, Self.sidecar(of: episode, "vtt"), text: "Transcript")
+        } else if episode.sidecars.contains(.srt) {
+            addFile(nil, Self.sidecar(of: episode, "srt"), text: "Transcript")
+        }
+        addFile(nil, episode.name, text: "File")
+        addLink(episode.link, text: "Web page")
+        page.add("</p>\n")
+    }
+
+    private static func sidecar(of episode: EpisodeSummary, _ fileExtension: String) -> String {
+        "\(FileName.stem(ofFile: episode.name)).\(fileExtension)"
+    }
+
+    private mutating func addFile(_ folder: String?, _ name: String, text: String) {
+        page.add("<a href=\"")
+        if let folder { page.path(folder, name) } else { page.path(name) }
+        page.add("\">\(text)</a>")
+    }
+
+    /// A page of the web, if the address is one, without what is secret in it.
+    private mutating func addLink(_ link: String?, text: String) {
+        guard let address = link.flatMap(SanitizedHTML.allowedAddress) else { return }
+        page.add("<a href=\"")
+        page.text(show.visible(address))
+        page.add("\" rel=\"noopener noreferrer nofollow\">\(text)</a>")
+    }
+}
+
+extension PageText {
+    /// The show's art, over its first letter, which is there when the art is not.
+    mutating func art(of show: Podcast, address: String...) {
+        add("<div class=\"art\"><span aria-hidden=\"true\">")
+        text(show.title.first { $0.isLetter || $0.isNumber }.map { String($0).uppercased() } ?? "")
+        add("</span>")
+        if show.image != nil {
+            add("<img src=\"")
+            switch address.count {
+            case 1: path(address[0])
+            default: path(address[0], address[1])
+            }
+            add("\" alt=\"\" width=\"192\" height=\"192\" loading=\"lazy\" decoding=\"async\">")
+        }
+        add("</div>")
+    }
+
+    /// `1 episode`, `1,209 episodes`.
+    func counted(_ count: Int, _ noun: String) -> String {
+        count == 1 ? "1 \(noun)" : "\(WholeNumber.text(count)) \(noun)s"
+    }
+}
+
+extension Podcast {
+    /// Why its list may be old, for people; `nil` when all is well.
+    var problem: String? {
+        switch state {
+        case Podcast.gone: "The show has ended: its feed is gone."
+        case Podcast.failed: "The feed could not be fetched: \(error ?? "no reason is known")."
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Fuse
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import TestSupport
+import Testing
+
+/// The pages for a browser, as files.
+struct PageFileTests {
+    private let mounted: Mounted
+
+    init() throws { mounted = try Mounted() }
+
+    private func content(_ path: String...) async throws -> String {
+        var node = NodeID.root
+        for name in path {
+            guard case .entry(let entry)? = mounted.lookup(name, in: node) else {
+                throw Mounted.MissingEntry(name: name)
+            }
+            node = entry.node
+        }
+        let told = try #require(mounted.attributes(node)?.size)
+        let handle = try await mounted.open(node).handle()
+        defer { mounted.release(node, handle) }
+        let size = try #require(mounted.attributes(node, handle: handle)?.size)
+        guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 1 << 24).answer else { return "" }
+        #expect(Int64(bytes.count) == size && size == told)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func count(_ part: String, in text: String) -> Int { text.components(separatedBy: part).count - 1 }
+
+    @Test func theRootHasAPageOfAllShows() async throws {
+        #expect(try await content("index.html").contains("No shows yet"))
+        try mounted.subscribe("Second", episodes: 2)
+        try mounted.subscribe("First #1?")
+        let page = try await content("index.html")
+        #expect(page.contains("<span>2 shows</span><span>3 episodes</span>"))
+        #expect(page.contains("href=\"First%20%231%3F/index.html\"") && page.contains("href=\"Second/index.html\""))
+        #expect(page.contains("<time datetime=\"2026-01-02\">2 Jan 2026</time>"))
+        let entry = try mounted.entry("index.html")
+        #expect(entry.attributeTimeout == 0 && entry.attributes.permissions == 0o444)
+    }
+
+    @Test func noShowTakesTheNamesOfPages() async throws {
+        try mounted.subscribe("index.html")
+        #expect(try mounted.entry("index.html").attributes.kind == .regular)
+        #expect(try mounted.entry("index.html (2)").attributes.kind == .directory)
+        var feed = FeedBuilder.show("Show", episodes: 1) { "http://127.0.0.1:9/\($0).mp3" }
+        feed.items[0].title = "index"
+        feed.items[0].published = nil
+        try mounted.subscribe(feed)
+        #expect(try mounted.entry("Show", "index (2).mp3").attributes.kind == .regular)
+        #expect(try await content("Show", "index.html").contains("src=\"index%20%282%29.mp3\""))
+    }
+
+    @Test func aShowHasAPageThatKeepsUpWithTheLibrary() async throws {
+        var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
+        feed.items[0].description = "<p>Three</p><script>alert(1)</script>"
+        feed.items[0].duration = "1:01"
+        feed.items[1].raw = """
+            <psc:chapters xmlns:psc="http://podlove.org/simple-chapters">\
+            <psc:chapter start="00:01:30.5" title="&lt;Two&gt;"/></psc:chapters>
+            """
+        let podcast = try mounted.subscribe(feed)
+        let before = try await content("Show", "index.html")
+        #expect(count("<audio ", in: before) == 3 && count("class=\"remote\"", in: before) == 3)
+        #expect(before.contains("<p>Three</p>") && !before.contains("alert"))
+        #expect(before.contains("data-start=\"90.5\"><span>1:30</span><span dir=\"auto\">&lt;Two&gt;</span>"))
+        #expect(before.contains("<span>1:01</span><span>488.3 KiB</span>"))
+        try mounted.store(TestContent(seed: 1, size: 400_000), of: try mounted.episode(2))
+        let after = try await content("Show", "index.html")
+        #expect(count("class=\"remote\"", in: after) == 2 && count("class=\"cached\"", in: after) == 1)
+        #expect(after.contains("<span>1 cached</span>") && after.contains("<span>390.6 KiB</span>"))
+        let attributes = try mounted.entry("Show", "index.html").attributes
+        #expect(attributes.inode == NodeNumber(kind: .page, row: podcast.id).inode)
+        #expect(attributes.modified.seconds == 1_700_000_300)
+    }
+
+    @Test func chaptersThatWereFetchedAreOnThePage() async throws {
+        var feed = FeedBuilder.show("Show", episodes: 1) { "http://127.0.0.1:9/\($0).mp3" }
+        feed.items[0].raw = "<podcast:chapters url=\"http://127.0.0.1:9/c.json\" type=\"application/json+chapters\"/>"
+        try mounted.subscribe(feed)
+        let link = "href=\".chapters/2026-01-01%20Episode%201.json\""
+        #expect(try await content("Show", "index.html").contains(link))
+        let file = AssetKind.chapters.fileName(try mounted.episode().id)
+        let text = "{\"version\":\"1.2.0\",\"chapters\":[{\"startTime\":7,\"title\":\"A & B\"}]}"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: "\(mounted.places.assets)/\(file)"))
+        let page = try await content("Show", "index.html")
+        #expect(!page.contains(link) && page.contains("<span>0:07</span><span dir=\"auto\">A &amp; B</span>"))
+        try Data("<html>".utf8).write(to: URL(fileURLWithPath: "\(mounted.places.assets)/\(file)"))
+        #expect(try await content("Show", "index.html").contains(link))
+    }
+
+    @Test func theStatusPageShowsTasksAndTheirRate() async throws {
+        try mounted.subscribe()
+        let task = TaskInfo(
+            id: 4, kind: .download, path: "Show/2026-01-01 Episode 1.mp3", episode: try mounted.episode().id,
+            state: "running", received: 250_000, expected: 500_000, rate: 1_024, error: nil, started: 1_700_000_000)
+        let daemon = try FakeDaemon(mounted.places, tasks: [task])
+        try await mounted.connect()
+        try await waitUntil { try await content(".status.html").contains("<span>1 running</span>") }
+        let page = try await content(".status.html")
+        #expect(page.contains("value=\"50.0\"") && page.contains("peak 1.0 KiB/s in the last 120 seconds"))
+        #expect(try mounted.entry(".status.html").attributeTimeout == 0)
+        var event = Event(sequence: 1, time: 1_700_000_000, kind: .completed)
+        event.task = 4
+        event.id = task.episode
+        event.state = "cached"
+        daemon.send(event)
+        try await waitUntil { try await content(".status.html").contains("no active tasks") }
+    }
+}
+
+struct RateHistoryTests {
+    @Test func aRateHoldsUntilTheNextWord() {
+        var history = RateHistory()
+        #expect(history.values(until: 1_000) == Array(repeating: 0, count: RateHistory.length))
+        history.note(5, at: 997)
+        history.note(7, at: 999)
+        history.note(8, at: 999)
+        #expect(history.values(until: 1_000).suffix(5) == [0, 5, 5, 8, 8])
+        #expect(history.values(until: 1_000).count == RateHistory.length)
+        // A clock that is late by a second is the same second.
+        history.note(9, at: 998)
+        #expect(history.values(until: 1_000).suffix(5) == [0, 5, 5, 9, 9])
+    }
+
+    @Test func whatIsOldGoesButForWhatStillHolds() {
+        var history = RateHistory()
+        for second in 0..<10_000 { history.note(Double(second), at: Int64(second)) }
+        #expect(history.values(until: 9_999) == (9_880..<10_000).map(Double.init))
+        #expect(history.values(until: 100_000) == Array(repeating: 9_999, count: RateHistory.length))
+        history.note(1, at: 100_000)
+        #expect(history.values(until: 100_000) == Array(repeating: 9_999, count: RateHistory.length - 1) + [1])
+        // No more is kept than can be shown.
+        #expect(Mirror(reflecting: history).descendant("samples").map { "\($0)".count < 200 } == true)
+    }
+}

@@ -1,0 +1,290 @@
+import CCrypto
+import Foundation
+import PodcastFeed
+import PodcastLibrary
+import Testing
+
+@testable import PodcastPages
+
+/// What strangers would like to have on a page.
+private let hostile = [
+    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='alert(1)", "</title></style><b>",
+    "&lt;script&gt;", "a\u{202E}b\u{0}c\nd\u{85}e", "--><!--", "\u{2028}", "javascript:alert(1)", "{{7*7}}",
+]
+
+private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+private func count(_ part: String, in page: String) -> Int { page.components(separatedBy: part).count - 1 }
+
+/// The page without our own style and scripts, in which quotes and brackets are right.
+private func markup(_ page: String) -> String {
+    var page = page
+    for own in [PageStyle.sheet, PageStyle.retry, PageStyle.script] { page = page.replacing(own, with: "") }
+    return page
+}
+
+/// That no character of a text has become markup: every tag is one of those that pages are made of.
+private func expectHarmless(_ page: String, _ location: SourceLocation = #_sourceLocation) {
+    let page = markup(page)
+    let known: Set<String> = [
+        "a", "audio", "body", "button", "code", "details", "div", "figcaption", "figure", "h1", "h2", "head", "header",
+        "html", "img", "input", "li", "main", "meta", "nav", "ol", "p", "path", "progress", "script", "span", "strong",
+        "style", "summary", "svg", "time", "title", "track", "ul", "video", "!DOCTYPE",
+    ]
+    for tag in page.split(separator: "<").dropFirst(page.hasPrefix("<") ? 0 : 1) {
+        let name = tag.drop { $0 == "/" }.prefix { $0.isLetter || $0.isNumber || $0 == "!" }
+        #expect(known.contains(String(name)), "<\(tag.prefix(60))", sourceLocation: location)
+        let inside = tag.prefix { $0 != ">" }
+        // Without the values, in which anything may stand.
+        let names = inside.replacing(/"[^"]*"/, with: "")
+        #expect(!names.contains("onerror") && !names.contains("onmouse"), "\(inside)", sourceLocation: location)
+        #expect(count("\"", in: String(inside)) % 2 == 0, "\(inside)", sourceLocation: location)
+    }
+    for scalar in page.unicodeScalars where scalar != "\n" {
+        let isControl = scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
+        #expect(!isControl && !(0x202A...0x202E).contains(scalar.value), "\(scalar.value)", sourceLocation: location)
+    }
+    #expect(!page.contains("javascript:alert(1)\""), sourceLocation: location)
+}
+
+struct PageStyleTests {
+    private func hash(_ text: String) -> String {
+        var digest = [UInt8](repeating: 0, count: 32)
+        let bytes = Array(text.utf8)
+        #expect(EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1)
+        return "sha256-" + Data(digest).base64EncodedString()
+    }
+
+    @Test func thePolicyNamesWhatIsOnThePages() {
+        #expect(PageStyle.sheetHash == hash(PageStyle.sheet))
+        #expect(PageStyle.retryHash == hash(PageStyle.retry))
+        #expect(PageStyle.scriptHash == hash(PageStyle.script))
+        for own in [PageStyle.sheet, PageStyle.retry, PageStyle.script] { #expect(!own.contains("</")) }
+        for policy in [PageStyle.policy, PageStyle.policyWithArt, PageStyle.policyWithPlayers] {
+            #expect(policy.hasPrefix("default-src 'none'; ") && !policy.contains("unsafe") && !policy.contains("\""))
+        }
+    }
+
+    @Test(arguments: [
+        ("a b.mp3", "a%20b.mp3"), ("#1? 100%.mp3", "%231%3F%20100%25.mp3"), ("a:b\\c", "a%3Ab%5Cc"),
+        ("ü\"'<>&", "%C3%BC%22%27%3C%3E%26"), ("A-z_0.~", "A-z_0.~"),
+    ]) func namesAreEncodedInAddresses(name: String, encoded: String) {
+        var page = PageText()
+        page.path(name, "x")
+        #expect(text(page.bytes) == encoded + "/x" && encoded.removingPercentEncoding == name)
+    }
+
+    @Test(arguments: [(0, "0:00"), (7.9, "0:07"), (2_530, "42:10"), (3_912, "1:05:12"), (-1, "-"), (.nan, "-")])
+    func placesAreToldAsByAClock(seconds: Double, told: String) { #expect(TimeText.clock(seconds) == told) }
+
+    @Test func marksOfDirectionStayAndForcedOnesGo() {
+        var page = PageText()
+        page.text("a\u{200F}b\u{202E}c\u{2066}d\te")
+        #expect(text(page.bytes) == "a\u{200F}bcd e")
+    }
+}
+
+struct ShowPageTests {
+    private var show: Podcast {
+        Podcast(id: 1, name: "Show", url: "https://example.com/feed", title: "The “Show”", created: 0, changed: 0)
+    }
+
+    private func page(_ show: Podcast, _ episodes: [EpisodeSummary]) -> String {
+        var page = ShowPage(show, newest: 1_767_340_800)
+        for episode in episodes { page.add(episode) }
+        return text(page.bytes)
+    }
+
+    @Test func aPageSaysWhatIsKnown() {
+        var show = show
+        show.description = "About <b>it</b><script>x</script>"
+        show.author = "A & B"
+        show.link = "https://example.com/"
+        show.image = "https://example.com/a.png"
+        show.language = "de"
+        show.episodes = 2
+        show.cached = 1
+        let first = EpisodeSummary(
+            id: 2, name: "2026-01-02 #2.mp3", title: "#2", published: 1_767_340_800, duration: 3_912,
+            link: "https://example.com/2", size: 40_000_000, sizeSource: .feed, complete: true,
+            sidecars: [.notes, .vtt], notes: "<p>Notes <i>here</i></p>", chapters: [Chapter(start: 61.5, title: "One")])
+        let second = EpisodeSummary(
+            id: 1, name: "1.mp4", title: "1", size: 1_000, sizeSource: .estimate, sidecars: [.notes, .chapters, .srt])
+        let text = page(show, [first, second])
+        for part in [
+            "<title>The “Show”</title>", "src=\"cover.jpg\"", "<h1 dir=\"auto\" lang=\"de\">The “Show”</h1>",
+            "A &amp; B</p>", "About <b>it</b>", "<span>2 episodes</span><span>1 cached</span>",
+            "<a href=\"https://example.com/\" rel=\"noopener noreferrer nofollow\">Website</a>",
+            "<time datetime=\"2026-01-02\">2 Jan 2026</time></span><span>1:05:12</span><span>38.1 MiB</span>",
+            "<audio controls preload=\"none\" src=\"2026-01-02%20%232.mp3\">"
+                + "<track kind=\"captions\" label=\"Transcript\" src=\"2026-01-02%20%232.vtt\"></audio>",
+            "data-start=\"61.5\"><span>1:01</span><span dir=\"auto\">One</span>", "<p>Notes <i>here</i></p>",
+            "<a href=\"2026-01-02%20%232.vtt\">Transcript</a>", "<a href=\"2026-01-02%20%232.mp3\">File</a>",
+            "<a href=\"https://example.com/2\" rel=\"noopener noreferrer nofollow\">Web page</a>",
+            "<video controls preload=\"none\" src=\"1.mp4\"></video>", "~1000 B", "<a href=\".notes/1.html\">Notes</a>",
+            "<a href=\".chapters/1.json\">Chapters</a>", "<a href=\"1.srt\">Transcript</a>",
+        ] {
+            #expect(text.contains(part), "\(part)")
+        }
+        #expect(count("class=\"cached\"", in: text) == 1 && count("class=\"remote\"", in: text) == 1)
+        #expect(count("<script", in: text) == 2 && count("<details open>", in: text) == 1)
+    }
+
+    @Test(arguments: hostile) func nothingBecomesMarkup(_ nasty: String) {
+        var show = show
+        show.title = nasty
+        show.author = nasty
+        show.link = nasty
+        show.language = nasty
+        show.state = Podcast.failed
+        show.error = nasty
+        show.image = nasty
+        let name = FileName.stem(nasty) + ".mp3"
+        let episode = EpisodeSummary(
+            id: 1, name: name, title: nasty, published: .max, duration: .infinity, type: nasty, link: nasty,
+            size: .max, sizeSource: .feed, sidecars: [.notes, .chapters, .vtt],
+            chapters: [Chapter(start: 0, title: nasty), Chapter(start: .nan), Chapter(start: -1)])
+        expectHarmless(page(show, [episode]))
+        expectHarmless(text(ShelfPage([show], newest: [1: .min]).bytes))
+        let task = StatusReport.Task(
+            id: 1, kind: "download", path: "\(nasty)/\(name)", state: nasty, received: -5, expected: .max, rate: 1e300,
+            error: nasty, started: 0)
+        expectHarmless(text(StatusPage(StatusReport(tasks: [task]), rates: [1, .infinity, 2]).bytes))
+    }
+
+    @Test(arguments: [
+        "javascript:alert(1)", "data:text/html,<script>alert(1)</script>", " java\nscript:alert(1)",
+        "file:///etc/passwd",
+        "vbscript:x", "//example.com", "",
+    ]) func onlyAddressesOfTheWebAreLinks(_ address: String) {
+        var show = show
+        show.link = address
+        let text = page(show, [EpisodeSummary(id: 1, name: "1.mp3", title: "1", link: address)])
+        #expect(!text.contains("Website</a>") && !text.contains("Web page</a>"))
+    }
+
+    @Test func secretsOfAddressesAreNotShown() {
+        var show = show
+        show.link = "https://me:hush@example.com/?key=hush"
+        show.hasCredentials = true
+        let episode = EpisodeSummary(id: 1, name: "1.mp3", title: "1", link: "https://example.com/1?token=hush")
+        let text = page(show, [episode])
+        #expect(!text.contains("hush") && text.contains("https://example.com/1\""))
+    }
+
+    @Test func hugeNotesAndDescriptionsAreCut() {
+        var show = show
+        show.description = String(repeating: "<b>x</b><script>", count: 400_000)
+        let text = page(show, [EpisodeSummary(id: 1, name: "1.mp3", title: "1", notes: "<p>" + hostile.joined())])
+        #expect(text.utf8.count < 100_000)
+        #expect(!markup(text).replacing("<script></script>", with: "").contains("<script"))
+    }
+
+    @Test func whatIsNoRecordingHasNoPlayer() {
+        let book = EpisodeSummary(id: 1, name: "1.pdf", title: "1", type: "application/pdf")
+        let text = page(show, [book])
+        #expect(!markup(text).contains("<audio") && text.contains("<a href=\"1.pdf\">File</a>"))
+    }
+
+    @Test func anEmptyShowSaysSo() { #expect(page(show, []).contains("No episodes.")) }
+
+    @Test func thousandsOfEpisodesAreAFewMegabytes() {
+        var show = show
+        show.episodes = 10_000
+        let text = page(
+            show,
+            (1...10_000).map {
+                EpisodeSummary(
+                    id: Int64($0), name: "2026-01-01 Episode \($0).mp3", title: "Episode \($0)",
+                    published: 1_767_340_800,
+                    duration: 3_000, size: 50_000_000, sizeSource: .feed, sidecars: .notes)
+            })
+        #expect(count("<li><details", in: text) == 10_000)
+        // The newest thousand have their players, the others get them when they are opened.
+        #expect(count("<audio controls preload=\"none\"", in: text) == ShowPage.playerLimit)
+        #expect(count("<a data-player=\"audio\"", in: text) == 10_000 - ShowPage.playerLimit)
+        #expect(text.contains("class=\"filter\"") && text.utf8.count < 8_000_000)
+    }
+}
+
+struct ShelfPageTests {
+    @Test func showsStandInTheirOrder() {
+        let shows = (1...3).map {
+            Podcast(id: Int64($0), name: "S\($0)", url: "u\($0)", title: "T\($0)", created: 0, changed: 0)
+        }
+        let text = text(ShelfPage(shows, newest: [2: 1_767_340_800]).bytes)
+        #expect(count("<li>", in: text) == 3 && count("<time", in: text) == 1)
+        for part in [
+            "href=\"Latest/\"", "href=\".status.html\"", "<a href=\"S1/index.html\">", "<span>3 shows</span>",
+            ">T3</h2>",
+        ] {
+            #expect(text.contains(part), "\(part)")
+        }
+        // Without art there is nothing to load.
+        #expect(!markup(text).contains("<img"))
+    }
+
+    @Test func aFeedThatFailsSaysSo() {
+        var show = Podcast(id: 1, name: "S", url: "u", title: "T", created: 0, changed: 0)
+        show.state = Podcast.failed
+        show.error = "no route"
+        #expect(text(ShelfPage([show], newest: [:]).bytes).contains("could not be fetched: no route"))
+        show.state = Podcast.gone
+        #expect(text(ShelfPage([show], newest: [:]).bytes).contains("has ended"))
+    }
+}
+
+struct StatusPageTests {
+    private func task(_ id: Int64, _ state: String, expected: Int64? = 1_000, error: String? = nil) -> StatusReport.Task
+    {
+        StatusReport.Task(
+            id: id, kind: "download", path: "Show/Ep \(id).mp3", state: state, received: 523, expected: expected,
+            rate: state == "running" ? 100 : nil, error: error, started: 0)
+    }
+
+    @Test func nothingToDoIsSaidWell() {
+        let page = text(StatusPage(StatusReport(tasks: []), rates: [0, 0]).bytes)
+        #expect(page.contains("no active tasks") && page.contains("http-equiv=\"refresh\" content=\"10\""))
+        #expect(!markup(page).contains("<svg") && !markup(page).contains("<progress"))
+        // What was fast a moment ago is still to be seen.
+        #expect(text(StatusPage(StatusReport(tasks: []), rates: [9, 0]).bytes).contains("<svg "))
+    }
+
+    @Test func tasksHaveBarsAndWords() {
+        let report = StatusReport(tasks: [
+            task(1, "running"), task(2, "queued", expected: nil), task(3, "failed", error: "the server answered 404"),
+            task(4, "running", expected: nil),
+        ])
+        let page = text(StatusPage(report, rates: [0, 100, 200]).bytes)
+        for part in [
+            "<title>2 running, 1 queued, 1 failed – podfs</title>", "http-equiv=\"refresh\" content=\"2\"",
+            "<progress max=\"100\" value=\"52.3\"></progress>", "<progress max=\"100\" value=\"0.0\"></progress>",
+            "<progress></progress>", "<span>523 B of 1000 B</span><span>100 B/s</span><span>5s left</span>",
+            "<a href=\"Show/index.html\">Ep 1.mp3</a>", "the server answered 404</p>", "<strong>200 B/s</strong>",
+            "peak 200 B/s in the last 3 seconds", "d=\"M0 40.0L1 20.5L2 1.0\"",
+        ] {
+            #expect(page.contains(part), "\(part)")
+        }
+    }
+
+    @Test func whereAllHasFailedThereIsNoHurry() {
+        let page = text(StatusPage(StatusReport(tasks: [task(1, "failed")]), rates: []).bytes)
+        #expect(page.contains("content=\"10\"") && page.contains("<strong>0 B/s</strong>"))
+    }
+}
+
+struct ForeignChapterTests {
+    private func chapters(_ text: String) -> [Chapter] { ChapterList.chapters(of: Array(text.utf8), limit: 3) }
+
+    @Test func chaptersOfAFileAreReadInOrder() {
+        #expect(
+            chapters(
+                """
+                {"version":"1.2.0","chapters":[{"startTime":5,"title":"b"},{"startTime":"1.5","title":"a","img":"x"},
+                {"startTime":2,"toc":false},{"title":"none"},{"startTime":-1},{"startTime":9},{"startTime":10}]}
+                """) == [Chapter(start: 1.5, title: "a"), Chapter(start: 5, title: "b"), Chapter(start: 9)])
+    }
+
+    @Test(arguments: ["", "<html>", "[]", "{}", "{\"chapters\":7}", "{\"chapters\":[7]}", "\u{FEFF}{"])
+    func whatIsNoSuchFileHasNone(_ text: String) { #expect(chapters(text).isEmpty) }
+}
