@@ -1,0 +1,210 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The pages of a mount in a real browser, opened from the folder.
+@Suite(.enabled(if: Browser.isInstalled, "needs chromium and chromium-driver"), .timeLimit(.minutes(10)))
+struct BrowserTests {
+    /// A sound of a minute, with an index of its own in the first frame, so that a player knows where to seek.
+    private static func sound(in directory: TemporaryDirectory) async throws -> [UInt8] {
+        let path = directory.file("sound.mp3")
+        let made = try await ChildProcess.run(
+            "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:duration=60", "-b:a", "64k", path])
+        try #require(made.exitCode == 0, "\(made.error)")
+        return [UInt8](try #require(FileManager.default.contents(atPath: path)))
+    }
+
+    private static func picture(in directory: TemporaryDirectory) async throws -> [UInt8] {
+        let path = directory.file("picture.jpg")
+        let made = try await ChildProcess.run(
+            "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "testsrc=size=300x300", "-frames:v", "1", path])
+        try #require(made.exitCode == 0, "\(made.error)")
+        return [UInt8](try #require(FileManager.default.contents(atPath: path)))
+    }
+
+    /// A mount of one show whose feed is made by `change` of one with three episodes.
+    private static func mounted(_ change: (inout FeedBuilder, HTTPTestServer) -> Void) async throws -> MountedShow {
+        let show = try await MountedShow(isMounted: false)
+        let server = show.server
+        var feed = FeedBuilder.show(MountedShow.show, episodes: 3) { server.url("/\($0).mp3") }
+        change(&feed, server)
+        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        let refreshed = try await show.home.run("refresh")
+        #expect(refreshed.exitCode == 0, "\(refreshed.error)")
+        try await show.remount()
+        server.clearLog()
+        return show
+    }
+
+    private static func page(_ show: MountedShow) -> String {
+        "\(show.mount.mountPoint)/\(MountedShow.show)/index.html"
+    }
+
+    @Test func aShowIsBrowsedAndPlayed() async throws {
+        let show = try await Self.mounted { feed, server in
+            feed.title = MountedShow.show
+            feed.image = server.url("/cover")
+            feed.items[0].title = "50% off: #1? \"a\" & b – ü"
+            feed.items[0].description = "<p>Notes <b>here</b></p>"
+            feed.items[0].raw = """
+                <psc:chapters xmlns:psc="http://podlove.org/simple-chapters">\
+                <psc:chapter start="0" title="One"/><psc:chapter start="00:00:40" title="Two"/></psc:chapters>
+                """
+        }
+        let server = show.server
+        let sound = try await Self.sound(in: show.home.directory)
+        for number in 1...3 { server.serve("/\(number).mp3", Resource(bytes: sound, etag: "\"\(number)\"")) }
+        let picture = try await Self.picture(in: show.home.directory)
+        server.serve("/cover", Resource(bytes: picture, contentType: "image/jpeg"))
+        let browser = try await Browser()
+        // From the page of all shows by a click.
+        try await browser.open("\(show.mount.mountPoint)/index.html")
+        #expect(try await browser.value("document.querySelectorAll('.shelf li').length", as: Int.self) == 1)
+        try await browser.click(".shelf a")
+        try await waitUntil(description: "the show's page is there") {
+            try await browser.value("document.title", as: String.self) == MountedShow.show
+        }
+        #expect(try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 3)
+        #expect(try await browser.value("document.querySelector('.notes b').textContent", as: String.self) == "here")
+        // The art, although its size was not known before it was fetched.
+        try await waitUntil(description: "the art is shown") {
+            try await browser.value("document.querySelector('.art img').naturalWidth", as: Int.self) == 300
+        }
+        // Nothing is loaded of an episode before it is played.
+        #expect(server.requests.allSatisfy { $0.path == "/cover" })
+        #expect(try await browser.value("document.querySelector('audio').paused", as: Bool.self))
+        // A click on a chapter plays from there.
+        try await browser.click("button[data-start='40.0']")
+        try await waitUntil(description: "it plays from the chapter on") {
+            try await browser.value("document.querySelector('audio').currentTime", as: Double.self) > 40.1
+        }
+        #expect(try await browser.value("document.querySelector('audio').currentTime", as: Double.self) < 59)
+        try await waitUntil(description: "the chapter is marked") {
+            try await browser.value("document.querySelector('[aria-current]').dataset.start", as: String.self) == "40.0"
+        }
+        #expect(try await browser.value("Math.round(document.querySelector('audio').duration)", as: Int.self) == 60)
+        // Back, by hand.
+        try await browser.run("const a=document.querySelector('audio');a.pause();a.currentTime=5;a.play()")
+        try await waitUntil(description: "it plays from elsewhere") {
+            let place = try await browser.value("document.querySelector('audio').currentTime", as: Double.self)
+            return place > 5.1 && place < 40
+        }
+        // Another one silences it.
+        try await browser.run("document.querySelectorAll('audio')[1].play()")
+        try await waitUntil(description: "the first is silent") {
+            try await browser.value("document.querySelector('audio').paused", as: Bool.self)
+        }
+        #expect(Set(server.requests.map(\.path)).isSuperset(of: ["/3.mp3", "/2.mp3"]))
+        // What was played is cached, and the page says so when it is loaded again.
+        try await waitUntil(deadline: .seconds(120), description: "the mark has changed") {
+            try await browser.open(Self.page(show))
+            return try await browser.value("document.querySelectorAll('.cached').length", as: Int.self) == 2
+        }
+        // That the transfers' page shows nothing to do is a page, too.
+        try await browser.open("\(show.mount.mountPoint)/.status.html")
+        #expect(try await browser.value("document.querySelector('h1').textContent", as: String.self) == "Transfers")
+        #expect(try await browser.console().filter { $0.contains("Content Security Policy") } == [])
+    }
+
+    @Test func strangersRunNothing() async throws {
+        let canary = "document.title='pwned';fetch('CANARY');new Image().src='CANARY'"
+        let show = try await Self.mounted { feed, server in
+            let script = canary.replacing("CANARY", with: server.url("/canary"))
+            let url = server.url("/canary")
+            let notes = """
+                <script>\(script)</script><img src=x onerror="\(script)"><svg onload="\(script)"></svg>
+                <iframe srcdoc="<script>parent.document.title='pwned'</script>" src="\(url)"></iframe>
+                <a id=l href="javascript:\(script)">x</a><a href=" java\u{1}script:\(script)">x</a>
+                <a href="data:text/html,<script>\(script)</script>">x</a><base href="\(url)">
+                <details open ontoggle="\(script)">x</details><body onload="\(script)"><form action="\(url)">
+                <input autofocus onfocus="\(script)"></form><style>@import '\(url)';body{background:url(\(url))}</style>
+                <link rel=stylesheet href="\(url)"><meta http-equiv=refresh content="0;url=\(url)">
+                <object data="\(url)"></object><embed src="\(url)"><video poster="\(url)" src="\(url)" autoplay></video>
+                <math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=\(script)&gt;">
+                <noscript><p title="</noscript><img src=x onerror='\(script)'>"></noscript>
+                <p style="background:url(\(url))" onmouseover="\(script)">the end</p>
+                """
+            feed.title = MountedShow.show
+            feed.link = "javascript:\(script)"
+            feed.description = notes
+            feed.image = server.url("/art")
+            feed.items[0].description = notes + String(repeating: "<div><b>x</b>", count: 1_000)
+            feed.items[1].title = "\"><script>\(script)</script><img src=x onerror=\"\(script)\">"
+            feed.items[1].raw = """
+                <link>javascript:\(script)</link><psc:chapters xmlns:psc="http://podlove.org/simple-chapters">\
+                <psc:chapter start="0" title="&lt;img src=x onerror=&quot;\(script)&quot;&gt;"/></psc:chapters>
+                """
+            // Five megabytes of it.
+            feed.items[2].description = String(repeating: notes, count: 5_000_000 / notes.utf8.count + 1)
+        }
+        let server = show.server
+        server.serve("/art", Resource(text: "<script>\(canary)</script>", contentType: "image/svg+xml"))
+        let browser = try await Browser()
+        let root = show.mount.mountPoint
+        let pages = ["\(root)/index.html", Self.page(show), "\(root)/.status.html"]
+        let names = try await ChildProcess.run("find", ["\(root)/\(MountedShow.show)/.notes", "-type", "f"]).output
+        #expect(names.split(separator: "\n").count == 2)
+        for page in pages + names.split(separator: "\n").map(String.init) {
+            try await browser.open(page)
+            let title = try await browser.value("document.title", as: String.self)
+            try await browser.run("for(const d of document.querySelectorAll('details'))d.open=true")
+            // Whatever could be clicked is clicked.
+            try await browser.run(
+                "for(const e of document.querySelectorAll('.notes *,.about *,button,body>div *'))if(!e.href)e.click()")
+            // Two turns of the browser's own clock: what was to run has run.
+            _ = try await browser.value(
+                "new Promise(done=>requestAnimationFrame(()=>setTimeout(()=>done(1),500)))", as: Int.self)
+            #expect(try await browser.value("document.title", as: String.self) == title && title != "pwned", "\(page)")
+            let strange = "document.querySelectorAll('iframe,object,embed,base,form,[onerror],[onload],[style]').length"
+            #expect(try await browser.value(strange, as: Int.self) == 0, "\(page)")
+            let links = "[...document.links].filter(l=>!/^(https?|file|mailto):/.test(l.href)).length"
+            #expect(try await browser.value(links, as: Int.self) == 0, "\(page)")
+        }
+        #expect(server.requests(for: "/canary").isEmpty)
+        // The policy is a second wall: what came through the first would not run either.
+        try await browser.open(Self.page(show))
+        try await browser.run(
+            """
+            document.body.insertAdjacentHTML('beforeend','<img src="\(server.url("/canary"))">\
+            <i id=i onclick="document.title=\\'pwned\\'">x</i><a id=a href="javascript:document.title=\\'pwned\\'">x</a>');
+            const s=document.createElement('script');s.textContent="document.title='pwned'";document.body.append(s);
+            document.getElementById('i').click();document.getElementById('a').click()
+            """)
+        _ = try await browser.value("new Promise(done=>setTimeout(()=>done(1),500))", as: Int.self)
+        #expect(try await browser.value("document.title", as: String.self) == MountedShow.show)
+        #expect(server.requests(for: "/canary").isEmpty)
+        try await waitUntil(description: "the browser says what it has refused") {
+            try await browser.console().contains { $0.contains("Content Security Policy") }
+        }
+    }
+
+    @Test func aThousandEpisodesAndMoreAreListed() async throws {
+        let count = 1_200
+        let show = try await Self.mounted { feed, server in
+            feed = .show(MountedShow.show, episodes: count, length: 300_000) { server.url("/\($0).mp3") }
+            for index in feed.items.indices { feed.items[index].description = "<p>Notes of \(index)</p>" }
+        }
+        let sound = try await Self.sound(in: show.home.directory)
+        show.server.serve("/1.mp3", Resource(bytes: sound, etag: "\"1\""))
+        let browser = try await Browser()
+        try await browser.open(Self.page(show))
+        #expect(try await browser.value("document.querySelectorAll('.episodes>li').length", as: Int.self) == count)
+        #expect(try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 1_000)
+        // The last one has no player before it is opened.
+        let last = ".episodes>li:last-child"
+        try await browser.click("\(last) summary")
+        try await waitUntil(description: "it has a player") {
+            try await browser.value("document.querySelectorAll('\(last) audio').length", as: Int.self) == 1
+        }
+        #expect(show.server.requests.isEmpty)
+        try await browser.run("document.querySelector('\(last) audio').play()")
+        try await waitUntil(description: "it plays") {
+            try await browser.value("document.querySelector('\(last) audio').currentTime>.1", as: Bool.self)
+        }
+        // The list can be narrowed.
+        try await browser.run(
+            "const i=document.querySelector('.filter input');i.value='EPISODE 77';i.dispatchEvent(new Event('input'))")
+        let shown = "[...document.querySelectorAll('.episodes>li')].filter(e=>e.checkVisibility()).length"
+        #expect(try await browser.value(shown, as: Int.self) == 11)
+    }
+}
