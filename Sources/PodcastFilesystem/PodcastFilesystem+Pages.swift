@@ -32,7 +32,7 @@ extension PodcastFilesystem {
             }
             page.add(episode)
         }
-        return Made(content: MadeContent(page.bytes), modified: moment, changed: moment)
+        return Made(content: MadeContent(page.finish()), modified: moment, changed: moment)
     }
 
     /// Chapters longer than this are not looked at for a page: 200 with a picture's address each are some 30 KiB.

@@ -56,7 +56,7 @@ package struct EpisodeSummary: Sendable, Equatable {
 package struct SummaryLimits: Sendable {
     /// Bytes of the notes of one episode.
     package var notes: Int
-    /// The same of all together; the newest come first.
+    /// The same of all together: the newest have theirs, up to the first that do not fit.
     package var notesInAll: Int
     /// Chapters of one episode.
     package var chapters: Int
@@ -94,11 +94,14 @@ extension Library {
                     id: row[0], name: name, title: row[2], published: row[3], publishedOffset: row[4],
                     duration: row[5], type: row[6], link: row[7], changed: row[8], size: size.bytes,
                     sizeSource: size.source, complete: row[11] ?? false, sidecars: Sidecars(rawValue: row[12]))
-                if summary.sidecars.contains(.notes), limits.notesInAll > 0,
-                    let notes = try Self.notes(db, of: summary.id, limit: min(limits.notes, limits.notesInAll))
-                {
-                    limits.notesInAll -= notes.utf8.count
-                    summary.notes = notes
+                if summary.sidecars.contains(.notes), limits.notesInAll > 0 {
+                    summary.notes = try Self.notes(db, of: summary.id, limit: min(limits.notes, limits.notesInAll))
+                    if let notes = summary.notes {
+                        limits.notesInAll -= notes.utf8.count
+                    } else if limits.notesInAll < limits.notes {
+                        // To look for shorter ones would be to read those of all.
+                        limits.notesInAll = 0
+                    }
                 }
                 if summary.sidecars.contains(.chapters), limits.chaptersInAll > 0 {
                     let limit = min(limits.chapters, limits.chaptersInAll)

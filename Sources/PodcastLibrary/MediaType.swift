@@ -66,6 +66,10 @@ package struct MediaType: Sendable, Equatable {
     /// `audio/mpeg` of `Audio/MPEG; charset=utf-8`; `nil` when there is no type in it.
     private static func essence(of type: String?) -> String? {
         guard let type else { return nil }
+        // As nearly all are written; a listing asks for each episode.
+        if type.utf8.allSatisfy({ isAlphanumeric($0) || "/-+.".utf8.contains($0) }) {
+            return type.utf8.contains(UInt8(ascii: "/")) ? type : nil
+        }
         let bare = type.prefix { $0 != ";" && $0 != "," }.filter { !$0.isWhitespace }.lowercased()
         return bare.isEmpty || !bare.utf8.contains(UInt8(ascii: "/")) ? nil : bare
     }

@@ -10,22 +10,11 @@ struct PageText {
     /// Text from anywhere, for elements and for attributes in double quotes: on one line, without control characters, and
     /// without the characters that force a direction of writing on others.
     mutating func text(_ text: String) {
-        let start = bytes.count
-        var isPlain = true
-        for byte in text.utf8 {
-            // Beyond ASCII there may be characters to replace. Those are rare enough to be looked at slowly.
-            isPlain = isPlain && byte >= 0x20 && byte < 0x7F
-            switch byte {
-            case UInt8(ascii: "&"): bytes.append(contentsOf: "&amp;".utf8)
-            case UInt8(ascii: "<"): bytes.append(contentsOf: "&lt;".utf8)
-            case UInt8(ascii: ">"): bytes.append(contentsOf: "&gt;".utf8)
-            case UInt8(ascii: "\""): bytes.append(contentsOf: "&quot;".utf8)
-            case UInt8(ascii: "'"): bytes.append(contentsOf: "&#39;".utf8)
-            default: bytes.append(byte)
-            }
+        // Beyond ASCII there may be characters to replace.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) {
+            SanitizedHTML.escape(text.utf8, into: &bytes)
+            return
         }
-        if isPlain { return }
-        bytes.removeSubrange(start...)
         add(SanitizedHTML.escaped(Self.shown(text)))
     }
 
@@ -68,7 +57,11 @@ struct PageText {
     /// `<time>` of a day as its feed wrote it; nothing for a moment that no calendar has.
     mutating func day(_ seconds: Int64, offset: Int = 0) {
         guard let day = CalendarDay(seconds: seconds, offset: offset)?.description else { return }
-        add("<time datetime=\"\(day)\">\(DayText.text(day))</time>")
+        add("<time datetime=\"")
+        add(day)
+        add("\">")
+        add(DayText.text(day))
+        add("</time>")
     }
 
     // MARK: The document
@@ -101,9 +94,11 @@ enum DayText {
 
     /// `20 Nov 2026` of `2026-11-20`.
     static func text(_ day: String) -> String {
-        let parts = day.split(separator: "-").compactMap { Int($0) }
-        guard parts.count == 3, (1...12).contains(parts[1]) else { return day }
-        return "\(parts[2]) \(months[parts[1] - 1]) \(parts[0])"
+        let digits = Array(day.utf8).map { Int($0) - 48 }
+        guard digits.count == 10 else { return day }
+        let month = digits[5] * 10 + digits[6]
+        guard (1...12).contains(month) else { return day }
+        return "\(digits[8] * 10 + digits[9]) \(months[month - 1]) \(day.prefix(4))"
     }
 }
 

@@ -18,29 +18,40 @@ package enum SanitizedHTML {
             input = String(decoding: input.utf8.prefix(inputLimit), as: UTF8.self)
         }
         // A NUL would end the text for the parser.
-        input = String(String.UnicodeScalarView(input.unicodeScalars.filter { $0 != "\0" }))
+        if input.utf8.contains(0) { input = String(decoding: input.utf8.filter { $0 != 0 }, as: UTF8.self) }
         return hasMarkup(input) ? rewritten(input) : paragraphs(of: input)
     }
 
     /// Text as HTML, for elements and attributes in double quotes.
     package static func escaped(_ text: String) -> String {
-        var result = ""
+        var result: [UInt8] = []
         result.reserveCapacity(text.utf8.count)
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.unicodeScalars.append(scalar)
+        escape(text.utf8, into: &result)
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// The same of the bytes of a text.
+    static func escape(_ text: some Sequence<UInt8>, into output: inout [UInt8]) {
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "&"): output.append(contentsOf: "&amp;".utf8)
+            case UInt8(ascii: "<"): output.append(contentsOf: "&lt;".utf8)
+            case UInt8(ascii: ">"): output.append(contentsOf: "&gt;".utf8)
+            case UInt8(ascii: "\""): output.append(contentsOf: "&quot;".utf8)
+            case UInt8(ascii: "'"): output.append(contentsOf: "&#39;".utf8)
+            default: output.append(byte)
             }
         }
-        return result
     }
 
     /// An address as it may stand in a link; `nil` for any but http, https and mailto.
     package static func allowedAddress(_ text: String) -> String? {
+        // Nearly all are of this kind, and there are thousands.
+        if text.utf8.starts(with: "https://".utf8) || text.utf8.starts(with: "http://".utf8),
+            text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        {
+            return text
+        }
         // Browsers skip control characters before an address, and line breaks and tabs anywhere in it (WHATWG URL, 4.4).
         let kept = text.unicodeScalars.filter { $0.value > 0x20 && $0.value != 0x7F || $0 == " " }
         var rest = Substring(String(String.UnicodeScalarView(kept)))
@@ -95,7 +106,9 @@ package enum SanitizedHTML {
     /// Whether there is a tag, a comment or a character reference in it.
     private static func hasMarkup(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
-        for (index, byte) in bytes.enumerated().dropLast() {
+        for index in bytes.indices.dropLast() {
+            let byte = bytes[index]
+            guard byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") else { continue }
             let next = bytes[index + 1]
             let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(next | 0x20)
             switch byte {
@@ -131,12 +144,13 @@ package enum SanitizedHTML {
         defer { xmlFreeDoc(document) }
         var writer = Writer()
         writer.walk(xmlDocGetRootElement(document))
-        return writer.output
+        // The parser's bytes are not ours to trust: what is no UTF-8 is replaced.
+        return String(decoding: writer.output, as: UTF8.self)
     }
 
     /// Writes a tree without recursion: how deep it is, is for strangers to say.
     private struct Writer {
-        var output = ""
+        var output: [UInt8] = []
         /// Elements whose end is still to be written.
         private var opened: [xmlNodePtr] = []
 
@@ -165,25 +179,31 @@ package enum SanitizedHTML {
         private mutating func enter(_ node: xmlNodePtr) -> Bool {
             switch node.pointee.type {
             case XML_TEXT_NODE:
-                output += escaped(Self.string(node.pointee.content))
+                if let content = node.pointee.content {
+                    let length = Int(xmlStrlen(content))
+                    escape(UnsafeBufferPointer(start: content, count: length), into: &output)
+                }
                 return false
             case XML_ELEMENT_NODE:
                 let name = Self.string(node.pointee.name).lowercased()
                 if dropped.contains(name) { return false }
                 if name == "img" {
                     // A browser would tell the image's server who reads this.
-                    output += escaped(Self.attributes(of: node).first { $0.name == "alt" }?.value ?? "")
+                    let words = Self.attributes(of: node).first { $0.name == "alt" }?.value ?? ""
+                    escape(words.utf8, into: &output)
                     return false
                 }
                 guard elements.contains(name) else { return true }
                 if voidElements.contains(name) {
-                    output += "<\(name)>"
+                    output.append(contentsOf: "<\(name)>".utf8)
                     return false
                 }
                 guard opened.count < depthLimit else { return true }
-                output += "<\(name)"
-                for (key, value) in Self.attributes(of: node) { output += attribute(key, value, of: name) ?? "" }
-                output += ">"
+                output.append(contentsOf: "<\(name)".utf8)
+                for (key, value) in Self.attributes(of: node) {
+                    if let text = attribute(key, value, of: name) { output.append(contentsOf: text.utf8) }
+                }
+                output.append(UInt8(ascii: ">"))
                 opened.append(node)
                 return true
             default:
@@ -195,7 +215,7 @@ package enum SanitizedHTML {
         private mutating func leave(_ node: xmlNodePtr) {
             guard opened.last == node else { return }
             opened.removeLast()
-            output += "</\(Self.string(node.pointee.name).lowercased())>"
+            output.append(contentsOf: "</\(Self.string(node.pointee.name).lowercased())>".utf8)
         }
 
         /// Each name once, in lower case.

@@ -15,6 +15,8 @@ package struct ShowPage: Sendable {
     /// takes seconds for 10,000: the others get theirs when they are opened.
     static let playerLimit = 1_000
 
+    /// Kinds of media that are remembered; a feed may make up any number.
+    private static let playerKinds = 100
     /// Above this many, a list can be narrowed.
     private static let filterLimit = 12
     /// Bytes of a show's description that are looked at.
@@ -23,6 +25,7 @@ package struct ShowPage: Sendable {
     private let show: Podcast
     private var page = PageText()
     private var count = 0
+    private var players: [Media: String?] = [:]
 
     /// - Parameter newest: when the newest episode came out, in seconds since 1970.
     package init(_ show: Podcast, newest: Int64?) {
@@ -71,7 +74,11 @@ package struct ShowPage: Sendable {
         page.text(episode.title)
         page.add("</h2><span class=\"facts\"><span>")
         if let published = episode.published { page.day(published, offset: episode.publishedOffset) }
-        page.add("</span><span>\(episode.duration.map(TimeText.clock) ?? "")</span><span>\(Self.size(episode))</span>")
+        page.add("</span><span>")
+        if let duration = episode.duration { page.add(TimeText.clock(duration)) }
+        page.add("</span><span>")
+        page.add(Self.size(episode))
+        page.add("</span>")
         page.add(
             episode.complete
                 ? "<span class=\"cached\" title=\"All of it is on this machine\">cached</span>"
@@ -89,8 +96,8 @@ package struct ShowPage: Sendable {
         page.add("</div></details></li>\n")
     }
 
-    package var bytes: [UInt8] {
-        var page = page
+    /// The page, to which nothing can be added any more.
+    package consuming func finish() -> [UInt8] {
         page.add("</ol>\n")
         if count == 0 { page.add("<p class=\"none\">No episodes.</p>\n") }
         page.add("</main>\n<script>\(PageStyle.retry)</script>\n<script>\(PageStyle.script)</script>\n")
@@ -115,11 +122,7 @@ package struct ShowPage: Sendable {
     }
 
     private mutating func addPlayer(of episode: EpisodeSummary) {
-        let fileExtension = FileName.fileExtension(of: episode.name)
-        // A book or a picture is no recording.
-        if MediaType(type: episode.type, url: "file.\(fileExtension)").major == .other { return }
-        let isVideo = MediaType.isVideo(type: episode.type, fileExtension: fileExtension)
-        let element = isVideo ? "video" : "audio"
+        guard let element = player(for: episode) else { return }
         if count > Self.playerLimit {
             page.add("<p><a data-player=\"\(element)\" href=\"")
             page.path(episode.name)
@@ -135,6 +138,24 @@ package struct ShowPage: Sendable {
             page.add("\">")
         }
         page.add("</\(element)>\n")
+    }
+
+    /// A kind of media, as a feed and the file's name tell it.
+    private struct Media: Hashable {
+        var type: String?
+        var fileExtension: String
+    }
+
+    /// The element that plays it; `nil` for a book or a picture, which are no recordings.
+    private mutating func player(for episode: EpisodeSummary) -> String? {
+        let media = Media(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name))
+        // A show has one kind or two.
+        if let known = players[media] { return known }
+        let isOther = MediaType(type: media.type, url: "file.\(media.fileExtension)").major == .other
+        let isVideo = MediaType.isVideo(type: media.type, fileExtension: media.fileExtension)
+        let element = isOther ? nil : isVideo ? "video" : "audio"
+        if players.count < Self.playerKinds { players[media] = .some(element) }
+        return element
     }
 
     private mutating func addChapters(of episode: EpisodeSummary) {

@@ -46,7 +46,7 @@ struct EpisodeSummaryTests {
         let short = try summaries(SummaryLimits(notes: 40, notesInAll: 1_000, chapters: 2, chaptersInAll: 100))
         #expect(short.map { $0.notes?.count } == [nil, nil, 20, 10] && short.map(\.chapters.count) == [2, 2, 2, 1])
         let few = try summaries(SummaryLimits(notes: 100, notesInAll: 100, chapters: 10, chaptersInAll: 5))
-        #expect(few.map { $0.notes?.count } == [40, nil, nil, 10] && few.map(\.chapters.count) == [4, 1, 0, 0])
+        #expect(few.map { $0.notes?.count } == [40, nil, nil, nil] && few.map(\.chapters.count) == [4, 1, 0, 0])
         let none = try summaries(SummaryLimits(notes: 0, notesInAll: 0, chapters: 0, chaptersInAll: 0))
         #expect(none.count == 4 && none.allSatisfy { $0.notes == nil && $0.chapters.isEmpty })
     }

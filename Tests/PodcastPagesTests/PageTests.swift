@@ -92,7 +92,7 @@ struct ShowPageTests {
     private func page(_ show: Podcast, _ episodes: [EpisodeSummary]) -> String {
         var page = ShowPage(show, newest: 1_767_340_800)
         for episode in episodes { page.add(episode) }
-        return text(page.bytes)
+        return text(page.finish())
     }
 
     @Test func aPageSaysWhatIsKnown() {
