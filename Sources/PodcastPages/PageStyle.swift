@@ -12,7 +12,7 @@ enum PageStyle {
     static let policyWithPlayers = policy + "; media-src 'self' file:; script-src '\(retryHash)' '\(scriptHash)'"
 
     /// SHA-256 of `sheet`, `retry` and `script`, as a policy names them (CSP Level 3, 2.3.1).
-    static let sheetHash = "sha256-jV020Mm/pZgyZo92tKzgFOR5WAzMEi116lEIKjwv600="
+    static let sheetHash = "sha256-pSKW86zRjeRsxS6WOtG80sQFr1X4FCE6Ko8aiH+B+5w="
     static let retryHash = "sha256-qiTVzHr3RnO6RiB9GreWBZWOg+jnqo7Gztaz+rGmRyY="
     static let scriptHash = "sha256-TxIo/ZCQuyNKd/Li6sbWdoOsPnkhU/8CbHtIbS6e33k="
 
@@ -37,7 +37,7 @@ enum PageStyle {
         nav{margin-bottom:1.75rem}
         nav,.line{display:flex;flex-wrap:wrap;column-gap:1.25em}
         .line{margin-top:.5rem}
-        .facts>*{white-space:nowrap}
+        .facts>*{white-space:nowrap;max-width:100%;overflow:hidden;text-overflow:ellipsis}
         .facts.bad{color:var(--bad)}
         .none{color:var(--dim);padding:3rem 0}
         .art{position:relative;display:grid;place-items:center;aspect-ratio:1;border-radius:.5rem;overflow:hidden;\
