@@ -8,6 +8,11 @@ package enum ChildProgram {
         /// The exit code, 128 + signal, or 127 when it could not be started.
         package var status: Int32
         package var errors: String
+
+        package init(status: Int32, errors: String) {
+            self.status = status
+            self.errors = errors
+        }
     }
 
     /// Starts `path` with `arguments` (the first is its name) and waits for it. Its descriptors but the standard ones

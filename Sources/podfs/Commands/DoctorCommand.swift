@@ -1,0 +1,40 @@
+import ArgumentParser
+import PodcastFeed
+import PodcastPages
+
+struct DoctorCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Look for what keeps podfs from working, and say what to do about it.",
+        discussion: """
+            A line for each thing that was looked at: ok, warning or problem. Nothing is changed, no daemon is started, and no \
+            server is asked: only with --online a search is made, to see whether the catalogues can be reached. The exit code \
+            is 1 when there is a problem.
+
+            Examples:
+              podfs doctor
+              podfs doctor --online --json
+            """)
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Flag(help: "Also ask the catalogues, by one search.")
+    var online = false
+
+    func perform() async throws {
+        let findings = try await Doctor(installation: Installation()).examine(online: online)
+        if json {
+            Terminal.print(OrderedJSON.array(findings.map(\.json)))
+        } else {
+            let hasColour = TerminalTraits(descriptor: 1).hasColour
+            for finding in findings {
+                // The colours are podfs's own, the rest may come from anywhere.
+                let plain = Finding(
+                    check: finding.check, status: finding.status, message: PlainText.oneLine(finding.message),
+                    remedy: finding.remedy.map(PlainText.oneLine))
+                Terminal.put(plain.line(hasColour: hasColour) + "\n")
+            }
+        }
+        if findings.contains(where: { $0.status == .problem }) { throw ExitCode(CommandError.Code.failed.rawValue) }
+    }
+}

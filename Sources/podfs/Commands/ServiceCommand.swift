@@ -1,0 +1,127 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import PodcastClient
+
+struct ServiceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "service", abstract: "Run podfs as a service of your session, by systemd.",
+        discussion: """
+            Not needed: commands and mounts start the daemon by themselves. As a service it is started by its socket, and a \
+            folder is mounted when you log in.
+
+            Examples:
+              podfs service install --mount ~/Podcasts
+              podfs service status
+            """,
+        subcommands: [ServiceInstallCommand.self, ServiceUninstallCommand.self, ServiceStatusCommand.self])
+}
+
+struct ServiceInstallCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "install", abstract: "Write the units and enable them.",
+        discussion: """
+            The units are podfs.socket, podfs.service and podfs-mount@.service, in $XDG_CONFIG_HOME/systemd/user.
+
+            Examples:
+              podfs service install
+              podfs service install --mount ~/Podcasts
+            """)
+
+    @Option(
+        help: ArgumentHelp("Mount on this folder when the session begins.", valueName: "dir"), completion: .directory)
+    var mount: String?
+
+    func perform() async throws {
+        let service = Service(installation: try Installation())
+        let folder = mount.map(MountPoint.absolute)
+        guard service.manager != nil else {
+            Terminal.print(service.autostart(mounting: folder ?? NSHomeDirectory() + "/Podcasts"))
+            throw CommandError(
+                .failed,
+                "there is no systemd here (no systemctl in PATH), and nothing was installed; for a desktop's autostart put "
+                    + "what is printed above into ~/.config/autostart/podfs.desktop")
+        }
+        try service.write()
+        for unit in service.units.all { Terminal.print("written: \(service.path(unit.name))") }
+        let names = [Units.socketName] + (folder.map { [Units.mountName(of: $0)] } ?? [])
+        guard service.reload() else {
+            Terminal.print("no manager of this user's services runs here; when one does:")
+            Terminal.print("  systemctl --user daemon-reload")
+            for name in names { Terminal.print("  systemctl --user enable --now '\(name)'") }
+            return
+        }
+        try await service.replaceDaemon()
+        for name in names {
+            let result = service.control("enable", "--now", name)
+            guard result.status == 0 else {
+                throw CommandError(
+                    .failed, "systemctl --user enable --now '\(name)': \(Self.reason(result.errors, result.status))")
+            }
+            Terminal.print("enabled: \(name)")
+        }
+    }
+
+    static func reason(_ errors: String, _ status: Int32) -> String {
+        let said = errors.trimmingCharacters(in: .whitespacesAndNewlines)
+        return said.isEmpty ? "exit code \(status); see journalctl --user -e" : said
+    }
+}
+
+struct ServiceUninstallCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "uninstall", abstract: "Disable the units and remove them; subscriptions and media stay.",
+        discussion: """
+            Folders that the units have mounted are unmounted. Downloads go on with the next command.
+
+            Example:
+              podfs service uninstall
+            """)
+
+    func perform() async throws {
+        let service = Service(installation: try Installation())
+        guard service.isInstalled else {
+            throw CommandError(.failed, "there are no units of podfs in \(service.folder)")
+        }
+        for name in service.mounts + [Units.socketName, Units.serviceName] {
+            service.control("disable", "--now", name)
+        }
+        for name in try service.remove() { Terminal.print("removed: \(service.path(name))") }
+        // Where no manager runs nobody else takes the links away.
+        for name in service.mounts { unlink("\(service.folder)/default.target.wants/\(name)") }
+        unlink("\(service.folder)/sockets.target.wants/\(Units.socketName)")
+        _ = service.reload()
+    }
+}
+
+struct ServiceStatusCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Show which units are there, enabled and active.",
+        discussion: """
+            The exit code is 1 when nothing is installed.
+
+            Example:
+              podfs service status
+            """)
+
+    func perform() async throws {
+        let service = Service(installation: try Installation())
+        guard service.isInstalled else {
+            throw CommandError(.failed, "not installed; podfs service install")
+        }
+        let isManaged = service.reload()
+        for name in [Units.socketName, Units.serviceName] + service.mounts {
+            var words: [String] = []
+            if isManaged {
+                words.append(service.control("is-enabled", "--quiet", name).status == 0 ? "enabled" : "not enabled")
+                words.append(service.control("is-active", "--quiet", name).status == 0 ? "active" : "not active")
+            } else {
+                words.append("written; no manager of this user's services runs")
+            }
+            Terminal.print("\(name): \(words.joined(separator: ", "))")
+        }
+        if let stale = service.staleUnit {
+            Terminal.print("\(stale) is not what this podfs writes: podfs service install")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+
+// The daemon, and what may start it.
+extension Doctor {
+    /// How long a daemon may take to say hello.
+    private static let patience = Duration.seconds(10)
+
+    /// The socket, and who listens there. A daemon is asked nothing but its name: one of another version is not made to
+    /// leave, as other commands do.
+    func daemon() async -> [Finding] {
+        let places = installation.places
+        var status = stat()
+        if stat(places.socket, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+            return [
+                .problem("socket", "\(places.socket) is not a socket", remedy: "remove it: rm '\(places.socket)'")
+            ]
+        }
+        let connection: DaemonConnection
+        do {
+            guard let found = try DaemonConnection.connect(to: places.socket) else {
+                return [.ok("daemon", "does not run; commands and mounts start it when they need it")]
+            }
+            connection = found
+        } catch {
+            return [.problem("socket", "\(error)", remedy: "see whether XDG_RUNTIME_DIR is what it should be")]
+        }
+        defer { connection.end() }
+        let hello = Hello(
+            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: places.library,
+            cache: places.cache, role: .command, pid: getpid())
+        let deadline = Task {
+            try await Task.sleep(for: Self.patience)
+            connection.end()
+        }
+        defer { deadline.cancel() }
+        let pid = (try? String(contentsOfFile: places.pidFile, encoding: .utf8))?
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let frame = try? await connection.exchange(.hello, WireJSON.encode(hello)), frame.kind == .welcome,
+            let welcome = WireJSON.decode(Welcome.self, frame.payload)
+        else {
+            return [
+                .problem(
+                    "daemon", "\(pid.map { "process \($0)" } ?? "it") does not answer at \(places.socket)",
+                    remedy: "end it (kill -9 \(pid ?? "PID")); nothing is lost, the next command starts another")
+            ]
+        }
+        return [Self.judge(welcome, places)]
+    }
+
+    private static func judge(_ welcome: Welcome, _ places: Places) -> Finding {
+        let name = "process \(welcome.pid), version \(welcome.version)"
+        if welcome.library != places.library || welcome.cache != places.cache {
+            return .problem(
+                "daemon", "\(name), serves \(welcome.library) and \(welcome.cache)",
+                remedy: "give each environment its own XDG_RUNTIME_DIR")
+        }
+        if welcome.protocolVersion > protocolVersion || welcome.schema > Library.schemaVersion {
+            return .problem("daemon", "\(name), is newer than this program", remedy: "use that program")
+        }
+        if welcome.version != Podfs.version {
+            return .warning(
+                "daemon", "\(name), is not of this program, which is \(Podfs.version)",
+                remedy: "kill \(welcome.pid): the next command starts this one, and downloads go on")
+        }
+        return .ok("daemon", name)
+    }
+
+    /// The user's units, as `podfs service` writes them.
+    func services() -> Finding {
+        let service = Service(installation: installation)
+        guard service.isInstalled else {
+            return .ok(
+                "systemd", "no units of podfs, and none are needed; podfs service install starts it with the session")
+        }
+        if let stale = service.staleUnit {
+            return .warning(
+                "systemd", "\(stale) is not what this podfs writes", remedy: "write it anew: podfs service install")
+        }
+        return .ok("systemd", "units in \(service.folder)")
+    }
+
+    /// Whether the catalogues answer. Asking takes a request, and a daemon to make it.
+    func catalogue(online: Bool) async -> Finding {
+        guard online else { return .ok("catalogue", "not asked; podfs doctor --online does") }
+        let remedy = "see whether the network is there, and search.itunes.url in podfs.conf(5)"
+        do {
+            let daemon = try installation.daemon()
+            defer { daemon.end() }
+            guard case .found(let shows, let problems) = try await daemon.perform(.search(term: "podcast", limit: 1))
+            else {
+                return .problem("catalogue", "the daemon's answer cannot be read", remedy: remedy)
+            }
+            if let problem = problems.first { return .problem("catalogue", problem, remedy: remedy) }
+            return .ok("catalogue", shows.isEmpty ? "answers, and has found nothing" : "answers")
+        } catch {
+            return .problem("catalogue", "\(CommandError(error))", remedy: remedy)
+        }
+    }
+}

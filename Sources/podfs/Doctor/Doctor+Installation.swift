@@ -1,0 +1,244 @@
+import ContentCache
+import Foundation
+import Glibc
+import PodcastFeed
+import PodcastLibrary
+import PodcastPages
+import PodcastProtocol
+import PodcastService
+import SystemPackage
+
+// What podfs keeps on the disk.
+extension Doctor {
+    // MARK: Folders
+
+    /// The folders and what is secret in them: whose they are, who may look, whether they can be written.
+    func folders() -> [Finding] {
+        let places = installation.places
+        var found: [Finding] = []
+        for folder in [places.data, places.cache, places.config, places.state, places.runtime] {
+            if let finding = examine(folder: folder) { found.append(finding) }
+        }
+        for file in [places.library, places.libraryBackup, places.subscriptionsCopy, places.credentials] {
+            var status = stat()
+            guard stat(file, &status) == 0 else { continue }
+            if status.st_uid != geteuid() {
+                found.append(Self.foreign(file, status))
+            } else if status.st_mode & 0o077 != 0 {
+                found.append(
+                    .problem("folders", "\(file) can be read by others", remedy: "chmod 600 \(Self.quoted(file))"))
+            }
+        }
+        if found.isEmpty { found = [.ok("folders", "\(places.data), \(places.cache), \(places.state)")] }
+        return found
+    }
+
+    /// - Returns: `nil` when nothing is wrong.
+    private func examine(folder: String) -> Finding? {
+        var status = stat()
+        guard stat(folder, &status) == 0 else {
+            // It is made when it is needed: where the nearest folder above allows that.
+            var above = folder
+            while access(above, F_OK) != 0, above != "/" {
+                above = URL(fileURLWithPath: above).deletingLastPathComponent().path
+            }
+            let isFolder = stat(above, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+            if isFolder, access(above, W_OK | X_OK) == 0 { return nil }
+            return .problem(
+                "folders", "\(folder) cannot be made: \(above): \(Self.reason(isFolder ? errno : ENOTDIR))",
+                remedy: "make \(above) writable, or set the XDG variables to another place")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            return .problem("folders", "\(folder) is not a folder", remedy: "move it away")
+        }
+        if status.st_uid != geteuid() { return Self.foreign(folder, status) }
+        guard access(folder, R_OK | W_OK | X_OK) == 0 else {
+            return .problem(
+                "folders", "\(folder) cannot be written: \(Self.reason(errno))",
+                remedy: errno == EROFS ? "remount the disk for writing" : "chmod 700 \(Self.quoted(folder))")
+        }
+        if status.st_mode & 0o022 != 0 {
+            return .problem(
+                "folders", "\(folder) can be written by others", remedy: "chmod 700 \(Self.quoted(folder))")
+        }
+        if status.st_mode & 0o055 != 0 {
+            return .warning("folders", "\(folder) can be read by others", remedy: "chmod 700 \(Self.quoted(folder))")
+        }
+        return nil
+    }
+
+    private static func foreign(_ path: String, _ status: stat) -> Finding {
+        .problem(
+            "folders", "\(path) belongs to user \(status.st_uid), you are \(geteuid())",
+            remedy: "chown -R \(geteuid()) \(quoted(path)), and do not run podfs with sudo")
+    }
+
+    /// A path that a person can paste.
+    private static func quoted(_ path: String) -> String {
+        path.contains(where: { !($0.isLetter || $0.isNumber || "/._-".contains($0)) })
+            ? "'" + path.replacing("'", with: "'\\''") + "'" : path
+    }
+
+    func configuration() -> Finding {
+        let file = installation.places.configFile
+        do {
+            _ = try installation.configuration()
+            let isThere = access(file, F_OK) == 0
+            return .ok("configuration", isThere ? file : "\(file) is not there: everything has its default")
+        } catch {
+            return .problem("configuration", "\(error)", remedy: "correct it; the keys are in podfs.conf(5)")
+        }
+    }
+
+    // MARK: Library
+
+    func library() -> [Finding] {
+        let places = installation.places
+        let backup = Self.check(places.libraryBackup)
+        let library: Library
+        do {
+            library = try Library.openForReading(at: places.library)
+            try library.check()
+        } catch LibraryError.missing {
+            guard let count = subscriptionsCount, count > 0 else {
+                return [.ok("library", "there is none yet; podfs subscribe URL makes it")]
+            }
+            return [
+                .warning(
+                    "library", "\(places.library) is not there",
+                    remedy: "the next command subscribes anew to the \(count) show\(count == 1 ? "" : "s") that "
+                        + "\(places.subscriptionsCopy) lists")
+            ]
+        } catch LibraryError.damaged(_, let reason) {
+            let remedy =
+                if case .sound(let age)? = backup {
+                    "stop the daemon (podfs status tells what it does); the next command puts the backup of \(age) in its "
+                        + "place and keeps the damaged file"
+                } else if access(places.subscriptionsCopy, R_OK) == 0 {
+                    "stop the daemon; the next command subscribes anew to what \(places.subscriptionsCopy) lists"
+                } else {
+                    "there is no backup: move it away and subscribe again"
+                }
+            return [.problem("library", "\(places.library) is damaged (\(reason))", remedy: remedy)]
+        } catch LibraryError.olderSchema {
+            return [.ok("library", "it was written by an older podfs; the daemon brings it up to date")]
+        } catch {
+            return [.problem("library", "\(error)", remedy: "see \(places.log)")]
+        }
+        let shows = (try? library.folders().count) ?? 0
+        let summary = "\(shows) show\(shows == 1 ? "" : "s"), sound"
+        var found: [Finding] = [.ok("library", summary)]
+        switch backup {
+        case .sound(let age): found.append(.ok("backup", "of \(age), sound"))
+        case .damaged(let reason):
+            found.append(
+                .warning(
+                    "backup", "\(places.libraryBackup) is damaged (\(reason))",
+                    remedy: "remove it: the daemon makes another within a day"))
+        case nil where shows > 0:
+            found.append(
+                .warning("backup", "there is none", remedy: "the daemon makes one when it leaves, and every day"))
+        case nil: break
+        }
+        if let finding = subscriptionsCopy(shows: shows) { found.append(finding) }
+        do {
+            _ = try CredentialStore.reading(places.credentials)
+        } catch {
+            found.append(
+                .problem("credentials", "\(error)", remedy: "subscribe again with the names and passwords"))
+        }
+        return found
+    }
+
+    private enum Backup {
+        case sound(String)
+        case damaged(String)
+    }
+
+    private static func check(_ path: String) -> Backup? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        do {
+            try Library.openForReading(at: path).check()
+            return .sound(TimeText.iso8601(Int64(status.st_mtim.tv_sec)))
+        } catch LibraryError.damaged(_, let reason) {
+            return .damaged(reason)
+        } catch {
+            return .damaged("\(error)")
+        }
+    }
+
+    /// The list from which a lost library is made anew.
+    private func subscriptionsCopy(shows: Int) -> Finding? {
+        let path = installation.places.subscriptionsCopy
+        guard access(path, F_OK) == 0 else {
+            if shows == 0 { return nil }
+            return .warning(
+                "subscriptions", "\(path) is not there",
+                remedy: "the daemon writes it at the next change; podfs refresh")
+        }
+        guard let count = subscriptionsCount else {
+            return .warning(
+                "subscriptions", "\(path) is damaged", remedy: "the daemon writes it anew at the next change")
+        }
+        return .ok("subscriptions", "\(count) in \(path)")
+    }
+
+    /// How many shows the list has; `nil` when it cannot be read.
+    private var subscriptionsCount: Int? {
+        guard let data = FileManager.default.contents(atPath: installation.places.subscriptionsCopy) else { return nil }
+        let parser = OPMLParser()
+        data.withUnsafeBytes { parser.parse($0) }
+        return (try? parser.finish())?.subscriptions.count
+    }
+
+    // MARK: Cache
+
+    /// What the media take, against their limit and what is to stay free on the disk.
+    func cache() -> Finding {
+        let folder = installation.places.cache
+        let settings = ((try? installation.configuration()) ?? Configuration()).cache
+        let policy = EvictionPolicy(capacity: settings.limit, keepFree: settings.keepFree)
+        var above = folder
+        while access(above, F_OK) != 0, above != "/" {
+            above = URL(fileURLWithPath: above).deletingLastPathComponent().path
+        }
+        let disk: DiskSpace
+        do {
+            disk = try DiskSpace(at: FilePath(above))
+        } catch {
+            return .problem("cache", "\(above): \(error)", remedy: "see whether its disk is mounted")
+        }
+        let used = Self.allocated(folder)
+        let floor = policy.floor(total: disk.total)
+        let sizes =
+            "\(ByteText.size(used)) of \(ByteText.size(settings.limit)), \(ByteText.size(disk.free)) free on the disk"
+        let evict = "podfs evict PATH frees the space of an episode"
+        if disk.free < floor {
+            let message = "\(sizes), of which \(ByteText.size(floor)) is to stay free (cache.keep_free)"
+            let remedy = "downloads rest until there is room: \(evict), or free some of the disk otherwise"
+            return used > 0
+                ? .warning("cache", message, remedy: "what was opened least recently goes first; \(evict)")
+                : .problem("cache", message, remedy: remedy)
+        }
+        if used > settings.limit {
+            return .problem(
+                "cache", "\(sizes): more than cache.limit",
+                remedy: "what is pinned or open stays: podfs unpin, and \(evict); or raise cache.limit")
+        }
+        return .ok("cache", "\(sizes); \(evict)")
+    }
+
+    /// What a folder takes on the disk, in bytes; `st_blocks` counts 512 bytes each (stat(2)).
+    private static func allocated(_ folder: String) -> Int64 {
+        let names = FileManager.default.enumerator(atPath: folder)
+        var sum: Int64 = 0
+        while let name = names?.nextObject() as? String {
+            var status = stat()
+            if lstat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+                sum += Int64(status.st_blocks) * 512
+            }
+        }
+        return sum
+    }
+}

@@ -1,0 +1,109 @@
+import Dispatch
+import Foundation
+import Glibc
+import PodcastClient
+
+// What the system has to offer.
+extension Doctor {
+    /// The kernel and its FUSE.
+    func kernel() -> Finding {
+        var name = utsname()
+        uname(&name)
+        let release = withUnsafeBytes(of: name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        // A module that is not loaded is no problem where opening the device loads it.
+        let known = (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? ""
+        let isLoaded = known.split(separator: "\n").contains { $0.split(separator: "\t").last == "fuse" }
+        guard isLoaded || access("/dev/fuse", F_OK) == 0 else {
+            return .problem("kernel", "Linux \(release) has no FUSE", remedy: "load it: modprobe fuse")
+        }
+        return .ok("kernel", "Linux \(release), FUSE is \(isLoaded ? "there" : "loaded at the first mount")")
+    }
+
+    func device() -> Finding {
+        let descriptor = open("/dev/fuse", O_RDWR | O_CLOEXEC)
+        if descriptor >= 0 {
+            close(descriptor)
+            return .ok("/dev/fuse", "can be opened")
+        }
+        let code = errno
+        switch code {
+        case ENOENT:
+            return .problem(
+                "/dev/fuse", "is missing",
+                remedy: "load the kernel module (modprobe fuse), or give the container the device")
+        // fusermount3 opens it for users.
+        case EACCES where geteuid() != 0 && Self.helperIsPrivileged:
+            return .ok("/dev/fuse", "is opened by fusermount3")
+        case EPERM:
+            return .problem(
+                "/dev/fuse", "may not be opened",
+                remedy: "give the container the device (docker run --device /dev/fuse)")
+        default:
+            return .problem(
+                "/dev/fuse", "cannot be opened: \(Self.reason(code))",
+                remedy: "it is a character device 10:229 that users may read and write (chmod 666 /dev/fuse)")
+        }
+    }
+
+    private static var helperIsPrivileged: Bool {
+        var status = stat()
+        guard let path = program("fusermount3"), stat(path, &status) == 0 else { return false }
+        return status.st_mode & S_ISUID != 0 && status.st_uid == 0
+    }
+
+    /// fusermount3, which mounts for users.
+    func helper() -> Finding {
+        let isRoot = geteuid() == 0
+        let status: Finding.Status = isRoot ? .warning : .problem
+        let need = isRoot ? "root mounts without it, users do not" : "without it you cannot mount"
+        guard let path = Self.program("fusermount3") else {
+            return Finding(
+                check: "fusermount3", status: status, message: "is not in PATH: \(need)",
+                remedy: "install the package fuse3")
+        }
+        guard Self.helperIsPrivileged else {
+            return Finding(
+                check: "fusermount3", status: status, message: "\(path) is not set-user-id root: \(need)",
+                remedy: "chown root \(path) && chmod u+s \(path)")
+        }
+        return .ok("fusermount3", path)
+    }
+
+    func otherUsers() -> Finding {
+        let path = "/etc/fuse.conf"
+        let lines = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
+        let isSet = lines.contains { $0.trimmingCharacters(in: .whitespaces) == "user_allow_other" }
+        if isSet { return .ok(path, "user_allow_other is set: mount --allow-other works") }
+        return .ok(
+            path, "user_allow_other is not set, which mount --allow-other needs unless root mounts: nothing else does")
+    }
+
+    // MARK: Mounts
+
+    /// How long a mount may take to say whose it is, in seconds: it has it at hand.
+    private static let patience = 5.0
+
+    func mounts() -> [Finding] {
+        let mounts = MountedFolder.all().filter(\.isPodfs)
+        if mounts.isEmpty { return [.ok("mounts", "none; podfs mount DIR")] }
+        return mounts.map { mount in
+            // A mount whose process is stopped answers nobody: whoever asks must be able to leave.
+            let box = Box<Bool>()
+            let done = DispatchSemaphore(value: 0)
+            let thread = Thread {
+                box.set(mount.isDead)
+                done.signal()
+            }
+            thread.start()
+            guard done.wait(timeout: .now() + Self.patience) == .success, let isDead = box.value else {
+                return .problem(
+                    "mounts", "\(mount.path) does not answer",
+                    remedy: "its process hangs or is stopped; to take it away: podfs unmount --force \(mount.path)")
+            }
+            guard isDead else { return .ok("mounts", mount.path) }
+            return .problem(
+                "mounts", "\(mount.path) is left of a process that has died",
+                remedy: "mount it again (podfs mount \(mount.path)), or take it away: podfs unmount \(mount.path)")
+        }
+    }
+}

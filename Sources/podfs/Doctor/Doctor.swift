@@ -1,0 +1,28 @@
+import Foundation
+import Glibc
+
+/// Looks for what keeps podfs from working. Only reads; starts nothing.
+struct Doctor: Sendable {
+    let installation: Installation
+
+    /// All findings, what the others rest on first.
+    func examine(online: Bool) async -> [Finding] {
+        var findings = [kernel(), device(), helper(), otherUsers()]
+        findings += folders() + [configuration()]
+        findings += library()
+        findings.append(cache())
+        findings += await daemon()
+        findings += mounts()
+        findings.append(services())
+        findings.append(await catalogue(online: online))
+        return findings
+    }
+
+    /// The first executable of this name in PATH.
+    static func program(_ name: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        return path.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+    }
+
+    static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,47 @@
+import PodcastFeed
+
+/// What `podfs doctor` says of one thing.
+struct Finding: Equatable, Sendable {
+    enum Status: String, Sendable {
+        case ok
+        /// Something to know, with which podfs works.
+        case warning
+        /// Something that keeps podfs from working.
+        case problem
+    }
+
+    /// What was looked at, in a word or two.
+    var check: String
+    var status: Status
+    var message: String
+    /// What to do about it.
+    var remedy: String?
+
+    static func ok(_ check: String, _ message: String) -> Finding {
+        Finding(check: check, status: .ok, message: message)
+    }
+
+    static func warning(_ check: String, _ message: String, remedy: String) -> Finding {
+        Finding(check: check, status: .warning, message: message, remedy: remedy)
+    }
+
+    static func problem(_ check: String, _ message: String, remedy: String) -> Finding {
+        Finding(check: check, status: .problem, message: message, remedy: remedy)
+    }
+
+    /// `problem  library: it is damaged; do this`.
+    func line(hasColour: Bool) -> String {
+        let word = TextWidth.padded(status.rawValue, to: 7)
+        let colours: [Status: StatusScreen.Style] = [.ok: .green, .warning: .yellow, .problem: .red]
+        let style = colours[status]?.rawValue ?? 0
+        let shown = hasColour ? "\u{1B}[\(style)m\(word)\u{1B}[0m" : word
+        return "\(shown)  \(check): \(message)" + (remedy.map { "; \($0)" } ?? "")
+    }
+
+    var json: OrderedJSON {
+        .object([
+            ("check", .string(check)), ("status", .string(status.rawValue)), ("message", .string(message)),
+            ("remedy", .string(orNull: remedy)),
+        ])
+    }
+}

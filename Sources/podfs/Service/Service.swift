@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+
+/// podfs as a service of the user's session.
+struct Service {
+    let units: Units
+    /// `$XDG_CONFIG_HOME/systemd/user`.
+    let folder: String
+    private let places: Places
+    private let environment: [String: String]
+
+    init(installation: Installation) {
+        places = installation.places
+        environment = ProcessInfo.processInfo.environment
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "podfs"
+        units = Units(executable: own, places: places, environment: environment)
+        folder = URL(fileURLWithPath: places.config).deletingLastPathComponent().path + "/systemd/user"
+    }
+
+    func path(_ unit: String) -> String { "\(folder)/\(unit)" }
+
+    var isInstalled: Bool { units.all.contains { access(path($0.name), F_OK) == 0 } }
+
+    /// A unit that another podfs wrote, or somebody has changed.
+    var staleUnit: String? {
+        units.all.first {
+            FileManager.default.contents(atPath: path($0.name)).map { [UInt8]($0) } != Array($0.text.utf8)
+        }
+        .map { path($0.name) }
+    }
+
+    /// The mounts that are started with the session, by the links that enabling makes.
+    var mounts: [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/default.target.wants")) ?? []
+        return names.filter { $0.hasPrefix("podfs-mount@") }.sorted()
+    }
+
+    // MARK: Files
+
+    func write() throws {
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            for unit in units.all { try WholeFile.write(Array(unit.text.utf8), to: path(unit.name), mode: 0o644) }
+        } catch let problem as WholeFile.Problem {
+            throw CommandError(.failed, problem.description)
+        } catch {
+            throw CommandError(.failed, "\(folder) cannot be made: \(error.localizedDescription)")
+        }
+    }
+
+    /// - Returns: the units that were there.
+    func remove() throws -> [String] {
+        var removed: [String] = []
+        for unit in units.all where access(path(unit.name), F_OK) == 0 {
+            guard unlink(path(unit.name)) == 0 else {
+                throw CommandError(.failed, "\(path(unit.name)): \(String(cString: strerror(errno)))")
+            }
+            removed.append(unit.name)
+        }
+        return removed
+    }
+
+    // MARK: The manager
+
+    var manager: String? { Doctor.program("systemctl") }
+
+    /// Runs `systemctl --user`; what it says is in the result.
+    @discardableResult
+    func control(_ arguments: String...) -> ChildProgram.Result {
+        guard let manager else { return ChildProgram.Result(status: 127, errors: "there is no systemctl") }
+        return ChildProgram.run(
+            manager, ["systemctl", "--user", "--no-ask-password"] + arguments, environment: environment)
+    }
+
+    /// Whether a manager for this user runs: it has to read the units before it can enable them.
+    func reload() -> Bool { control("daemon-reload").status == 0 }
+
+    /// A daemon that a command has started holds the library, and its socket: it makes room for the service's.
+    func replaceDaemon() async throws {
+        guard let daemon = try DaemonLauncher(places: places, schema: Library.schemaVersion).connect(role: .command)
+        else { return }
+        _ = try? await daemon.perform(.leave)
+        daemon.end()
+    }
+
+    /// What a desktop without systemd starts with the session (the Desktop Application Autostart Specification).
+    func autostart(mounting folder: String) -> String {
+        """
+        [Desktop Entry]
+        Type=Application
+        Name=podfs
+        Exec="\(units.executable)" mount "\(folder)"
+
+        """
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Glibc
+import PodcastProtocol
+
+/// The user's units of systemd.exec(5) and its kin, as text: a socket that starts the daemon for its first client, the
+/// daemon, and a folder that is mounted with the session.
+struct Units: Sendable {
+    /// The program, from the root.
+    let executable: String
+    let places: Places
+    let environment: [String: String]
+
+    static let socketName = "podfs.socket"
+    static let serviceName = "podfs.service"
+    static let mountName = "podfs-mount@.service"
+
+    var all: [(name: String, text: String)] {
+        [(Self.socketName, socket), (Self.serviceName, service), (Self.mountName, mount)]
+    }
+
+    /// The unit that mounts on a folder.
+    static func mountName(of folder: String) -> String { "podfs-mount@\(escaped(folder)).service" }
+
+    /// As `systemd-escape --path` does it.
+    static func escaped(_ path: String) -> String {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: true)
+        if parts.isEmpty { return "-" }
+        var result = ""
+        for (index, byte) in parts.joined(separator: "/").utf8.enumerated() {
+            switch byte {
+            case UInt8(ascii: "/"): result += "-"
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "_"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            case UInt8(ascii: ".") where index > 0: result += "."
+            default:
+                let digits = String(byte, radix: 16)
+                result += "\\x" + (digits.count < 2 ? "0" : "") + digits
+            }
+        }
+        return result
+    }
+
+    private var socket: String {
+        """
+        # Written by podfs service install.
+        [Unit]
+        Description=Socket of podfs, the podcast filesystem
+
+        [Socket]
+        ListenStream=\(socketPath)
+        SocketMode=0600
+        DirectoryMode=0700
+
+        [Install]
+        WantedBy=sockets.target
+
+        """
+    }
+
+    /// The daemon leaves when it has nothing to do, and the socket starts it again.
+    private var service: String {
+        """
+        # Written by podfs service install.
+        [Unit]
+        Description=Downloads and refreshes of podfs
+        Requires=podfs.socket
+        After=podfs.socket
+
+        [Service]
+        Type=exec
+        ExecStart=\(Self.quoted(executable)) daemon --foreground
+        \(variables)
+        """
+    }
+
+    /// Ending a mount must not end a daemon that it has started: `KillMode=process`.
+    private var mount: String {
+        """
+        # Written by podfs service install.
+        [Unit]
+        Description=Podcasts in %f
+        Wants=podfs.socket
+        After=podfs.socket
+
+        [Service]
+        Type=exec
+        ExecStartPre=/bin/mkdir -p %f
+        ExecStart=\(Self.quoted(executable)) mount --foreground %f
+        KillMode=process
+        Restart=on-failure
+        \(variables)
+        [Install]
+        WantedBy=default.target
+
+        """
+    }
+
+    /// Where the manager's XDG_RUNTIME_DIR is this environment's, its own name for it: the units then fit any login.
+    private var hasUsualRuntime: Bool { places.runtime == "/run/user/\(getuid())/podfs" }
+
+    private var socketPath: String { hasUsualRuntime ? "%t/podfs/daemon.sock" : Self.literal(places.socket) }
+
+    /// The variables that make this installation another than the usual one.
+    private var variables: String {
+        var lines: [String] = []
+        for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
+            if let value = environment[name], value.hasPrefix("/") {
+                lines.append("Environment=\(Self.quoted("\(name)=\(value)"))")
+            }
+        }
+        if let home = environment["HOME"], home != Self.accountHome {
+            lines.append("Environment=\(Self.quoted("HOME=\(home)"))")
+        }
+        if !hasUsualRuntime {
+            if let value = environment["XDG_RUNTIME_DIR"], value.hasPrefix("/") {
+                lines.append("Environment=\(Self.quoted("XDG_RUNTIME_DIR=\(value)"))")
+            } else {
+                lines.append("UnsetEnvironment=XDG_RUNTIME_DIR")
+            }
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private static var accountHome: String? { getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } }
+
+    private static func literal(_ text: String) -> String { text.replacing("%", with: "%%") }
+
+    /// A word of a command line or an assignment, systemd.syntax(7).
+    private static func quoted(_ text: String) -> String {
+        let special = text.contains { !($0.isASCII && ($0.isLetter || $0.isNumber)) && !"/._-=:@+".contains($0) }
+        let literal = literal(text)
+        guard special else { return literal }
+        let escaped = literal.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("$", with: "$$")
+        return "\"\(escaped)\""
+    }
+}

@@ -1,0 +1,283 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import podfs
+
+/// Each problem that `podfs doctor` knows, provoked.
+@Suite(.timeLimit(.minutes(5))) struct DoctorTests {
+    private struct Line: Decodable {
+        var check: String
+        var status: String
+        var message: String
+        var remedy: String?
+    }
+
+    private let home: PodfsHome
+
+    init() throws { home = try PodfsHome() }
+
+    /// What is said, by JSON; the exit code must fit it.
+    private func examine(
+        _ home: PodfsHome? = nil, arguments: [String] = [], environment: [String: String] = [:], prelude: String? = nil
+    ) async throws -> [Line] {
+        let home = home ?? self.home
+        let variables = home.environment.merging(environment) { $1 }
+        let own = ["doctor", "--json"] + arguments
+        let result: ChildProcess.Result
+        if let prelude {
+            // In a mount namespace of its own.
+            result = try await ChildProcess.run(
+                "unshare", ["--mount", "sh", "-c", "\(prelude) && exec \"$0\" \"$@\"", PodfsHome.executable] + own,
+                environment: variables)
+        } else {
+            result = try await ChildProcess.run(PodfsHome.executable, own, environment: variables)
+        }
+        let lines = try JSONDecoder().decode([Line].self, from: Data(result.standardOutput))
+        #expect(result.exitCode == (lines.contains { $0.status == "problem" } ? 1 : 0), "\(result.error)")
+        for line in lines { #expect((line.remedy != nil) == (line.status != "ok"), "\(line)") }
+        return lines
+    }
+
+    private func expect(
+        _ lines: [Line], _ check: String, _ status: String, _ message: String, remedy: String? = nil,
+        _ place: SourceLocation = #_sourceLocation
+    ) {
+        let found = lines.filter { $0.check == check }
+        #expect(
+            found.contains { line in
+                line.status == status && line.message.contains(message)
+                    && (remedy.map { line.remedy?.contains($0) == true } ?? true)
+            }, "\(found)", sourceLocation: place)
+    }
+
+    /// The mounts of others on this machine are theirs.
+    private func own(_ lines: [Line]) -> [Line] {
+        lines.filter { $0.check != "mounts" || $0.message.contains(home.directory.path) }
+    }
+
+    @Test func aNewInstallationIsWell() async throws {
+        let lines = try await examine()
+        let found = own(lines)
+        #expect(found.allSatisfy { $0.status == "ok" }, "\(found.filter { $0.status != "ok" })")
+        expect(lines, "library", "ok", "there is none yet")
+        expect(lines, "cache", "ok", "podfs evict PATH")
+        expect(lines, "daemon", "ok", "does not run")
+        expect(lines, "catalogue", "ok", "not asked")
+        // Nothing was made, and nobody started.
+        #expect(!FileManager.default.fileExists(atPath: home.dataDirectory))
+        #expect(home.daemonProcessIdentifier == nil)
+        let text = try await home.run("doctor")
+        #expect(text.output.contains("ok       library: there is none yet"))
+        #expect(!text.output.contains("\u{1B}"))
+    }
+
+    @Test func aUsedInstallationIsWellToo() async throws {
+        let show = try await MountedShow()
+        try await waitUntil(description: "the list is written") {
+            try await examine(show.home).contains { $0.check == "subscriptions" && $0.message.hasPrefix("1 in ") }
+        }
+        let lines = try await examine(show.home)
+        expect(lines, "daemon", "ok", "version \(Podfs.version)")
+        expect(lines, "library", "ok", "1 show, sound")
+        expect(lines, "subscriptions", "ok", "1 in ")
+        expect(lines, "mounts", "ok", show.mount.mountPoint)
+        #expect(show.home.daemonProcessIdentifier != nil)
+    }
+
+    // MARK: The system
+
+    @Test func aMissingDeviceIsAProblem() async throws {
+        let lines = try await examine(prelude: "mount -t tmpfs none /dev")
+        expect(lines, "/dev/fuse", "problem", "is missing", remedy: "modprobe fuse")
+    }
+
+    @Test func aDeviceThatCannotBeOpenedIsAProblem() async throws {
+        let file = try home.directory.write("nodev", text: "")
+        let lines = try await examine(
+            prelude: "mount -t tmpfs -o nodev none /mnt && mknod /mnt/fuse c 10 229 && touch \(file) "
+                + "&& mount --bind /mnt/fuse /dev/fuse")
+        expect(lines, "/dev/fuse", "problem", "cannot be opened", remedy: "10:229")
+    }
+
+    @Test func aHelperWithoutPrivilegeIsToldOf() async throws {
+        let status = geteuid() == 0 ? "warning" : "problem"
+        try home.directory.makeDirectory("bin")
+        let copy = try home.directory.write("bin/fusermount3", text: "#!/bin/sh\n")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: copy)
+        let without = try await examine(environment: ["PATH": home.directory.file("bin")])
+        expect(without, "fusermount3", status, "is not set-user-id root", remedy: "chmod u+s")
+        let none = try await examine(environment: ["PATH": home.directory.file("home")])
+        expect(none, "fusermount3", status, "is not in PATH", remedy: "install the package fuse3")
+    }
+
+    @Test func whetherOthersMayLookIsSaid() async throws {
+        let file = try home.directory.write("fuse.conf", text: "# x\n user_allow_other \n")
+        let set = try await examine(prelude: "mount --bind \(file) /etc/fuse.conf")
+        expect(set, "/etc/fuse.conf", "ok", "user_allow_other is set")
+        try home.directory.write("fuse.conf", text: "#user_allow_other\n")
+        let unset = try await examine(prelude: "mount --bind \(file) /etc/fuse.conf")
+        expect(unset, "/etc/fuse.conf", "ok", "is not set")
+    }
+
+    @Test func aMountWhoseProcessHasDiedOrHangsIsAProblem() async throws {
+        let show = try await MountedShow()
+        let process = try await show.mountProcess()
+        kill(process, SIGSTOP)
+        let hanging = try await examine(show.home)
+        kill(process, SIGCONT)
+        expect(
+            hanging, "mounts", "problem", "\(show.mount.mountPoint) does not answer", remedy: "podfs unmount --force")
+        kill(process, SIGKILL)
+        try await waitUntil(description: "the mount is dead") {
+            let lines = try await examine(show.home)
+            return lines.contains {
+                $0.check == "mounts" && $0.status == "problem" && $0.message.contains(show.mount.mountPoint)
+                    && $0.message.contains("has died") && $0.remedy?.contains("podfs unmount") == true
+            }
+        }
+    }
+
+    // MARK: The installation
+
+    @Test func foldersThatOthersMayUseOrNobodyWriteAreProblems() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let data = show.home.dataDirectory
+        chmod(data, 0o777)
+        expect(
+            try await examine(show.home), "folders", "problem", "\(data) can be written by others", remedy: "chmod 700")
+        chmod(data, 0o755)
+        expect(try await examine(show.home), "folders", "warning", "\(data) can be read by others")
+        chmod(data, 0o700)
+        chmod(show.home.library, 0o644)
+        expect(
+            try await examine(show.home), "folders", "problem", "\(show.home.library) can be read by others",
+            remedy: "chmod 600")
+        chmod(show.home.library, 0o600)
+        expect(
+            try await examine(show.home, prelude: "mount --bind \(data) \(data) && mount -o remount,ro,bind \(data)"),
+            "folders", "problem", "cannot be written: Read-only file system", remedy: "remount")
+        if geteuid() == 0 {
+            chown(show.home.stateDirectory, 12_345, 0)
+            expect(
+                try await examine(show.home), "folders", "problem", "belongs to user 12345", remedy: "chown -R")
+        }
+        let other = try PodfsHome()
+        try other.directory.write("cache/podfs", text: "in the way")
+        expect(try await examine(other), "folders", "problem", "is not a folder")
+        let file = other.directory.file("cache/podfs")
+        expect(
+            try await examine(other, environment: ["XDG_DATA_HOME": file + "/x"]), "folders", "problem",
+            "\(file)/x/podfs cannot be made: \(file): Not a directory")
+    }
+
+    @Test func mistakesInTheConfigurationAreNamed() async throws {
+        try home.configure("[cache]\nlimt = \"1 GiB\"\n")
+        expect(
+            try await examine(), "configuration", "problem",
+            "config.toml:2: unknown key \"cache.limt\"; did you mean \"cache.limit\"?", remedy: "podfs.conf(5)")
+        try home.configure("[cache]\nlimit = \"lots\"\n")
+        expect(try await examine(), "configuration", "problem", "config.toml:2: cache.limit")
+        try home.configure("[cache]\nlimit = \"2 GiB\"\n")
+        expect(try await examine(), "configuration", "ok", "config.toml")
+    }
+
+    @Test func damageOfTheLibraryItsBackupAndItsListIsToldApart() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let home = show.home
+        home.killDaemon(SIGTERM)
+        try await home.waitUntilDaemonHasEnded()
+        expect(try await examine(home), "backup", "ok", "sound")
+        let backup = home.dataDirectory + "/library.backup.sqlite"
+        let sound = try Data(contentsOf: URL(fileURLWithPath: backup))
+        func damage(_ path: String) throws {
+            // The log would mend it: SQLite reads a page from there as long as it has it.
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+            // The tables, and not the first page.
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            try handle.seek(toOffset: 4096)
+            try handle.write(contentsOf: Data(repeating: 0x5A, count: 200_000))
+            try handle.close()
+        }
+        try damage(backup)
+        expect(try await examine(home), "backup", "warning", "is damaged", remedy: "remove it")
+        unlink(backup)
+        expect(try await examine(home), "backup", "warning", "there is none")
+        let list = home.dataDirectory + "/subscriptions.opml"
+        let subscriptions = try Data(contentsOf: URL(fileURLWithPath: list))
+        try Data("no list".utf8).write(to: URL(fileURLWithPath: list))
+        expect(try await examine(home), "subscriptions", "warning", "is damaged")
+        unlink(list)
+        expect(try await examine(home), "subscriptions", "warning", "is not there")
+        try home.directory.write("data/podfs/credentials.json", text: "{")
+        expect(try await examine(home), "credentials", "problem", "is damaged", remedy: "subscribe again")
+        // The whole library, which may else stand in its log.
+        try sound.write(to: URL(fileURLWithPath: home.library))
+        try damage(home.library)
+        expect(try await examine(home), "library", "problem", "is damaged", remedy: "there is no backup")
+        try subscriptions.write(to: URL(fileURLWithPath: list))
+        expect(try await examine(home), "library", "problem", "is damaged", remedy: "subscribes anew")
+        try sound.write(to: URL(fileURLWithPath: backup))
+        expect(try await examine(home), "library", "problem", "is damaged", remedy: "puts the backup of")
+        unlink(home.library)
+        unlink(backup)
+        expect(try await examine(home), "library", "warning", "is not there", remedy: "subscribes anew to the 1 show")
+    }
+
+    @Test func aCacheWithoutRoomNamesTheWayToFreeSome() async throws {
+        try home.configure("[cache]\nkeep_free = \"900 TiB\"\n")
+        expect(try await examine(), "cache", "problem", "is to stay free", remedy: "podfs evict PATH")
+        try home.directory.makeDirectory("cache/podfs")
+        try home.directory.write("cache/podfs/media", [UInt8](repeating: 1, count: 100_000))
+        expect(try await examine(), "cache", "warning", "is to stay free", remedy: "podfs evict PATH")
+        try home.configure("[cache]\nlimit = \"10 kB\"\nkeep_free = 0\n")
+        expect(try await examine(), "cache", "problem", "more than cache.limit", remedy: "podfs unpin")
+    }
+
+    // MARK: The daemon
+
+    @Test func aSocketThatIsNoneAndADaemonThatDoesNotAnswerAreProblems() async throws {
+        try home.directory.makeDirectory("run/podfs")
+        try home.directory.write("run/podfs/daemon.sock", text: "")
+        expect(try await examine(), "socket", "problem", "is not a socket", remedy: "rm ")
+        unlink(home.socket)
+        // A socket that a killed daemon has left is nothing to mind.
+        let show = try await MountedShow(isMounted: false)
+        let pid = try #require(show.home.daemonProcessIdentifier)
+        kill(pid, SIGSTOP)
+        let stopped = try await examine(show.home)
+        kill(pid, SIGCONT)
+        expect(
+            stopped, "daemon", "problem", "process \(pid) does not answer", remedy: "kill -9 \(pid)")
+        show.home.killDaemon()
+        try await show.home.waitUntilDaemonHasEnded()
+        expect(try await examine(show.home), "daemon", "ok", "does not run")
+        #expect(FileManager.default.fileExists(atPath: show.home.socket))
+    }
+
+    @Test func aDaemonOfAnotherEnvironmentIsAProblem() async throws {
+        let show = try await MountedShow(isMounted: false)
+        let lines = try await examine(
+            show.home, environment: ["XDG_DATA_HOME": try show.home.directory.makeDirectory("other")])
+        expect(lines, "daemon", "problem", "serves \(show.home.library)", remedy: "XDG_RUNTIME_DIR")
+        // It was not sent away.
+        #expect(show.home.daemonProcessIdentifier != nil)
+    }
+
+    @Test func theCatalogueIsAskedOnDemandAlone() async throws {
+        let server = HTTPTestServer()
+        try server.start()
+        server.serve("/search", Resource(text: "{\"resultCount\":0,\"results\":[]}", contentType: "application/json"))
+        try home.configure("[search.itunes]\nurl = \"\(server.url("/search"))\"\n")
+        _ = try await examine()
+        #expect(server.requests(for: "/search").isEmpty)
+        expect(try await examine(arguments: ["--online"]), "catalogue", "ok", "answers")
+        #expect(server.requests(for: "/search").count == 1)
+        let other = try PodfsHome()
+        try other.configure("[search.itunes]\nurl = \"\(server.url("/absent"))\"\n")
+        expect(
+            try await examine(other, arguments: ["--online"]), "catalogue", "problem", "404",
+            remedy: "search.itunes.url")
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Glibc
+import PodcastProtocol
+import TestSupport
+import Testing
+
+@testable import podfs
+
+/// The units of `podfs service`.
+@Suite(.timeLimit(.minutes(5))) struct ServiceTests {
+    private let home: PodfsHome
+    private let folder: String
+
+    init() throws {
+        home = try PodfsHome()
+        folder = home.directory.file("config/systemd/user")
+        try home.directory.makeDirectory("bin")
+    }
+
+    /// A manager that writes down what it is asked, and says no to what `refuses` matches.
+    private func makeManager(refusing pattern: String = "nothing") throws {
+        let program = """
+            #!/bin/sh
+            echo "$@" >>"$HOME/asked"
+            case "$*" in \(pattern)) echo "Failed to connect to bus" >&2; exit 1;; esac
+            """
+        let path = try home.directory.write("bin/systemctl", text: program)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    }
+
+    private func run(_ arguments: String..., path: String? = nil) async throws -> ChildProcess.Result {
+        var environment = home.environment
+        environment["PATH"] = path ?? home.directory.file("bin") + ":" + (environment["PATH"] ?? "")
+        return try await ChildProcess.run(PodfsHome.executable, arguments, environment: environment)
+    }
+
+    private var asked: [String] {
+        let text = (try? String(contentsOfFile: home.home + "/asked", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map { String($0).replacing("--user --no-ask-password ", with: "") }
+    }
+
+    @Test func installingWritesAndEnablesUninstallingTakesAllAway() async throws {
+        try makeManager()
+        let podcasts = try home.directory.makeDirectory("My Podcasts")
+        let installed = try await run("service", "install", "--mount", podcasts)
+        #expect(installed.exitCode == 0, "\(installed.error)")
+        let mount = Units.mountName(of: podcasts)
+        #expect(mount.hasSuffix("My\\x20Podcasts.service"))
+        #expect(asked == ["daemon-reload", "enable --now podfs.socket", "enable --now \(mount)"])
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        #expect(names == ["podfs-mount@.service", "podfs.service", "podfs.socket"])
+        let socket = try String(contentsOfFile: folder + "/podfs.socket", encoding: .utf8)
+        #expect(socket.contains("ListenStream=\(home.socket)\n"))
+        let service = try String(contentsOfFile: folder + "/podfs.service", encoding: .utf8)
+        #expect(service.contains("Environment=XDG_CACHE_HOME=\(home.directory.file("cache"))\n"))
+        let unit = try String(contentsOfFile: folder + "/podfs-mount@.service", encoding: .utf8)
+        #expect(unit.contains("\nKillMode=process\n"))
+        let status = try await run("service", "status")
+        #expect(status.exitCode == 0 && status.output.contains("podfs.socket: enabled, active\n"), "\(status.output)")
+        let doctor = try await run("doctor")
+        #expect(doctor.output.contains("ok       systemd: units in \(folder)\n"), "\(doctor.output)")
+        try home.directory.write("config/systemd/user/podfs.service", text: "[Service]\nExecStart=/bin/true\n")
+        let stale = try await run("doctor")
+        #expect(stale.output.contains("warning  systemd: \(folder)/podfs.service is not what this podfs writes"))
+        let removed = try await run("service", "uninstall")
+        #expect(removed.exitCode == 0, "\(removed.error)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        #expect(asked.contains("disable --now podfs.socket"))
+        let none = try await run("service", "status")
+        #expect(none.exitCode == 1 && none.error.contains("podfs service install"))
+        #expect(try await run("service", "uninstall").exitCode == 1)
+    }
+
+    @Test func withoutAManagerItSaysHowToEnable() async throws {
+        try makeManager(refusing: "*daemon-reload*")
+        let installed = try await run("service", "install", "--mount", "/srv/p")
+        #expect(installed.exitCode == 0, "\(installed.error)")
+        #expect(installed.output.contains("  systemctl --user enable --now 'podfs.socket'\n"))
+        #expect(installed.output.contains("  systemctl --user enable --now 'podfs-mount@srv-p.service'\n"))
+        #expect(try await run("service", "status").output.contains("no manager of this user's services runs"))
+    }
+
+    @Test func whatTheManagerRefusesIsSaid() async throws {
+        try makeManager(refusing: "*enable*")
+        let installed = try await run("service", "install")
+        #expect(installed.exitCode == 1)
+        #expect(installed.error.contains("enable --now 'podfs.socket': Failed to connect to bus"), "\(installed.error)")
+    }
+
+    @Test func withoutSystemdItSaysWhatToPutInAnAutostart() async throws {
+        let result = try await run("service", "install", "--mount", "/srv/p", path: home.directory.file("bin"))
+        #expect(result.exitCode == 1)
+        #expect(result.error.contains("~/.config/autostart/podfs.desktop"), "\(result.error)")
+        #expect(result.output.contains("[Desktop Entry]\nType=Application\n"))
+        #expect(result.output.contains("Exec=\"\(PodfsHome.executable)\" mount \"/srv/p\"\n"), "\(result.output)")
+        #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+
+    @Test(.enabled(if: InstalledProgram.exists("systemd-analyze"))) func systemdFindsNothingWrongWithTheUnits()
+        async throws
+    {
+        try makeManager()
+        #expect(try await run("service", "install").exitCode == 0)
+        let units = ["podfs.socket", "podfs.service", "podfs-mount@srv-p.service"]
+        // An instance is made by a link to its template.
+        symlink("podfs-mount@.service", "\(folder)/podfs-mount@srv-p.service")
+        let result = try await ChildProcess.run(
+            "systemd-analyze", ["--user", "verify"] + units.map { "\(folder)/\($0)" }, environment: home.environment)
+        #expect(result.exitCode == 0 && result.error.isEmpty, "\(result.error)")
+    }
+
+    @Test(.enabled(if: InstalledProgram.exists("systemd-escape"))) func namesOfMountsAreThoseThatSystemdGivesThem()
+        async throws
+    {
+        for path in ["/", "/home/user/Podcasts", "/srv/My Podcasts/ä-1", "/.hidden/a.b", "/a//b/", "/x:y_z/$%"] {
+            let result = try await ChildProcess.run("systemd-escape", ["--path", path])
+            #expect(Units.escaped(path) == result.output.dropLast(), "\(path)")
+        }
+    }
+
+    @Test func theUsualInstallationNeedsNoVariables() throws {
+        let environment = ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]
+        let account = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? ""
+        let places = try #require(Places(environment: environment.merging(["HOME": account]) { $1 }))
+        let units = Units(
+            executable: "/opt/a b/po%d$x", places: places, environment: environment.merging(["HOME": account]) { $1 })
+        let texts = units.all.map(\.text).joined()
+        #expect(texts.contains("ListenStream=%t/podfs/daemon.sock\n") && !texts.contains("Environment="))
+        #expect(texts.contains("ExecStart=\"/opt/a b/po%%d$$x\" daemon --foreground\n"), "\(texts)")
+    }
+}

@@ -1,0 +1,11 @@
+import Foundation
+
+/// Programs that a test needs and a machine may lack.
+package enum InstalledProgram {
+    /// Whether a program of this name is in PATH.
+    package static func exists(_ name: String) -> Bool {
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(name)")
+        }
+    }
+}
