@@ -1,0 +1,174 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import podfs
+
+/// The manuals, the help and the program say the same.
+struct ManualTests {
+    /// A command as the program describes it for tools (`--experimental-dump-help`).
+    private struct Command: Decodable {
+        struct Argument: Decodable {
+            struct Name: Decodable {
+                var kind: String
+                var name: String
+            }
+            var names: [Name]?
+            var shouldDisplay: Bool
+
+            /// `--json`, `-o`; the long name where there is one.
+            var option: String? {
+                guard shouldDisplay, let names else { return nil }
+                if let long = names.first(where: { $0.kind == "long" }) { return "--" + long.name }
+                return names.first.map { "-" + $0.name }
+            }
+        }
+        var commandName: String
+        var superCommands: [String]?
+        var shouldDisplay: Bool
+        var discussion: String?
+        var subcommands: [Command]?
+        var arguments: [Argument]?
+
+        /// `podfs service install`.
+        var path: String { ((superCommands ?? []) + [commandName]).joined(separator: " ") }
+        var options: Set<String> {
+            Set((arguments ?? []).compactMap(\.option)).subtracting(["--help", "--version"])
+        }
+        /// Itself and all below but the help on help.
+        var all: [Command] {
+            [self] + (subcommands ?? []).filter { $0.shouldDisplay && $0.commandName != "help" }.flatMap(\.all)
+        }
+    }
+
+    private struct Dump: Decodable { var command: Command }
+
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("man")
+    private static let pages = [
+        "podfs.1", "podfs-daemon.8", "podfs.conf.5", "podfs-semantics.7", "podfs-xattr.7", "podfs-protocol.7",
+    ]
+
+    private static func source(_ page: String) throws -> String {
+        try String(contentsOf: folder.appendingPathComponent(page), encoding: .utf8)
+    }
+
+    private func commands() async throws -> [Command] {
+        let result = try await PodfsHome().run("--experimental-dump-help")
+        return try JSONDecoder().decode(Dump.self, from: Data(result.standardOutput)).command.all.filter {
+            $0.superCommands != nil
+        }
+    }
+
+    /// The text of a section without roff's requests and escapes, a line of it for each of the source.
+    private static func section(_ name: String, of page: String) throws -> [String] {
+        let lines = try source(page).components(separatedBy: "\n")
+        guard let start = lines.firstIndex(of: ".SH \(name)") else { return [] }
+        return lines[(start + 1)...].prefix { !$0.hasPrefix(".SH ") }.map { line in
+            if line == ".br" || line == ".TP" || line == ".nf" || line == ".fi" { return line }
+            var text = line.replacing(#/^\.[A-Z]+ /#, with: "").replacing(#/\\f[A-Z]/#, with: "")
+            if line.hasPrefix(".BR") || line.hasPrefix(".RB") || line.hasPrefix(".RI") || line.hasPrefix(".IR") {
+                text = text.replacing("\"", with: "")
+            }
+            return text.replacing("\\-", with: "-").replacing(#/\s+/#, with: " ")
+        }
+    }
+
+    private static func options(in text: String) -> Set<String> {
+        Set(text.matches(of: #/(?:^|[\s\[(|])(--?[a-z][a-z-]*)/#).map { String($0.1) })
+    }
+
+    @Test func everyCommandAndOptionIsInTheSynopsisAndNothingElse() async throws {
+        var documented: [String: Set<String>] = [:]
+        for block in try Self.section("SYNOPSIS", of: "podfs.1").split(separator: ".br") {
+            let text = block.joined(separator: " ")
+            let words = text.split(separator: " ").map(String.init)
+            // `podfs resume|suspend PATH...` stands for several commands.
+            let names = words.dropFirst().prefix { $0.first?.isLowercase == true }
+            let last = names.last.map { $0.split(separator: "|").map(String.init) } ?? []
+            let isPath = names.count > 1 && names.first == "service"
+            let heads =
+                isPath ? last.map { "podfs service \($0)" } : words[1].split(separator: "|").map { "podfs \($0)" }
+            for head in heads { documented[head] = Self.options(in: text) }
+        }
+        var real: [String: Set<String>] = [:]
+        for command in try await commands() where command.subcommands?.isEmpty ?? true {
+            real[command.path] = command.options
+        }
+        #expect(Set(documented.keys) == Set(real.keys))
+        for (path, options) in real { #expect(documented[path] == options, "\(path)") }
+        #expect(real.count >= 20)
+    }
+
+    @Test func everyCommandAndOptionIsExplained() async throws {
+        let text = try Self.section("COMMANDS", of: "podfs.1").joined(separator: "\n")
+        let all = try await commands()
+        let known = all.reduce(into: Set(["--version", "--help", "--generate-completion-script"])) {
+            $0.formUnion($1.options)
+        }
+        for command in all {
+            #expect(text.contains(command.commandName), "\(command.path)")
+            for option in command.options { #expect(text.contains(option), "\(command.path) \(option)") }
+        }
+        for page in ["podfs.1", "podfs-daemon.8"] {
+            let strange = try Self.options(in: Self.source(page).replacing("\\-", with: "-")).subtracting(known)
+            // Of other programs.
+            #expect(strange.subtracting(["-p", "-u"]).filter { $0.hasPrefix("--") }.isEmpty, "\(page): \(strange)")
+        }
+    }
+
+    @Test func everyCommandHasAnExampleInItsHelp() async throws {
+        for command in try await commands() {
+            let result = try await PodfsHome().run(
+                Array(command.path.split(separator: " ").dropFirst().map(String.init)) + ["--help"])
+            #expect(result.exitCode == 0)
+            let parts = result.output.components(separatedBy: "Example")
+            #expect(parts.count > 1 && parts[1].contains("  \(command.path)"), "\(command.path)")
+            for option in command.options { #expect(result.output.contains(option), "\(command.path) \(option)") }
+        }
+    }
+
+    @Test func everyKeyOfTheConfigurationIsInItsManualAndNothingElse() throws {
+        let text = try Self.source("podfs.conf.5")
+        let entries = text.components(separatedBy: "\n").filter { $0.hasPrefix(".B ") || $0.hasPrefix(".BR ") }
+        var documented: Set<String> = []
+        for entry in entries {
+            let words = entry.replacing("\\fR", with: " ").matches(of: #/[a-z_]+(?:\.[a-z_]+)*/#).map { String($0.0) }
+            documented.formUnion(
+                words.filter { $0.contains(".") || ["keep", "indexers", "auto_download", "user_agent"].contains($0) })
+        }
+        let keys = Set(ConfigurationKey.all.map(\.path))
+        #expect(keys.subtracting(documented).isEmpty)
+        let strange = documented.subtracting(keys).filter { name in
+            keys.contains { $0.hasPrefix(name.prefix { $0 != "." } + ".") }
+        }
+        #expect(strange.isEmpty)
+    }
+
+    @Test(arguments: pages) func everyManualNamesItselfAndItsVersion(_ page: String) throws {
+        let text = try Self.source(page)
+        let parts = page.split(separator: ".")
+        #expect(text.hasPrefix(".TH \(parts.dropLast().joined(separator: ".").uppercased()) \(parts.last ?? "") "))
+        #expect(text.contains("\"podfs \(Podfs.version)\""))
+        for section in ["NAME", "SEE ALSO"] { #expect(text.contains(".SH \(section)\n"), "\(section)") }
+    }
+
+    @Test(.enabled(if: InstalledProgram.exists("man")), arguments: pages) func manFindsNothingWrong(_ page: String)
+        async throws
+    {
+        var environment = ProcessInfo.processInfo.environment
+        environment.merge(["LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80"]) { $1 }
+        let result = try await ChildProcess.run(
+            "man", ["--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", Self.folder.appendingPathComponent(page).path],
+            environment: environment)
+        #expect(result.exitCode == 0 && result.error.isEmpty, "\(result.error)")
+    }
+
+    @Test(.enabled(if: InstalledProgram.exists("mandoc")), arguments: pages) func mandocFindsNothingWrong(
+        _ page: String
+    ) async throws {
+        let result = try await ChildProcess.run(
+            "mandoc", ["-Tlint", "-Wwarning", Self.folder.appendingPathComponent(page).path])
+        #expect(result.exitCode == 0, "\(result.output)\(result.error)")
+    }
+}
