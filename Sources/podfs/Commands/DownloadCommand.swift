@@ -13,7 +13,7 @@ struct DownloadCommand: PodfsCommand {
               podfs download 'Example Show' --latest 3 --wait
             """)
 
-    @Argument(help: pathHelp)
+    @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
 
     @Option(help: "Of each show, only this many of the newest episodes.")

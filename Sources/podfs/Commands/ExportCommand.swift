@@ -16,7 +16,9 @@ struct ExportCommand: PodfsCommand {
               podfs export --with-secrets backup.opml
             """)
 
-    @Argument(help: ArgumentHelp("The file to write; by default, and for -, standard output.", valueName: "file.opml"))
+    @Argument(
+        help: ArgumentHelp("The file to write; by default, and for -, standard output.", valueName: "file.opml"),
+        completion: .file())
     var file: String?
 
     @Flag(help: "With names and passwords: a file is then readable by its owner alone.")

@@ -18,7 +18,7 @@ struct ImportCommand: PodfsCommand {
               podfs export - | ssh other podfs import -
             """)
 
-    @Argument(help: ArgumentHelp("An OPML file; - is standard input.", valueName: "file.opml"))
+    @Argument(help: ArgumentHelp("An OPML file; - is standard input.", valueName: "file.opml"), completion: .file())
     var file: String
 
     private var shownFile: String { file == "-" ? "standard input" : file }

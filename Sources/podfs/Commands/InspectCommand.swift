@@ -14,7 +14,7 @@ struct InspectCommand: PodfsCommand {
               podfs inspect https://example.com/feed.xml --json
             """)
 
-    @Argument(help: "A file, or the http or https address of a feed.")
+    @Argument(help: "A file, or the http or https address of a feed.", completion: .file())
     var source: String
 
     @Flag(help: "Print all of it as JSON.")

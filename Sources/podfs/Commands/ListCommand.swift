@@ -14,7 +14,7 @@ struct ListCommand: PodfsCommand {
               podfs list 'Example Show' --json
             """)
 
-    @Argument(help: "A show, by its folder.")
+    @Argument(help: "A show, by its folder.", completion: NameCompletion.shows)
     var show: String?
 
     @Flag(help: "Print JSON.")

@@ -14,7 +14,7 @@ struct RefreshCommand: PodfsCommand {
               podfs refresh 'Example Show'
             """)
 
-    @Argument(help: "Shows, by their folders; all when none is named.")
+    @Argument(help: "Shows, by their folders; all when none is named.", completion: NameCompletion.shows)
     var shows: [String] = []
 
     func perform() async throws {
@@ -62,7 +62,8 @@ struct RenameCommand: PodfsCommand {
               podfs rename 'Example Show' Example
             """)
 
-    @Argument(help: "A show, or an episode as SHOW/EPISODE or by its path in a mount.")
+    @Argument(
+        help: "A show, or an episode as SHOW/EPISODE or by its path in a mount.", completion: NameCompletion.paths)
     var path: String
 
     @Argument(help: "The new name.")

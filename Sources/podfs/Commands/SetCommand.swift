@@ -17,7 +17,8 @@ struct SetCommand: PodfsCommand {
               podfs set 'Example Show/2026-11-20 Pilot.mp3' played=1
             """)
 
-    @Argument(help: "A show, or an episode as SHOW/EPISODE or by its path in a mount.")
+    @Argument(
+        help: "A show, or an episode as SHOW/EPISODE or by its path in a mount.", completion: NameCompletion.paths)
     var path: String
 
     @Argument(help: ArgumentHelp("What to set.", valueName: "key=value"))

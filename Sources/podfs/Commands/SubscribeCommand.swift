@@ -80,10 +80,12 @@ struct UnsubscribeCommand: PodfsCommand {
               podfs unsubscribe 'Example Show' --save ~/Music/Example
             """)
 
-    @Argument(help: "The show's folder.")
+    @Argument(help: "The show's folder.", completion: NameCompletion.shows)
     var show: String
 
-    @Option(help: ArgumentHelp("First put the episodes that are cached whole into this folder.", valueName: "folder"))
+    @Option(
+        help: ArgumentHelp("First put the episodes that are cached whole into this folder.", valueName: "folder"),
+        completion: .directory)
     var save: String?
 
     func perform() async throws {

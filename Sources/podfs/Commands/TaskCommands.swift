@@ -42,7 +42,7 @@ struct ResumeCommand: TaskCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Let suspended or failed downloads go on.", discussion: example("resume"))
 
-    @Argument(help: pathHelp)
+    @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
 }
 
@@ -52,7 +52,7 @@ struct SuspendCommand: TaskCommand {
         commandName: "suspend", abstract: "Halt downloads until they are resumed; readers still get what they ask for.",
         discussion: example("suspend"))
 
-    @Argument(help: pathHelp)
+    @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
 }
 
@@ -62,7 +62,7 @@ struct CancelCommand: TaskCommand {
         commandName: "cancel", abstract: "End downloads; what has arrived stays in the cache.",
         discussion: example("cancel"))
 
-    @Argument(help: pathHelp)
+    @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
 }
 
@@ -72,7 +72,7 @@ struct EvictCommand: TaskCommand {
         commandName: "evict", abstract: "Drop the cached bytes of episodes; the files stay and can be fetched again.",
         discussion: example("evict"))
 
-    @Argument(help: pathHelp)
+    @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
 }
 
@@ -81,7 +81,7 @@ struct PinCommand: TaskCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin", abstract: "Keep episodes in the cache whatever happens.", discussion: example("pin"))
 
-    @Argument(help: pathHelp)
+    @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
 }
 
@@ -90,6 +90,6 @@ struct UnpinCommand: TaskCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin", abstract: "Let pinned episodes be evicted again.", discussion: example("unpin"))
 
-    @Argument(help: pathHelp)
+    @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
 }
