@@ -161,18 +161,18 @@ import Testing
         let show = try await MountedShow()
         let server = show.server
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
-        #expect(try await ChildProcess.run("ls", [folder]).output.split(separator: "\n").count == 4)
+        #expect(try await ChildProcess.run("ls", [folder]).output.split(separator: "\n").count == 5)
         let feed = FeedBuilder.show(MountedShow.show, episodes: 5, length: 300_000) { server.url("/\($0).mp3") }
         server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         let refreshed = try await show.home.run("refresh")
         #expect(refreshed.output == "Example Show: 2 new\n", "\(refreshed.error)")
-        #expect(try await ChildProcess.run("ls", [folder]).output.split(separator: "\n").count == 6)
+        #expect(try await ChildProcess.run("ls", [folder]).output.split(separator: "\n").count == 7)
         let renamed = try await show.home.run("rename", "\(MountedShow.show)/2026-01-05 Episode 5.mp3", "The fifth")
         #expect(renamed.exitCode == 0, "\(renamed.error)")
         #expect(try await ChildProcess.run("ls", [folder]).output.contains("The fifth.mp3"))
         let gone = try await show.home.run("unsubscribe", MountedShow.show)
         #expect(gone.exitCode == 0, "\(gone.error)")
-        #expect(try await ChildProcess.run("ls", [show.mount.mountPoint]).output == "Downloaded\nLatest\n")
+        #expect(try await ChildProcess.run("ls", [show.mount.mountPoint]).output == "Downloaded\nLatest\nindex.html\n")
     }
 
     @Test func theDemonstrationLeavesNothingBehind() async throws {

@@ -92,7 +92,8 @@ import Testing
     func rsyncCopiesNothingTwice(_ length: Int?) async throws {
         let show = try await MountedShow(length: length)
         let copy = show.home.directory.file("copy")
-        let arguments = ["-rt", "--itemize-changes", "\(show.mount.mountPoint)/\(MountedShow.show)/", copy]
+        // The page tells what is in the cache, and so it is another after the first run.
+        let arguments = ["-rt", "--itemize-changes", "--exclude=index.html", "\(show.mount.mountPoint)/\(MountedShow.show)/", copy]
         let first = try await ChildProcess.run("rsync", arguments)
         #expect(first.exitCode == 0 && first.error.isEmpty, "\(first.error)")
         for number in 1...3 {

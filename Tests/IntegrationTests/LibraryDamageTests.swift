@@ -75,7 +75,7 @@ import Testing
         let mounted = try await show.home.run("mount", show.mount.mountPoint)
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         let listing = try await ChildProcess.run("ls", ["\(show.mount.mountPoint)/\(MountedShow.show)"])
-        #expect(listing.output.split(separator: "\n").count == 4, "\(listing.output)\(listing.error)")
+        #expect(listing.output.split(separator: "\n").count == 5, "\(listing.output)\(listing.error)")
         #expect(try await show.home.run("list").output.hasPrefix("Example Show: 3 episodes"))
         // Right bytes, from the cache or from the server.
         let result = try await show.read(show.path(1))

@@ -112,11 +112,12 @@ import Testing
         #expect(subscribed >= 20)
         let mount = try home.makeMountPoint()
         #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
-        let found = try await ChildProcess.run("find", [mount.mountPoint, "-type", "f", "-not", "-name", ".*"])
+        let found = try await ChildProcess.run(
+            "getfattr", ["-R", "-P", "-n", "user.podfs.id", "--absolute-names", mount.mountPoint])
         let listed = try await home.run("list", "--json")
         let shows = try #require(JSONSerialization.jsonObject(with: Data(listed.standardOutput)) as? [[String: Any]])
         let episodes = shows.compactMap { $0["episodes"] as? Int }.reduce(0, +)
-        #expect(found.output.split(separator: "\n").count == episodes)
+        #expect(found.output.split(separator: "\n").count { $0.hasPrefix("user.podfs.id=") } == episodes)
         #expect(episodes > 1_000)
     }
 

@@ -71,7 +71,7 @@ import Testing
         #expect(try await list("\(term)/Example Show").output.hasPrefix(Self.episode))
         #expect(show.server.requests.map(\.path) == ["/itunes", "/tides.xml"])
         // Not among the subscriptions.
-        #expect(try await list(root).output == "Downloaded\nExample Show\nLatest\n")
+        #expect(try await list(root).output == "Downloaded\nExample Show\nLatest\nindex.html\n")
         #expect(try await show.home.run("list").output == "Example Show: 3 episodes\n")
 
         let path = "\(term)/Tide Tables/\(Self.episode)"
@@ -145,7 +145,7 @@ import Testing
         show.server.stop()
         #expect(try await list(term).error.contains("No route to host"))
         // What is subscribed is as it was.
-        #expect(try await list(show.mount.mountPoint).output == "Downloaded\nExample Show\nLatest\n")
+        #expect(try await list(show.mount.mountPoint).output == "Downloaded\nExample Show\nLatest\nindex.html\n")
     }
 
     @Test func aSearchThatHangsIsKilledAtOnceAndHoldsUpNothing() async throws {

@@ -58,7 +58,7 @@ import Testing
         #expect(MountedShow.content(1).matches(result.standardOutput))
         #expect(result.standardOutput.count == 300_000)
         let listing = try await ChildProcess.run("ls", ["\(show.mount.mountPoint)/\(MountedShow.show)"])
-        #expect(listing.output.split(separator: "\n").count == 4)
+        #expect(listing.output.split(separator: "\n").count == 5)
         #expect(show.home.daemonProcessIdentifier == nil)
     }
 

@@ -152,8 +152,8 @@ import Testing
         gate.open()
         #expect(try await download.wait() == .exited(0))
         #expect(try String(contentsOfFile: output, encoding: .utf8).isEmpty)
-        // The line is gone in the end.
-        #expect(download.text.hasSuffix("\r\u{1B}[K"))
+        // The line is gone in the end. What the terminal has may come after the news of the exit.
+        try await waitUntil(description: "the line is gone") { download.text.hasSuffix("\r\u{1B}[K") }
         let silent = try await show.home.run("download", "Example Show", "--wait")
         #expect(silent.exitCode == 0 && silent.output.isEmpty && silent.error.isEmpty, "\(silent.error)")
     }

@@ -86,6 +86,11 @@ struct Demo {
         var first: String?
         let manager = FileManager.default
         for show in try manager.contentsOfDirectory(atPath: folder).sorted() where !show.hasPrefix(".") {
+            let facts = try manager.attributesOfItem(atPath: "\(folder)/\(show)")
+            guard facts[.type] as? FileAttributeType == .typeDirectory else {
+                Terminal.print("  \(show)  \(ByteText.size((facts[.size] as? NSNumber)?.int64Value ?? 0))")
+                continue
+            }
             Terminal.print("  \(show)/")
             for name in try manager.contentsOfDirectory(atPath: folder + "/" + show).sorted()
             where !name.hasPrefix(".") {
