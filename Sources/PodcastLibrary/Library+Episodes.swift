@@ -178,15 +178,47 @@ extension Library {
         }
     }
 
+    /// With a sync server what was heard is one thing, played or a position: marking an episode forgets the position. See
+    /// podfs-sync(7).
     package func setPlayed(episode: Int64, _ played: Bool, now: Int64) throws {
-        try update(
-            episode, "changed = CASE WHEN played = ?1 THEN changed ELSE ?2 END, played = ?1", [played, now])
+        try write { db in
+            let forgets = try played && SyncSQL.hasAccount(db)
+            try db.cachedStatement(
+                sql: """
+                    UPDATE episode SET
+                        changed = CASE WHEN played = ?1 AND (?2 = 0 OR position IS NULL) THEN changed ELSE ?3 END,
+                        played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END WHERE id = ?4
+                    """
+            ).execute(arguments: [played, forgets, now, episode])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
+        }
     }
 
+    /// With a sync server a position begins a played episode again, and one at the end marks it as played.
+    ///
     /// - Parameter position: seconds; `nil` forgets it.
     package func setPosition(episode: Int64, _ position: Double?, now: Int64) throws {
-        try update(
-            episode, "changed = CASE WHEN position IS ?1 THEN changed ELSE ?2 END, position = ?1", [position, now])
+        try write { db in
+            var position = position
+            var played: Bool?
+            if try SyncSQL.hasAccount(db) {
+                let duration = try Double.fetchOne(
+                    db.cachedStatement(sql: "SELECT duration FROM episode WHERE id = ?"), arguments: [episode])
+                switch SyncedState(played: false, position: position, total: duration) {
+                case .new: break
+                case .begun: played = false
+                case .played: (played, position) = (true, nil)
+                }
+            }
+            try db.cachedStatement(
+                sql: """
+                    UPDATE episode SET
+                        changed = CASE WHEN position IS ?1 AND played = coalesce(?2, played) THEN changed ELSE ?3 END,
+                        position = ?1, played = coalesce(?2, played) WHERE id = ?4
+                    """
+            ).execute(arguments: [position, played, now, episode])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
+        }
     }
 
     /// Keeps what is cached of an episode, now or later, from eviction.

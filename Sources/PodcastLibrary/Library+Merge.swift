@@ -141,6 +141,7 @@ struct Merge {
         }
         let title = FileName.trimmedSpace(feed.title ?? "")
         try insert(fresh, show: title.isEmpty ? old.title : title)
+        if !inserted.isEmpty { try Library.unpark(podcast: podcast, now: now, db) }
         try updatePodcast(old, feed, title: title.isEmpty ? old.title : title, response)
 
         guard let podcast = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else {

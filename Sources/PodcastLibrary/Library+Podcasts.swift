@@ -161,17 +161,22 @@ extension Library {
         }
     }
 
-    /// Forgets search results that were last found before this time.
+    /// Forgets search results that were last found before this time, but for shows that sync has taken out of the folder.
     ///
     /// - Returns: the renditions whose cache files have nobody any more.
     package func purgeEphemeral(before: Int64) throws -> [Rendition] {
         try write { db in
             let renditions = try RenditionSQL.fetch(
-                db, "e.podcast IN (SELECT id FROM podcast WHERE ephemeral = 1 AND created < ?)", [before])
-            try db.execute(sql: "DELETE FROM podcast WHERE ephemeral = 1 AND created < ?", arguments: [before])
+                db, "e.podcast IN (SELECT p.id FROM podcast p WHERE \(Self.isForgotten))", [before])
+            try db.execute(
+                sql: "DELETE FROM podcast WHERE id IN (SELECT p.id FROM podcast p WHERE \(Self.isForgotten))",
+                arguments: [before])
             return renditions
         }
     }
+
+    private static let isForgotten =
+        "p.ephemeral = 1 AND p.created < ? AND p.id NOT IN (SELECT podcast FROM sync_removed)"
 
     /// Gives a show's folder another name.
     ///

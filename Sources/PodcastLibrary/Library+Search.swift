@@ -88,6 +88,7 @@ extension Library {
                 sql: """
                     DELETE FROM podcast WHERE id IN (
                         SELECT id FROM podcast WHERE ephemeral = 1 ORDER BY created DESC, id DESC LIMIT -1 OFFSET ?)
+                    AND id NOT IN (SELECT podcast FROM sync_removed)
                     AND NOT EXISTS (SELECT 1 FROM rendition r WHERE r.podcast = podcast.id)
                     """, arguments: [Self.mostEphemeral])
             return Self.distinct(result, ephemeral: ephemeral)
@@ -119,11 +120,14 @@ extension Library {
         }
     }
 
-    /// Whether the show is a search result that nobody has subscribed to.
+    /// Whether the show is a search result that nobody has subscribed to. One that another device has removed is none: what
+    /// is cached of it may be wanted again.
     package func isEphemeral(podcast: Int64) throws -> Bool {
         try query { db in
             try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT ephemeral FROM podcast WHERE id = ?"), arguments: [podcast]) ?? false
+                db.cachedStatement(
+                    sql: "SELECT ephemeral AND id NOT IN (SELECT podcast FROM sync_removed) FROM podcast WHERE id = ?"),
+                arguments: [podcast]) ?? false
         }
     }
 
@@ -141,7 +145,11 @@ extension Library {
     package func ephemeralRenditions() throws -> [Rendition] {
         try query { db in
             try RenditionSQL.fetch(
-                db, "e.pinned = 0 AND e.podcast IN (SELECT id FROM podcast WHERE ephemeral = 1)", [])
+                db,
+                """
+                e.pinned = 0 AND e.podcast IN (
+                    SELECT id FROM podcast WHERE ephemeral = 1 AND id NOT IN (SELECT podcast FROM sync_removed))
+                """, [])
         }
     }
 

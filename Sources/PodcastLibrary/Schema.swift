@@ -6,19 +6,29 @@ import GRDB
 /// version.
 enum Schema {
     /// Also in `PRAGMA user_version`, where readers of any age find it.
-    static let version = 2
+    static let version = 4
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in
             try db.execute(sql: first)
-            try db.execute(sql: "PRAGMA user_version = 1")
+            try reach(1, db)
         }
         migrator.registerMigration("2") { db in
             try db.execute(sql: second)
-            try db.execute(sql: "PRAGMA user_version = 2")
+            try reach(2, db)
+        }
+        migrator.registerMigration("4") { db in
+            try db.execute(sql: sync)
+            try reach(4, db)
         }
         return migrator
+    }
+
+    /// A migration has been done. One that was registered later and done earlier keeps the version up.
+    static func reach(_ version: Int, _ db: Database) throws {
+        let reached = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        try db.execute(sql: "PRAGMA user_version = \(max(version, reached))")
     }
 
     /// AUTOINCREMENT, because an id is an inode number: an id given twice would be two files to the kernel's cache.

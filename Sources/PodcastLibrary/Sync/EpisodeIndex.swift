@@ -1,0 +1,90 @@
+import GRDB
+
+/// Finds the episodes that actions are about: by guid, else by the media's address, both within the show. The rows of a
+/// show are read once.
+struct EpisodeIndex {
+    private struct Show {
+        var byGUID: [String: Int64] = [:]
+        var byURL: [String: Int64] = [:]
+        /// Files by their addresses without the query, which may be a token that changes; `nil` where it is that of
+        /// several.
+        var byPath: [String: Int64?] = [:]
+        var withGUID: Set<Int64> = []
+    }
+
+    private let only: Int64?
+    private var shows: [Int64: Show] = [:]
+    /// By comparable address.
+    private var podcasts: [String: Int64]?
+
+    /// - Parameter only: looks in no other show.
+    init(only: Int64? = nil) { self.only = only }
+
+    mutating func episode(of action: SyncAction, _ db: Database) throws -> Int64? {
+        guard let podcast = try podcast(action.podcast, db) else { return nil }
+        if let only, only != podcast { return nil }
+        let show = try show(podcast, db)
+        if let guid = action.guid, !guid.isEmpty, let found = show.byGUID[guid] { return found }
+        let url = Identity.comparable(url: action.episode)
+        if let found = show.byURL[url] { return found }
+        guard let path = Self.file(url), let found = show.byPath[path] ?? nil else { return nil }
+        // Two that have guids, and not the same, are two.
+        return action.guid != nil && show.withGUID.contains(found) ? nil : found
+    }
+
+    /// The address without its query where it names a media file; `nil` for a program's, whose query says which.
+    private static func file(_ url: String) -> String? {
+        let path = url.prefix { $0 != "?" }
+        guard let slash = path.lastIndex(of: "/"), let dot = path.lastIndex(of: "."), dot > slash,
+            files.contains(path[path.index(after: dot)...].lowercased())
+        else { return nil }
+        return String(path)
+    }
+
+    private static let files: Set<String> = [
+        "mp3", "m4a", "m4b", "aac", "ogg", "oga", "opus", "flac", "wav", "mp4", "m4v", "mov", "webm", "mkv",
+    ]
+
+    private mutating func podcast(_ url: String, _ db: Database) throws -> Int64? {
+        if podcasts == nil {
+            var known: [String: Int64] = [:]
+            // The later outrank the earlier: what a show had before, what the server calls it, what it has now.
+            for sql in [
+                "SELECT a.url, a.podcast FROM address a JOIN podcast p ON p.id = a.podcast",
+                "SELECT f.url, f.podcast FROM sync_feed f JOIN podcast p ON p.id = f.podcast",
+                "SELECT url, id FROM podcast WHERE ephemeral = 0 OR id IN (SELECT podcast FROM sync_removed)",
+            ] {
+                let rows = try Row.fetchCursor(db, sql: sql)
+                while let row = try rows.next() { known[Self.key(row[0])] = row[1] }
+            }
+            podcasts = known
+        }
+        return podcasts?[Self.key(url)]
+    }
+
+    private static func key(_ url: String) -> String {
+        var key = Substring(Identity.comparable(url: url))
+        while key.hasSuffix("/") { key = key.dropLast() }
+        return String(key)
+    }
+
+    private mutating func show(_ podcast: Int64, _ db: Database) throws -> Show {
+        if let known = shows[podcast] { return known }
+        var show = Show()
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: "SELECT id, guid, url FROM episode WHERE podcast = ? ORDER BY id"),
+            arguments: [podcast])
+        while let row = try rows.next() {
+            let id: Int64 = row[0]
+            if let guid: String = row[1] {
+                show.byGUID[guid] = id
+                show.withGUID.insert(id)
+            }
+            let url = Identity.comparable(url: row[2])
+            show.byURL[url] = id
+            if let path = Self.file(url) { show.byPath[path] = show.byPath[path] == nil ? .some(id) : .some(nil) }
+        }
+        shows[podcast] = show
+        return show
+    }
+}

@@ -1,0 +1,125 @@
+import GRDB
+
+extension Library {
+    /// `nil` when nobody has logged in.
+    package func syncAccount() throws -> SyncAccount? {
+        try query { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT url, user, device, kind, subscriptions_since, episodes_since, episodes_full, last_sync,
+                            next_sync, failures, error, stopped, held_until FROM sync_account
+                        """))
+            guard let row else { return nil }
+            var account = SyncAccount(
+                url: row[0], user: row[1], device: row[2], kind: SyncAccount.Kind(rawValue: row[3]) ?? .gpodder)
+            account.subscriptionsSince = row[4]
+            account.episodes = SyncWindow(last: row[5], lastFull: row[6])
+            account.lastSync = row[7]
+            account.nextSync = row[8]
+            account.failures = row[9]
+            account.error = row[10]
+            account.isStopped = row[11]
+            account.heldUntil = row[12]
+            return account
+        }
+    }
+
+    /// Begins to keep this library alike with what the server has: all that is subscribed to and heard here waits to be
+    /// sent. What an earlier account has left is forgotten, unless it is the same one on the same server and device: then
+    /// nothing is forgotten, and it is no longer stopped.
+    package func beginSync(_ account: SyncAccount, now: Int64) throws {
+        try write { db in
+            let same = try Bool.fetchOne(
+                db, sql: "SELECT 1 FROM sync_account WHERE url = ? AND user = ? AND device = ? AND kind = ?",
+                arguments: [account.url, account.user, account.device, account.kind.rawValue])
+            if same ?? false {
+                return try db.execute(
+                    sql:
+                        "UPDATE sync_account SET stopped = 0, error = NULL, failures = 0, held_until = NULL, next_sync = ?",
+                    arguments: [now])
+            }
+            try SyncSQL.forget(db)
+            try db.execute(
+                sql: "INSERT INTO sync_account (id, url, user, device, kind, next_sync) VALUES (1, ?, ?, ?, ?, ?)",
+                arguments: [account.url, account.user, account.device, account.kind.rawValue, now])
+            try db.execute(
+                sql: """
+                    INSERT INTO sync_subscription (url, podcast, subscribed, at)
+                    SELECT url, id, 1, ? FROM podcast WHERE ephemeral = 0
+                    """, arguments: [now])
+            // When it was heard is not known; that the row has not changed since is.
+            try db.execute(
+                sql: """
+                    INSERT INTO sync_pending (episode, at, floor)
+                    SELECT e.id, min(e.changed, ?), 0 FROM episode e
+                    WHERE (e.played = 1 OR e.position >= 1)
+                        AND (SELECT p.ephemeral FROM podcast p WHERE p.id = e.podcast) = 0
+                    """, arguments: [now])
+        }
+    }
+
+    /// Forgets the account, and all that waits to be sent or to be applied. Subscriptions and positions stay as they are.
+    package func endSync() throws { try write { db in try SyncSQL.forget(db) } }
+
+    /// The end of an attempt.
+    ///
+    /// - Parameters:
+    ///   - error: one line; `nil` after a success.
+    ///   - heldUntil: when the server may be asked again, if it has said so.
+    package func noteSync(
+        error: String?, isStopped: Bool, next: Int64?, heldUntil: Int64? = nil, now: Int64
+    ) throws {
+        try write { db in
+            try db.execute(
+                sql: """
+                    UPDATE sync_account SET error = ?1, stopped = ?2, next_sync = ?3, held_until = ?5,
+                        failures = CASE WHEN ?1 IS NULL THEN 0 ELSE failures + 1 END,
+                        last_sync = CASE WHEN ?1 IS NULL THEN ?4 ELSE last_sync END
+                    """, arguments: [error, isStopped, next, now, heldUntil])
+        }
+    }
+
+    package func syncQueue() throws -> SyncQueue {
+        try query { db in
+            // A show that is not subscribed keeps what waits until it comes back.
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        WITH waiting AS (
+                            SELECT 1 AS kind, at FROM sync_subscription UNION ALL
+                            SELECT 2, q.at FROM sync_pending q JOIN episode e ON e.id = q.episode
+                            JOIN podcast p ON p.id = e.podcast WHERE p.ephemeral = 0)
+                        SELECT count(*) FILTER (WHERE kind = 1), count(*) FILTER (WHERE kind = 2),
+                            (SELECT count(*) FROM sync_parked), min(at), max(at) FROM waiting
+                        """))
+            return SyncQueue(
+                subscriptions: row?[0] ?? 0, actions: row?[1] ?? 0, parked: row?[2] ?? 0, oldest: row?[3],
+                newest: row?[4])
+        }
+    }
+}
+
+enum SyncSQL {
+    static func forget(_ db: Database) throws {
+        for table in [
+            "sync_account", "sync_feed", "sync_subscription", "sync_episode", "sync_pending", "sync_parked",
+            "sync_action",
+        ] {
+            try db.execute(sql: "DELETE FROM \(table)")
+        }
+    }
+
+    /// Writes what came from the server: none of it is a change to be sent.
+    static func applying<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
+        // Of a transaction that fails neither is left.
+        try db.execute(sql: "UPDATE sync_account SET applying = 1")
+        let value = try body()
+        try db.execute(sql: "UPDATE sync_account SET applying = 0")
+        return value
+    }
+
+    static func hasAccount(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM sync_account")) ?? false
+    }
+}

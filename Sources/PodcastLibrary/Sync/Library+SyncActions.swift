@@ -1,0 +1,303 @@
+import GRDB
+
+/// What came of actions that were heard from the server.
+package struct TakenActions: Sendable, Equatable {
+    /// Episodes that are other than before.
+    package var changed: [Int64] = []
+    /// Actions of episodes that are not here.
+    package var parked = 0
+    /// Actions that claim to be of the future.
+    package var future = 0
+
+    package init() {}
+}
+
+extension Library {
+    /// Takes what other devices have done, in one transaction with the timestamp that the next question goes by.
+    ///
+    /// - Parameters:
+    ///   - window: as it is from now on.
+    ///   - keepsLatestOnly: the server keeps the last action of an episode alone. One that is older than what is known here
+    ///     has taken the place of it there, so that it is sent again.
+    package func take(
+        _ actions: [SyncAction], clock: SyncClock, window: SyncWindow, keepsLatestOnly: Bool, now: Int64
+    ) throws -> TakenActions {
+        try write { db in
+            try SyncSQL.applying(db) {
+                var result = TakenActions()
+                var index = EpisodeIndex()
+                for action in actions {
+                    let isFuture = clock.isFuture(action.timestamp)
+                    guard try Self.isNews(action, isFuture: isFuture, now: now, db) else { continue }
+                    guard let state = SyncedState(action) else {
+                        // It has taken the place of what was heard there.
+                        if keepsLatestOnly { try Self.queueAgain(index.episode(of: action, db), now: now, db) }
+                        continue
+                    }
+                    if isFuture { result.future += 1 }
+                    let moment = SyncedMoment(time: clock.clamped(action.timestamp), state: state)
+                    guard let episode = try index.episode(of: action, db) else {
+                        try Self.park(action, moment, now: now, db)
+                        result.parked += 1
+                        continue
+                    }
+                    switch try Self.apply(moment, to: episode, skew: clock.skew, now: now, db) {
+                    case .taken:
+                        result.changed.append(episode)
+                        // Others have heard of it at other times, and have dated it otherwise: they are told this one.
+                        if isFuture { try Self.queue(episode, moment.time, stamp: moment.time, now: now, db) }
+                    case .same: break
+                    case .older(let time):
+                        if keepsLatestOnly { try Self.queue(episode, time, stamp: time, now: now, db) }
+                    }
+                }
+                try db.execute(
+                    sql: "UPDATE sync_account SET episodes_since = ?, episodes_full = ?",
+                    arguments: [window.last, window.lastFull])
+                try Self.bound(db)
+                return result
+            }
+        }
+    }
+
+    /// What the server has not been told of, the oldest first. Each keeps the time that it gets here, so that it is the same
+    /// when it is sent again.
+    ///
+    /// - Parameter device: `nil` where the server knows none.
+    package func pendingActions(clock: SyncClock, device: String?, limit: Int) throws -> [PendingAction] {
+        try write { db in
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: """
+                        SELECT q.episode, q.at, q.floor, q.stamp, e.url, e.guid, e.played, e.position, e.duration, p.url,
+                            (SELECT f.url FROM sync_feed f WHERE f.podcast = p.id AND f.subscribed = 1 LIMIT 1)
+                        FROM sync_pending q JOIN episode e ON e.id = q.episode JOIN podcast p ON p.id = e.podcast
+                        WHERE p.ephemeral = 0
+                        ORDER BY q.at, q.episode LIMIT ?
+                        """), arguments: [limit])
+            let found = try rows.mapAll { row in
+                let stamp: Int64? = row[3]
+                let time = stamp ?? clock.time(ofLocal: row[1], floor: row[2])
+                let state = SyncedState(played: row[6], position: row[7], total: row[8])
+                // The server's own spelling, where it has one.
+                let podcast: String = row[10] ?? row[9]
+                let action = state.action(
+                    podcast: podcast, episode: row[4], guid: row[5], device: device, timestamp: time, total: row[8])
+                return PendingAction(episode: row[0], action: action)
+            }
+            for pending in found {
+                try db.cachedStatement(sql: "UPDATE sync_pending SET stamp = ? WHERE episode = ?")
+                    .execute(arguments: [pending.action.timestamp, pending.episode])
+            }
+            return found
+        }
+    }
+
+    /// The server has taken them, or will never: they wait no longer, unless the episode has been heard again since.
+    package func actionsSent(_ actions: [PendingAction]) throws {
+        try write { db in
+            for pending in actions {
+                let time = pending.action.timestamp
+                try db.cachedStatement(sql: "DELETE FROM sync_pending WHERE episode = ? AND stamp = ?")
+                    .execute(arguments: [pending.episode, time])
+                try Self.date(pending.episode, time, db)
+            }
+        }
+    }
+
+    /// What was heard of the latest actions, the newest first.
+    package func syncHistory(limit: Int) throws -> [SyncAction] {
+        try query { db in
+            try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: """
+                        SELECT podcast, episode, guid, action, device, time, started, position, total FROM sync_action
+                        ORDER BY rowid DESC LIMIT ?
+                        """), arguments: [limit]
+            ).mapAll { row in
+                func known(_ text: String) -> String? { text.isEmpty ? nil : text }
+                func known(_ number: Int) -> Int? { number < 0 ? nil : number }
+                return SyncAction(
+                    podcast: row[0], episode: row[1], guid: known(row[2] as String),
+                    kind: SyncAction.Kind(rawValue: row[3]) ?? .new, device: known(row[4] as String), timestamp: row[5],
+                    started: known(row[6] as Int), position: known(row[7] as Int), total: known(row[8] as Int))
+            }
+        }
+    }
+
+    // MARK: One action
+
+    private enum Outcome {
+        case taken
+        case same
+        /// What is known here is later, and of this time.
+        case older(Int64)
+    }
+
+    private static func apply(
+        _ moment: SyncedMoment, to episode: Int64, skew: Int64, now: Int64, _ db: Database
+    ) throws -> Outcome {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT e.played, e.position, e.duration, s.time, q.at, q.floor, q.stamp FROM episode e
+                    LEFT JOIN sync_episode s ON s.episode = e.id LEFT JOIN sync_pending q ON q.episode = e.id
+                    WHERE e.id = ?
+                    """), arguments: [episode])
+        guard let row else { return .same }
+        let state = SyncedState(played: row[0], position: row[1], total: row[2])
+        let time: Int64?
+        if let at: Int64 = row[4] {
+            let stamp: Int64? = row[6]
+            time = stamp ?? SyncClock(local: 0, server: skew).time(ofLocal: at, floor: row[5])
+        } else {
+            time = row[3]
+        }
+        if let time {
+            let known = SyncedMoment(time: time, state: state)
+            if known == moment { return .same }
+            guard known < moment else { return .older(time) }
+        }
+        try db.cachedStatement(sql: "DELETE FROM sync_pending WHERE episode = ?").execute(arguments: [episode])
+        try date(episode, moment.time, db)
+        if time != nil, state == moment.state { return .same }
+        try db.cachedStatement(
+            sql: """
+                UPDATE episode SET changed = CASE WHEN played = ?1 AND position IS ?2 THEN changed ELSE ?3 END,
+                    played = ?1, position = ?2 WHERE id = ?4
+                """
+        ).execute(arguments: [moment.state.isPlayed, moment.state.position, now, episode])
+        return .taken
+    }
+
+    private static func date(_ episode: Int64, _ time: Int64, _ db: Database) throws {
+        // The episode may have gone in the meantime.
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO sync_episode (episode, time) SELECT id, ?2 FROM episode WHERE id = ?1
+                ON CONFLICT (episode) DO UPDATE SET time = max(time, excluded.time)
+                """
+        ).execute(arguments: [episode, time])
+    }
+
+    private static func queue(_ episode: Int64, _ floor: Int64, stamp: Int64, now: Int64, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO sync_pending (episode, at, floor, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (episode) DO NOTHING
+                """
+        ).execute(arguments: [episode, now, floor, stamp])
+    }
+
+    /// Sends once more what is known of an episode, as it was dated.
+    private static func queueAgain(_ episode: Int64?, now: Int64, _ db: Database) throws {
+        let time = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT time FROM sync_episode WHERE episode = ?"), arguments: [episode])
+        if let episode, let time { try queue(episode, time, stamp: time, now: now, db) }
+    }
+
+    // MARK: What is kept of them
+
+    /// How many actions are remembered, and how many states wait for their episodes: bounds against a server that makes
+    /// them up. A person who hears ten episodes a day fills them in three years.
+    private static let mostActions = 10_000
+    private static let mostParked = 10_000
+
+    /// Writes an action down; `false` for one that was heard before.
+    private static func isNews(
+        _ action: SyncAction, isFuture: Bool, now: Int64, _ db: Database
+    ) throws -> Bool {
+        let content: StatementArguments = [
+            action.podcast, action.episode, action.guid ?? "", action.kind.rawValue, action.device ?? "",
+            action.timestamp, action.started ?? -1, action.position ?? -1, action.total ?? -1,
+        ]
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO sync_action
+                    (podcast, episode, guid, action, device, time, started, position, total, received, clamped)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: content + [now, isFuture])
+        if db.changesCount > 0 { return true }
+        // Heard again: the episode may have come since, or the server may have fallen back to it. What claimed to be of the
+        // far future would be dated anew each time, and is heard once.
+        let wasClamped = try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT clamped FROM sync_action WHERE podcast = ? AND episode = ? AND guid = ? AND action = ?
+                        AND device = ? AND time = ? AND started = ? AND position = ? AND total = ?
+                    """), arguments: content)
+        return wasClamped != true
+    }
+
+    private static func bound(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM sync_action WHERE rowid <= (
+                    SELECT rowid FROM sync_action ORDER BY rowid DESC LIMIT 1 OFFSET ?)
+                """, arguments: [mostActions])
+        let parked = try Int.fetchOne(db, sql: "SELECT count(*) FROM sync_parked") ?? 0
+        guard parked > mostParked else { return }
+        try db.execute(
+            sql: """
+                DELETE FROM sync_parked WHERE (podcast, episode, guid) IN (
+                    SELECT podcast, episode, guid FROM sync_parked ORDER BY received, time LIMIT ?)
+                """, arguments: [parked - mostParked])
+    }
+
+    private static func park(_ action: SyncAction, _ moment: SyncedMoment, now: Int64, _ db: Database) throws {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT time, played, position FROM sync_parked WHERE podcast = ? AND episode = ? AND guid = ?
+                    """), arguments: [action.podcast, action.episode, action.guid ?? ""])
+        if let row {
+            let known = SyncedMoment(
+                time: row[0], state: SyncedState(played: row[1], position: row[2], total: nil))
+            guard known < moment else { return }
+        }
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO sync_parked (podcast, episode, guid, time, played, position, unsent, received)
+                VALUES (?, ?, ?, ?, ?, ?, 0, ?)
+                """
+        ).execute(arguments: [
+            action.podcast, action.episode, action.guid ?? "", moment.time, moment.state.isPlayed,
+            moment.state.position.map { Int64($0) }, now,
+        ])
+    }
+
+    /// Gives the episodes of a show what was heard of them before they were here.
+    static func unpark(podcast: Int64, now: Int64, _ db: Database) throws {
+        guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM sync_parked LIMIT 1")) ?? false else { return }
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: "SELECT podcast, episode, guid, time, played, position, unsent FROM sync_parked")
+        ).mapAll { row in
+            let action = SyncAction(
+                podcast: row[0], episode: row[1], guid: (row[2] as String).isEmpty ? nil : row[2], kind: .play,
+                timestamp: row[3])
+            let state = SyncedState(played: row[4], position: row[5], total: nil)
+            return (action, SyncedMoment(time: row[3], state: state), row[6] as Bool)
+        }
+        try SyncSQL.applying(db) {
+            var index = EpisodeIndex(only: podcast)
+            for (action, moment, isUnsent) in rows {
+                guard let episode = try index.episode(of: action, db) else { continue }
+                if case .taken = try apply(moment, to: episode, skew: 0, now: now, db), isUnsent {
+                    try queue(episode, moment.time, stamp: moment.time, now: now, db)
+                }
+                try db.cachedStatement(sql: "DELETE FROM sync_parked WHERE podcast = ? AND episode = ? AND guid = ?")
+                    .execute(arguments: [action.podcast, action.episode, action.guid ?? ""])
+            }
+        }
+    }
+
+    /// The same for all shows: what came while nobody looked.
+    package func unpark(now: Int64) throws {
+        try write { db in
+            for id in try Int64.fetchAll(db, sql: "SELECT id FROM podcast WHERE ephemeral = 0") {
+                try Self.unpark(podcast: id, now: now, db)
+            }
+        }
+    }
+}

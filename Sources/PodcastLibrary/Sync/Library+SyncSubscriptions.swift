@@ -1,0 +1,160 @@
+import GRDB
+
+extension Library {
+    /// What both sides have, in one state of the library.
+    package func subscriptionBook() throws -> SubscriptionBook {
+        let (server, pending) = try read { db in
+            let server = try Row.fetchCursor(db, sql: "SELECT url, subscribed, podcast FROM sync_feed ORDER BY url")
+                .mapAll { ServerFeed(url: $0[0], subscribed: $0[1], podcast: $0[2]) }
+            let pending = try Row.fetchCursor(
+                db, sql: "SELECT url, podcast, subscribed, sent, serial FROM sync_subscription ORDER BY at, url"
+            ).mapAll {
+                PendingSubscription(url: $0[0], podcast: $0[1], subscribed: $0[2], sent: $0[3], serial: $0[4])
+            }
+            return (server, pending)
+        }
+        return SubscriptionBook(server: server, local: try subscriptions(), pending: pending)
+    }
+
+    /// Writes down what the server has, and that what is so there already need not be sent.
+    ///
+    /// - Parameter settled: changes that wait for nothing more. One that has been made since is none of them.
+    package func noteServer(_ feeds: [ServerFeed], settled: [PendingSubscription] = []) throws {
+        try write { db in
+            for feed in feeds { try Self.note(feed, db) }
+            for change in settled { try Self.settle(change, db) }
+        }
+    }
+
+    /// All of a delta has been taken.
+    package func noteSubscriptions(since: Int64) throws {
+        try write { db in try db.execute(sql: "UPDATE sync_account SET subscriptions_since = ?", arguments: [since]) }
+    }
+
+    /// A show that has come from the server is subscribed to: the server need not be told.
+    package func noteArrival(of podcast: Int64, from url: String) throws {
+        try write { db in
+            try Self.note(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
+            try db.execute(
+                sql: "DELETE FROM sync_subscription WHERE podcast = ? AND subscribed = 1", arguments: [podcast])
+        }
+    }
+
+    /// These are about to be sent: the server may take them without our hearing of it.
+    package func markSent(_ changes: [PendingSubscription]) throws {
+        try write { db in
+            for change in changes {
+                try db.execute(
+                    sql: "UPDATE sync_subscription SET sent = subscribed WHERE url = ? AND serial = ?",
+                    arguments: [change.url, change.serial])
+            }
+        }
+    }
+
+    /// The server has taken them.
+    ///
+    /// - Parameters:
+    ///   - feeds: what it has now by them.
+    ///   - renamed: addresses that it spells in its own way; an empty one it does not take at all.
+    package func subscriptionsSent(
+        _ changes: [PendingSubscription], feeds: [ServerFeed], renamed: [(old: String, new: String)]
+    ) throws {
+        try write { db in
+            for feed in feeds { try Self.note(feed, db) }
+            for change in changes { try Self.settle(change, db) }
+            for (old, new) in renamed where old != new {
+                guard
+                    let row = try Row.fetchOne(
+                        db, sql: "SELECT subscribed, podcast FROM sync_feed WHERE url = ?", arguments: [old])
+                else { continue }
+                let (subscribed, podcast): (Bool, Int64?) = (row[0], row[1])
+                try db.execute(sql: "DELETE FROM sync_feed WHERE url = ?", arguments: [old])
+                if !new.isEmpty { try Self.note(ServerFeed(url: new, subscribed: subscribed, podcast: podcast), db) }
+            }
+        }
+    }
+
+    /// Takes a show out of the folder because another device has: rows and cache stay for a while, as those of a search
+    /// result, so that all is there again should it come back.
+    package func remove(podcast: Int64, fromServer url: String, now: Int64) throws {
+        try write { db in
+            try SyncSQL.applying(db) {
+                try db.execute(
+                    sql: "UPDATE podcast SET ephemeral = 1, created = ?, changed = ? WHERE id = ? AND ephemeral = 0",
+                    arguments: [now, now, podcast])
+                if db.changesCount > 0 {
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO sync_removed (podcast, at) VALUES (?, ?)",
+                        arguments: [podcast, now])
+                }
+            }
+            try db.execute(
+                sql: """
+                    DELETE FROM download WHERE episode IN (SELECT id FROM episode WHERE podcast = ?)
+                    """, arguments: [podcast])
+            try Self.note(ServerFeed(url: url, subscribed: false, podcast: podcast), db)
+        }
+    }
+
+    /// Brings back a show that another device had removed, under its name where that is still free, and due for a refresh.
+    ///
+    /// - Returns: the folder's name; `nil` when there is no such show.
+    package func restore(podcast: Int64, fromServer url: String, now: Int64) throws -> String? {
+        try write { db in
+            let name = try String.fetchOne(
+                db, sql: "SELECT name FROM podcast WHERE id = ? AND id IN (SELECT podcast FROM sync_removed)",
+                arguments: [podcast])
+            guard let name else { return nil }
+            let taken = try String.fetchSet(db, sql: "SELECT folded FROM podcast WHERE ephemeral = 0")
+            var names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
+            let folder = names.claim(name)
+            try SyncSQL.applying(db) {
+                try db.execute(
+                    sql: """
+                        UPDATE podcast SET name = ?, folded = ?, ephemeral = 0, changed = ?, next_refresh = ? WHERE id = ?
+                        """, arguments: [folder, FileName.folded(folder), now, now, podcast])
+            }
+            try Self.note(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
+            return folder
+        }
+    }
+
+    /// The show that another device has removed and that had this address.
+    package func removedPodcast(urls: [String]) throws -> Int64? {
+        try query { db in
+            for url in urls {
+                let found = try Int64.fetchOne(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT p.id FROM podcast p JOIN sync_removed r ON r.podcast = p.id
+                            WHERE p.url = ?1 OR p.id IN (SELECT podcast FROM sync_feed WHERE url = ?1)
+                            """), arguments: [url])
+                if let found { return found }
+            }
+            return nil
+        }
+    }
+
+    /// Shows that other devices have removed before this time are forgotten with the search results.
+    package func forgetRemoved(before: Int64) throws {
+        try write { db in try db.execute(sql: "DELETE FROM sync_removed WHERE at < ?", arguments: [before]) }
+    }
+
+    private static func note(_ feed: ServerFeed, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO sync_feed (url, subscribed, podcast) VALUES (?, ?, ?)
+                ON CONFLICT (url) DO UPDATE SET
+                    subscribed = excluded.subscribed, podcast = coalesce(excluded.podcast, podcast)
+                """
+        ).execute(arguments: [feed.url, feed.subscribed, feed.podcast])
+    }
+
+    private static func settle(_ change: PendingSubscription, _ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM sync_subscription WHERE url = ? AND serial = ?")
+            .execute(arguments: [change.url, change.serial])
+        // What was sent before the present change is no longer on its way: the server has answered.
+        try db.cachedStatement(sql: "UPDATE sync_subscription SET sent = NULL WHERE url = ?")
+            .execute(arguments: [change.url])
+    }
+}

@@ -1,0 +1,137 @@
+extension Schema {
+    /// What is kept alike with other devices. The triggers are the offline queue: whatever writes a subscription, a mark or
+    /// a position, the note that the server is to be told of it comes with the same transaction. They are at rest without
+    /// an account, and while what came from the server is written (`applying`).
+    static let sync = """
+        CREATE TABLE sync_account (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            url TEXT NOT NULL,
+            user TEXT NOT NULL,
+            device TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            subscriptions_since INTEGER NOT NULL DEFAULT 0,
+            episodes_since INTEGER NOT NULL DEFAULT 0,
+            episodes_full INTEGER,
+            last_sync INTEGER,
+            next_sync INTEGER,
+            held_until INTEGER,
+            failures INTEGER NOT NULL DEFAULT 0,
+            error TEXT,
+            stopped INTEGER NOT NULL DEFAULT 0,
+            applying INTEGER NOT NULL DEFAULT 0
+        ) STRICT;
+
+        CREATE TABLE sync_feed (           -- what the server is known to have, in its spelling
+            url TEXT PRIMARY KEY,
+            subscribed INTEGER NOT NULL,
+            podcast INTEGER                -- may be gone: then it says whose address it was
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX sync_feed_podcast ON sync_feed (podcast);
+
+        CREATE TABLE sync_subscription (   -- changes that the server has not confirmed
+            url TEXT PRIMARY KEY,
+            podcast INTEGER NOT NULL,
+            subscribed INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            sent INTEGER,                  -- what the server may have taken although it has not answered
+            serial INTEGER NOT NULL DEFAULT 1
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE sync_episode (        -- when a state came about, by the server's clock
+            episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+            time INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE sync_pending (        -- states that the server has not confirmed
+            episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+            at INTEGER NOT NULL,           -- by the local clock
+            floor INTEGER NOT NULL,        -- later than what was there before, by the server's clock
+            stamp INTEGER                  -- as it was sent: the same when it is sent again
+        ) STRICT;
+
+        CREATE TABLE sync_parked (         -- states of episodes that are not here
+            podcast TEXT NOT NULL,
+            episode TEXT NOT NULL,
+            guid TEXT NOT NULL,
+            time INTEGER NOT NULL,
+            played INTEGER NOT NULL,
+            position INTEGER,
+            unsent INTEGER NOT NULL DEFAULT 0,
+            received INTEGER NOT NULL,
+            PRIMARY KEY (podcast, episode, guid)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE sync_action (         -- what was heard from the server
+            podcast TEXT NOT NULL,
+            episode TEXT NOT NULL,
+            guid TEXT NOT NULL,
+            action TEXT NOT NULL,
+            device TEXT NOT NULL,
+            time INTEGER NOT NULL,
+            started INTEGER NOT NULL,
+            position INTEGER NOT NULL,
+            total INTEGER NOT NULL,
+            received INTEGER NOT NULL,
+            clamped INTEGER NOT NULL,      -- it claimed to be of the far future
+            UNIQUE (podcast, episode, guid, action, device, time, started, position, total)
+        ) STRICT;
+
+        CREATE TABLE sync_removed (        -- shows that another device has removed, and that may come back as they were
+            podcast INTEGER PRIMARY KEY REFERENCES podcast ON DELETE CASCADE,
+            at INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TRIGGER sync_subscribed AFTER INSERT ON podcast
+        WHEN NEW.ephemeral = 0 AND EXISTS (SELECT 1 FROM sync_account WHERE applying = 0) BEGIN
+            INSERT INTO sync_subscription (url, podcast, subscribed, at) VALUES (NEW.url, NEW.id, 1, \(now))
+            ON CONFLICT (url) DO UPDATE SET
+                podcast = excluded.podcast, subscribed = 1, at = excluded.at, serial = serial + 1;
+        END;
+
+        CREATE TRIGGER sync_found_subscribed AFTER UPDATE OF ephemeral ON podcast
+        WHEN OLD.ephemeral = 1 AND NEW.ephemeral = 0 BEGIN
+            DELETE FROM sync_removed WHERE podcast = NEW.id;
+            INSERT INTO sync_subscription (url, podcast, subscribed, at)
+            SELECT NEW.url, NEW.id, 1, \(now) FROM sync_account WHERE applying = 0
+            ON CONFLICT (url) DO UPDATE SET
+                podcast = excluded.podcast, subscribed = 1, at = excluded.at, serial = serial + 1;
+        END;
+
+        CREATE TRIGGER sync_moved AFTER UPDATE OF url ON podcast
+        WHEN NEW.ephemeral = 0 AND OLD.url <> NEW.url AND EXISTS (SELECT 1 FROM sync_account WHERE applying = 0) BEGIN
+            INSERT INTO sync_subscription (url, podcast, subscribed, at) VALUES (OLD.url, OLD.id, 0, \(now))
+            ON CONFLICT (url) DO UPDATE SET
+                podcast = excluded.podcast, subscribed = 0, at = excluded.at, serial = serial + 1;
+            INSERT INTO sync_subscription (url, podcast, subscribed, at) VALUES (NEW.url, NEW.id, 1, \(now))
+            ON CONFLICT (url) DO UPDATE SET
+                podcast = excluded.podcast, subscribed = 1, at = excluded.at, serial = serial + 1;
+        END;
+
+        CREATE TRIGGER sync_unsubscribed BEFORE DELETE ON podcast
+        WHEN EXISTS (SELECT 1 FROM sync_account) BEGIN
+            INSERT INTO sync_subscription (url, podcast, subscribed, at)
+            SELECT OLD.url, OLD.id, 0, \(now) FROM sync_account WHERE applying = 0 AND OLD.ephemeral = 0
+            ON CONFLICT (url) DO UPDATE SET
+                podcast = excluded.podcast, subscribed = 0, at = excluded.at, serial = serial + 1;
+            -- Should the show come back, what was heard of it comes back too.
+            INSERT OR REPLACE INTO sync_parked (podcast, episode, guid, time, played, position, unsent, received)
+            SELECT OLD.url, e.url, coalesce(e.guid, ''), coalesce(p.stamp, max(p.at, p.floor), s.time), e.played,
+                CAST(e.position AS INTEGER), p.episode IS NOT NULL, \(now)
+            FROM episode e LEFT JOIN sync_episode s ON s.episode = e.id LEFT JOIN sync_pending p ON p.episode = e.id
+            WHERE e.podcast = OLD.id AND (s.episode IS NOT NULL OR p.episode IS NOT NULL);
+        END;
+
+        CREATE TRIGGER sync_heard AFTER UPDATE OF played, position ON episode
+        WHEN (OLD.played <> NEW.played OR OLD.position IS NOT NEW.position)
+            AND EXISTS (SELECT 1 FROM sync_account WHERE applying = 0)
+            AND EXISTS (SELECT 1 FROM podcast WHERE id = NEW.podcast AND ephemeral = 0) BEGIN
+            INSERT INTO sync_pending (episode, at, floor)
+            VALUES (NEW.id, \(now), coalesce((SELECT time + 1 FROM sync_episode WHERE episode = NEW.id), 0))
+            ON CONFLICT (episode) DO UPDATE SET
+                at = excluded.at, floor = max(floor, excluded.floor, coalesce(stamp + 1, 0)), stamp = NULL;
+        END;
+        """
+
+    /// Seconds since 1970 UTC. `unixepoch()` came with SQLite 3.38.
+    private static let now = "CAST(strftime('%s', 'now') AS INTEGER)"
+}

@@ -1,0 +1,322 @@
+import Foundation
+import PodcastFeed
+import PodcastLibrary
+import Testing
+
+/// The offline queue, and what is taken from the server, in the library's tables.
+@Suite struct LibrarySyncTests {
+    private let folder: TemporaryFolder
+    private let library: Library
+    private let now = Int64(Date().timeIntervalSince1970)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        library = try Library.openForWriting(at: folder.library)
+    }
+
+    private func logIn(_ kind: SyncAccount.Kind = .gpodder) throws {
+        try library.beginSync(
+            SyncAccount(url: "https://s.example", user: "u", device: "d", kind: kind), now: now)
+    }
+
+    private func show(_ url: String = feedURL) throws -> (podcast: Int64, episodes: [Int64]) {
+        let result = try library.subscribe(
+            [
+                makeItem("One", guid: "guid-1", url: "https://m.example/1.mp3", duration: 100),
+                makeItem("Two", guid: "guid-2", url: "https://m.example/2.mp3?t=1"),
+            ], url: url)
+        // The oldest is inserted first, and the documents are newest first.
+        return (result.podcast.id, result.inserted.reversed())
+    }
+
+    private func action(
+        _ position: Int, at time: Int64, url: String = "https://m.example/1.mp3", guid: String? = "guid-1",
+        total: Int? = 100, podcast: String = feedURL
+    ) -> SyncAction {
+        SyncAction(
+            podcast: podcast, episode: url, guid: guid, kind: .play, device: "other", timestamp: time, started: 0,
+            position: position, total: total)
+    }
+
+    @discardableResult
+    private func take(_ actions: SyncAction..., server: Int64? = nil, latestOnly: Bool = false) throws -> TakenActions {
+        try library.take(
+            actions, clock: SyncClock(local: now, server: server ?? now), window: SyncWindow(last: now, lastFull: now),
+            keepsLatestOnly: latestOnly, now: now)
+    }
+
+    private func pending() throws -> [SyncAction] {
+        try library.pendingActions(clock: SyncClock(local: now, server: now), device: "d", limit: 100).map(\.action)
+    }
+
+    private func sendAll() throws {
+        let waiting = try library.pendingActions(clock: SyncClock(local: now, server: now), device: "d", limit: 100)
+        try library.actionsSent(waiting)
+        let book = try library.subscriptionBook()
+        try library.subscriptionsSent(
+            book.pending,
+            feeds: book.pending.map { ServerFeed(url: $0.url, subscribed: $0.subscribed, podcast: $0.podcast) },
+            renamed: [])
+    }
+
+    // MARK: The queue
+
+    @Test func nothingWaitsWithoutAnAccount() throws {
+        let (_, episodes) = try show()
+        try library.setPlayed(episode: episodes[0], true, now: now)
+        let queue = try library.syncQueue()
+        #expect(queue.subscriptions == 0 && queue.actions == 0 && queue.oldest == nil)
+    }
+
+    @Test func allThatIsThereWaitsAfterALogin() throws {
+        let (_, episodes) = try show()
+        try library.setPosition(episode: episodes[0], 12, now: now)
+        try logIn()
+        let queue = try library.syncQueue()
+        #expect(queue.subscriptions == 1 && queue.actions == 1)
+        #expect(try library.subscriptionBook().pending.map(\.url) == [feedURL])
+    }
+
+    @Test func aSecondLoginToTheSameAccountForgetsNothing() throws {
+        let (_, episodes) = try show()
+        try logIn()
+        try sendAll()
+        try library.setPosition(episode: episodes[0], 5, now: now)
+        try library.noteSync(error: "no", isStopped: true, next: nil, now: now)
+        try logIn()
+        #expect(try library.syncAccount()?.isStopped == false)
+        #expect(try library.syncAccount()?.error == nil)
+        #expect(try library.syncQueue().actions == 1)
+        #expect(try library.syncQueue().subscriptions == 0)
+    }
+
+    @Test func everyChangeOfASubscriptionWaitsWhoeverMakesIt() throws {
+        try logIn()
+        let (podcast, _) = try show()
+        #expect(try library.subscriptionBook().pending.map(\.subscribed) == [true])
+        try sendAll()
+        try library.move(podcast: podcast, to: "https://new.example/feed", now: now)
+        let moved = try library.subscriptionBook().pending
+        #expect(
+            Dictionary(uniqueKeysWithValues: moved.map { ($0.url, $0.subscribed) })
+                == [feedURL: false, "https://new.example/feed": true])
+        try sendAll()
+        _ = try library.unsubscribe(podcast: podcast)
+        let gone = try library.subscriptionBook().pending
+        #expect(gone.map(\.url) == ["https://new.example/feed"])
+        #expect(gone.map(\.subscribed) == [false])
+        _ = try library.keep([UnfetchedShow(url: "https://k.example/f", error: "later")], now: now)
+        #expect(try library.subscriptionBook().pending.contains { $0.url == "https://k.example/f" && $0.subscribed })
+    }
+
+    @Test func aFoundShowWaitsWhenItIsSubscribedTo() throws {
+        try logIn()
+        _ = try library.keep(found: [FoundPodcast(url: feedURL, title: "Show")], now: now)
+        #expect(try library.syncQueue().subscriptions == 0)
+        _ = try show()
+        #expect(try library.subscriptionBook().pending.map(\.subscribed) == [true])
+    }
+
+    @Test func aConfirmationLeavesWhatHasChangedSince() throws {
+        try logIn()
+        let (_, episodes) = try show()
+        try library.setPosition(episode: episodes[0], 5, now: now)
+        let sent = try library.pendingActions(clock: SyncClock(local: now, server: now), device: "d", limit: 9)
+        try library.setPosition(episode: episodes[0], 9, now: now)
+        try library.actionsSent(sent)
+        let left = try pending()
+        #expect(left.map(\.position) == [9])
+        #expect(try #require(left.first).timestamp > sent[0].action.timestamp)
+    }
+
+    @Test func anActionThatIsSentAgainIsTheSame() throws {
+        try logIn()
+        let (_, episodes) = try show()
+        try library.setPlayed(episode: episodes[0], true, now: now)
+        let first = try pending()
+        let later = try library.pendingActions(
+            clock: SyncClock(local: now + 60, server: now + 5_000), device: "d", limit: 9
+        ).map(\.action)
+        #expect(first == later)
+        #expect(first.map(\.position) == [100] && first.map(\.total) == [100])
+    }
+
+    @Test func whatWasHeardIsOneThing() throws {
+        try logIn()
+        let (_, episodes) = try show()
+        try library.setPosition(episode: episodes[0], 50, now: now)
+        try library.setPlayed(episode: episodes[0], true, now: now)
+        #expect(try library.episode(id: episodes[0])?.position == nil)
+        try library.setPosition(episode: episodes[0], 50, now: now)
+        #expect(try library.episode(id: episodes[0])?.played == false)
+        try library.setPosition(episode: episodes[0], 100, now: now)
+        #expect(try library.episode(id: episodes[0])?.played == true)
+        try library.setPosition(episode: episodes[0], 0, now: now)
+        #expect(try library.episode(id: episodes[0])?.played == true, "a player that rewinds has still played it")
+    }
+
+    // MARK: What comes
+
+    @Test func whatComesIsNotSentBack() throws {
+        try logIn()
+        let (_, episodes) = try show()
+        try sendAll()
+        #expect(try take(action(30, at: now)).changed == [episodes[0]])
+        #expect(try library.episode(id: episodes[0])?.position == 30)
+        #expect(try library.syncQueue().actions == 0)
+        try library.setPosition(episode: episodes[0], 31, now: now)
+        #expect(try library.syncQueue().actions == 1, "and the queue works again")
+    }
+
+    @Test func theLaterOfTwoHoldsInAnyOrder() throws {
+        try logIn()
+        let (_, episodes) = try show()
+        for order in [[30, 60], [60, 30]] {
+            for position in order { try take(action(position, at: now - 1_000 + Int64(position))) }
+            #expect(try library.episode(id: episodes[0])?.position == 60)
+        }
+    }
+
+    @Test func whatWaitsHereStandsAgainstWhatComes() throws {
+        try logIn()
+        let (_, episodes) = try show()
+        try library.setPosition(episode: episodes[0], 20, now: now)
+        try take(action(70, at: now - 500))
+        #expect(try library.episode(id: episodes[0])?.position == 20)
+        #expect(try pending().map(\.position) == [20])
+        try take(action(70, at: now + 500))
+        #expect(try library.episode(id: episodes[0])?.position == 70)
+        #expect(try pending().isEmpty, "what has lost is not sent")
+    }
+
+    @Test func aLostActionIsSentAgainWhereOnlyTheLastIsKept() throws {
+        try logIn(.nextcloud)
+        let (_, episodes) = try show()
+        try library.setPosition(episode: episodes[0], 20, now: now)
+        let mine = try pending()
+        try sendAll()
+        try take(action(70, at: now - 500))
+        #expect(try pending().isEmpty)
+        try take(action(71, at: now - 400), latestOnly: true)
+        #expect(try pending() == mine)
+        try sendAll()
+        var download = action(0, at: now + 5)
+        download.kind = .download
+        download.position = nil
+        try take(download, latestOnly: true)
+        #expect(try pending() == mine, "a download hides there how far it was heard")
+    }
+
+    @Test func aClockInTheFutureWinsOnce() throws {
+        try logIn()
+        let (_, episodes) = try show()
+        let odd = action(40, at: now + 400 * 86_400)
+        #expect(try take(odd).future == 1)
+        #expect(try library.episode(id: episodes[0])?.position == 40)
+        #expect(try pending().map(\.timestamp) == [now], "others are told when it was heard here")
+        try sendAll()
+        try take(action(50, at: now + 2))
+        try take(odd)
+        #expect(try library.episode(id: episodes[0])?.position == 50)
+    }
+
+    @Test func guidsOutlastAddresses() throws {
+        try logIn()
+        let (_, episodes) = try show()
+        try take(action(10, at: now, url: "https://other.example/x.mp3", guid: "guid-1"))
+        try take(action(11, at: now, url: "https://m.example/2.mp3?t=99", guid: nil))
+        #expect(try library.episode(id: episodes[0])?.position == 10)
+        #expect(try library.episode(id: episodes[1])?.position == 11)
+        let other = action(12, at: now, url: "https://m.example/2.mp3?t=100", guid: "guid-3")
+        #expect(try take(other).parked == 1, "another guid is another episode")
+    }
+
+    @Test func whatIsHeardOfAnUnknownEpisodeWaitsForIt() throws {
+        try logIn()
+        try take(action(33, at: now - 5, url: "https://m.example/9.mp3", guid: "guid-9"))
+        #expect(try library.syncQueue().parked == 1)
+        let (podcast, _) = try show()
+        #expect(try library.syncQueue().parked == 1)
+        let merged = try library.merge(
+            [
+                makeItem("One", guid: "guid-1", url: "https://m.example/1.mp3"),
+                makeItem("Nine", guid: "guid-9", url: "https://m.example/9-b.mp3"),
+            ], into: podcast)
+        #expect(try library.episode(id: merged.inserted[0])?.position == 33)
+        #expect(try library.syncQueue().parked == 0)
+        #expect(try library.syncQueue().actions == 0, "it came from the server")
+    }
+
+    @Test func whatWasHeardComesBackWithTheShow() throws {
+        try logIn()
+        let (podcast, episodes) = try show()
+        try library.setPlayed(episode: episodes[0], true, now: now)
+        _ = try library.unsubscribe(podcast: podcast)
+        let (_, again) = try show()
+        #expect(again != episodes)
+        #expect(try library.episode(id: again[0])?.played == true)
+        #expect(try pending().count == 1, "it was never sent")
+    }
+
+    @Test func historyIsKeptAndBounded() throws {
+        try logIn()
+        var download = action(0, at: now)
+        download.kind = .download
+        download.started = nil
+        download.position = nil
+        download.total = nil
+        try take(download)
+        #expect(try library.syncHistory(limit: 5) == [download])
+        for start in [0, 6_000] {
+            let many = (start..<start + 6_000).map {
+                action(5, at: now, url: "https://m.example/x\($0).mp3", guid: nil, podcast: "https://none.example/")
+            }
+            _ = try library.take(
+                many, clock: SyncClock(local: now, server: now), window: SyncWindow(last: now, lastFull: now),
+                keepsLatestOnly: false, now: now)
+        }
+        #expect(try library.syncHistory(limit: 20_000).count == 10_000)
+        #expect(try library.syncQueue().parked == 10_000)
+    }
+
+    // MARK: Shows that go and come
+
+    @Test func aShowThatAnotherDeviceRemovesComesBackAsItWas() throws {
+        try logIn()
+        let (podcast, episodes) = try show()
+        try library.renamePodcast(id: podcast, to: "My name")
+        try library.setPosition(episode: episodes[0], 44, now: now)
+        try sendAll()
+        try library.remove(podcast: podcast, fromServer: feedURL, now: now)
+        #expect(try library.podcasts().isEmpty)
+        #expect(try library.syncQueue().subscriptions == 0)
+        #expect(try !library.isEphemeral(podcast: podcast))
+        #expect(try library.purgeEphemeral(before: now + 1_000).isEmpty)
+        #expect(try library.episode(id: episodes[0]) != nil)
+        #expect(try library.removedPodcast(urls: [feedURL]) == podcast)
+        #expect(try library.restore(podcast: podcast, fromServer: feedURL, now: now) == "My name")
+        #expect(try library.episode(id: episodes[0])?.position == 44)
+        #expect(try library.syncQueue().subscriptions == 0)
+        #expect(try library.removedPodcast(urls: [feedURL]) == nil)
+    }
+
+    @Test func aRemovedShowIsForgottenAfterAWhile() throws {
+        try logIn()
+        let (podcast, _) = try show()
+        try library.remove(podcast: podcast, fromServer: feedURL, now: now)
+        try library.forgetRemoved(before: now + 1)
+        _ = try library.purgeEphemeral(before: now + 1)
+        #expect(try library.podcast(id: podcast) == nil)
+    }
+
+    @Test func aLogoutForgetsTheQueueAndNothingElse() throws {
+        try logIn()
+        let (podcast, episodes) = try show()
+        try library.setPlayed(episode: episodes[0], true, now: now)
+        try library.endSync()
+        #expect(try library.syncAccount() == nil)
+        #expect(try library.syncQueue() == SyncQueue(subscriptions: 0, actions: 0, parked: 0, oldest: nil, newest: nil))
+        #expect(try library.podcast(id: podcast) != nil)
+        #expect(try library.episode(id: episodes[0])?.played == true)
+    }
+}
