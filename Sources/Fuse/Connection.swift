@@ -41,7 +41,9 @@ package struct Connection: Sendable, Equatable {
         set(FUSE_CAP_AUTO_INVAL_DATA, false)
         set(FUSE_CAP_EXPLICIT_INVAL_DATA, true)
         set(FUSE_CAP_READDIRPLUS, true)
-        set(FUSE_CAP_READDIRPLUS_AUTO, true)
+        // Always with attributes: left to itself the kernel asks for them with the first page alone where a program reads all
+        // names before it looks at one, as find(1) and fts(3) do, and for all other files one by one.
+        set(FUSE_CAP_READDIRPLUS_AUTO, false)
         set(FUSE_CAP_PARALLEL_DIROPS, true)
         set(FUSE_CAP_WRITEBACK_CACHE, false)
         set(FUSE_CAP_ASYNC_READ, allowance.suffices(for: options.maxBackground))

@@ -16,8 +16,10 @@ extension PodcastFilesystem {
                 request.reply(value: "\(getpid())", capacity: capacity)
                 return
             }
-            // Asked for every file by `ls -l` and by the kernel itself: no query for what podfs does not have.
-            guard name.hasPrefix("user."), let value = try attributes(number).first(where: { $0.0 == name })?.1 else {
+            // Access lists, labels and capabilities are asked for by `ls -l` and by the kernel itself. That the filesystem has
+            // none at all is remembered by ls(1), which asks for every file otherwise.
+            guard name.hasPrefix("user.") else { throw Errno.notSupported }
+            guard let value = try attributes(number).first(where: { $0.0 == name })?.1 else {
                 request.reply(error: .noData)
                 return
             }

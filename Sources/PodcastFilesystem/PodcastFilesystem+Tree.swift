@@ -148,7 +148,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 request.reply(error: .noSuchFileOrDirectory)
                 return
             }
-            let handle = files.add(snapshot)
+            let handle = files.add(snapshot, now: Self.milliseconds)
             if !request.reply(open: OpenReply(handle: handle)) { files.removeFolder(handle) }
         } catch {
             request.reply(error: Self.errno(of: error))
@@ -195,9 +195,12 @@ extension PodcastFilesystem: FilesystemOperations {
 
     package func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
         do {
-            var folder = files.folder(page.handle)
-            if page.offset == 0, let number = NodeNumber(node), let fresh = try snapshot(of: number) {
-                // rewinddir(3): the names as they are now.
+            let known = files.folder(page.handle, now: Self.milliseconds)
+            var folder = known?.names
+            // rewinddir(3): the names as they are now. Those that opendir has found are as new at the first time.
+            if page.offset == 0, !(known?.isNew ?? false), let number = NodeNumber(node),
+                let fresh = try snapshot(of: number)
+            {
                 files.replace(page.handle, with: fresh)
                 folder = fresh
             }

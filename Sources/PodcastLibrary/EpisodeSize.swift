@@ -37,8 +37,8 @@ package struct EpisodeSize: Sendable, Equatable {
     ///   - confirmed: what a server said.
     ///   - length: the feed's claim in bytes.
     ///   - duration: in seconds.
-    ///   - isVideo: `MediaType.isVideo`.
-    package init(confirmed: Int64?, length: Int64?, duration: Double?, isVideo: Bool) {
+    ///   - isVideo: `MediaType.isVideo`; asked only for an estimate, since listings make thousands of sizes.
+    package init(confirmed: Int64?, length: Int64?, duration: Double?, isVideo: @autoclosure () -> Bool) {
         let seconds = duration.flatMap { $0 > 0 && $0 <= Self.greatestDuration ? $0 : nil }
         if let confirmed, confirmed >= 0 {
             bytes = confirmed
@@ -47,7 +47,7 @@ package struct EpisodeSize: Sendable, Equatable {
             bytes = length
             source = .feed
         } else if let seconds {
-            bytes = Int64(seconds * (isVideo ? Self.videoRate : Self.audioRate))
+            bytes = Int64(seconds * (isVideo() ? Self.videoRate : Self.audioRate))
             source = .estimate
         } else {
             bytes = 0
