@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures podfs beside curl, in one run and in turns; prints medians and ratios.
 
-    bench.py PODFS throughput|tail|first-byte|kill [--size MIB] [--rounds N]
+    bench.py PODFS throughput|tail|first-byte|kill|listing|start|cached|parked|unmount|change [--size MIB] [--rounds N]
 
-PODFS is the program, built with `-c release`. Needs nginx, curl and the right to mount; nothing else may be running.
+PODFS is the program, built with `-c release`. Needs nginx, curl and the right to mount, for listing and cached also root,
+who may drop the kernel's caches; nothing else may be running.
 Figures of different runs do not compare: only the ratios do.
 """
 import argparse
@@ -13,6 +14,7 @@ import statistics
 import subprocess
 import time
 
+import mounting
 from installation import Installation, peak_memory, ticks, wait_for
 
 RTT = 50  # ms
@@ -198,17 +200,21 @@ def kill(place, size, rounds):
           f"{(median(shares) - 1) * size / 20e6 * 1000:.0f} ms of transfer at 20 MB/s (budget 1000)")
 
 
+# By name: what to run, and the MiB of its file.
+COMMANDS = {
+    "throughput": (throughput, 1024), "tail": (tail, 100e6 / 1048576), "first-byte": (first_byte, 0.25),
+    "kill": (kill, 60), **mounting.COMMANDS,
+}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("podfs")
-    parser.add_argument("what", choices=["throughput", "tail", "first-byte", "kill"])
+    parser.add_argument("what", choices=sorted(COMMANDS))
     parser.add_argument("--size", type=float, help="MiB of the file")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    run, size = {
-        "throughput": (throughput, 1024), "tail": (tail, 100e6 / 1048576), "first-byte": (first_byte, 0.25),
-        "kill": (kill, 60),
-    }[arguments.what]
+    run, size = COMMANDS[arguments.what]
     with Installation(os.path.abspath(arguments.podfs)) as place:
         run(place, int((arguments.size or size) * 1048576), arguments.rounds)
 

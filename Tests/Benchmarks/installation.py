@@ -38,6 +38,18 @@ def peak_memory(pid):
     return 0.0
 
 
+def resident_memory(pid):
+    """What a process has resident now, in MB."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    return 0.0
+
+
+def threads_of(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
 class Installation:
     def __init__(self, podfs):
         self.podfs = podfs
@@ -163,6 +175,16 @@ class Installation:
     @property
     def mount_process(self):
         return int(os.getxattr(self.mount_point, "user.podfs.mount.pid"))
+
+    @property
+    def waiting_requests(self):
+        """How many requests the kernel has no answer to yet, by fusectl."""
+        control = pathlib.Path("/sys/fs/fuse/connections")
+        if not any(control.iterdir()):
+            subprocess.run(["mount", "-t", "fusectl", "none", str(control)], check=True)
+        lines = [line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
+        number = [fields[2].split(":")[1] for fields in lines if fields[4] == str(self.mount_point)][-1]
+        return int((control / number / "waiting").read_text())
 
     def kill_daemon(self, number=signal.SIGKILL):
         pid = self.daemon
