@@ -81,7 +81,8 @@ struct PlayerTests {
                 results.append(FileManager.default.contents(atPath: output) ?? Data(result.standardOutput))
             }
             #expect(results[0].count > 30, sourceLocation: sourceLocation)
-            #expect(results[0] == results[1], sourceLocation: sourceLocation)
+            let isSame = results[0] == results[1]
+            #expect(isSame, sourceLocation: sourceLocation)
             #expect(show.server.requests(for: "/\(format.rawValue)").count > 0, sourceLocation: sourceLocation)
         }
     }
