@@ -157,8 +157,24 @@ extension Library {
             let renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [podcast])
             try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
+            try Self.noteEmptied(db)
             return renditions
         }
+    }
+
+    /// Whether the last show was unsubscribed from; else a library without shows has lost them, or never had any.
+    package func wasEmptied() throws -> Bool {
+        try query { db in
+            try Bool.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'emptied'") ?? false
+        }
+    }
+
+    static func noteEmptied(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT OR REPLACE INTO counter (name, value)
+                VALUES ('emptied', NOT EXISTS (SELECT 1 FROM podcast WHERE ephemeral = 0))
+                """)
     }
 
     /// Forgets search results that were last found before this time, but for shows that sync has taken out of the folder.

@@ -63,8 +63,9 @@ extension PodcastService {
     func restoreSubscriptions(isRecovering: Bool) throws {
         let path = configuration.places.subscriptionsCopy
         let present = try library.subscriptions()
-        // Empty, and not emptied: then the copy would be empty too.
-        guard isRecovering || present.isEmpty else { return copySubscriptions() }
+        // Empty, and not emptied. That the copy is not empty does not tell: the daemon may have been killed before it was
+        // written anew.
+        guard try isRecovering || present.isEmpty && !library.wasEmptied() else { return copySubscriptions() }
         let saved = SubscriptionsCopy.read(path)
         guard !saved.isEmpty else { return copySubscriptions() }
         // Ids of a library that has gone mean nothing.

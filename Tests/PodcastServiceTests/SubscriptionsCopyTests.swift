@@ -75,4 +75,22 @@ struct SubscriptionsCopyTests {
         #expect(try empty.library.podcasts().isEmpty)
         await empty.stop()
     }
+
+    /// The library is emptied in one transaction, the copy a moment later.
+    @Test func aListThatWasEmptiedStaysEmptyAlthoughItsCopyWasNotWritten() async throws {
+        home.publish("One", path: "/1.xml")
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/1.xml"))
+        try await waitUntil(description: "the show is in the copy") { names == ["One"] }
+        let copy = try Data(contentsOf: URL(fileURLWithPath: home.places.subscriptionsCopy))
+        let id = try #require(try daemon.library.podcast(named: "One")).id
+        _ = try await client.perform(.unsubscribe(podcast: id))
+        await daemon.stop()
+        try copy.write(to: URL(fileURLWithPath: home.places.subscriptionsCopy))
+        let next = try await home.start()
+        #expect(try next.library.podcasts().isEmpty)
+        await next.stop()
+        #expect(names.isEmpty)
+    }
 }
