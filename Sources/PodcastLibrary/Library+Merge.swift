@@ -9,10 +9,11 @@ extension Library {
     /// - Parameters:
     ///   - name: the folder's name, taken as it is; `nil` makes one of the title.
     ///   - ephemeral: whether this is a search result. It may be found again, which is no error and renews it.
+    ///   - server: the address by which the sync server has named it: it need not be told.
     /// - Throws: `alreadySubscribed`, `invalidName`, `nameTaken`.
     package func subscribe(
         url: String, feed: Feed, name: String?, response: FeedResponse, template: NameTemplate, now: Int64,
-        ephemeral: Bool = false
+        ephemeral: Bool = false, fromServer server: String? = nil
     ) throws -> MergeResult {
         let name = name.map(FileName.normalized)
         if let name { try Self.validate(folder: name) }
@@ -48,6 +49,7 @@ extension Library {
                         """, arguments: [folder, FileName.folded(folder), url, title, now, now, ephemeral])
                 id = db.lastInsertedRowID
             }
+            if let server { try Self.arrive(podcast: id, from: server, db) }
             var merge = Merge(db: db, podcast: id, template: template, now: now)
             return try merge.run(feed, items, response)
         }

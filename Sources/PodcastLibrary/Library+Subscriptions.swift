@@ -108,12 +108,19 @@ extension Library {
     ///
     /// A name that is taken, or can be none, gives way as one that comes from a feed does.
     ///
+    /// - Parameter server: the address by which the sync server has named the show: it need not be told.
     /// - Returns: what became of each, in their order.
-    package func keep(_ shows: [UnfetchedShow], now: Int64) throws -> [KeptShow] {
+    package func keep(
+        _ shows: [UnfetchedShow], fromServer server: String? = nil, now: Int64
+    ) throws -> [KeptShow] {
         try write { db in
             let taken = try String.fetchSet(db, sql: "SELECT folded FROM podcast WHERE ephemeral = 0")
             var names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
-            return try shows.map { try Self.keep($0, &names, db, now: now) }
+            return try shows.map { show in
+                let kept = try Self.keep(show, &names, db, now: now)
+                if let server { try Self.arrive(podcast: kept.podcast, from: server, db) }
+                return kept
+            }
         }
     }
 

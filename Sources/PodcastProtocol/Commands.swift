@@ -112,6 +112,13 @@ package enum Command: Sendable, Codable, Equatable {
     case fetchShow(podcast: Int64)
     /// Makes sure that an asset is in the cache; the row is the show's or the episode's.
     case asset(AssetKind, id: Int64)
+    /// Keeps the subscriptions and what was heard alike with a server's, from now on.
+    case syncLogin(SyncLoginRequest)
+    /// Exchanges with the server now; `despiteHold` also when it has asked to be left alone for a while.
+    case syncNow(despiteHold: Bool)
+    case syncStatus
+    /// Forgets the server and the password.
+    case syncLogout
     /// Finish the write under way and leave: a newer program takes over, or a person wants it.
     case leave
 }
@@ -138,6 +145,7 @@ package enum Reply: Sendable, Codable, Equatable {
     case foundFolders([FoundFolder])
     /// The name in the cache's folder `assets`, and bytes.
     case asset(file: String, size: Int64)
+    case sync(SyncStatus)
     /// `nil` when nothing had arrived.
     case resumeData(ResumeData?)
 }

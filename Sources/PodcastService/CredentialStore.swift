@@ -4,8 +4,8 @@ package import PodcastLibrary
 internal import Synchronization
 package import TransferEngine
 
-/// The names and passwords that came with the addresses of feeds: a file that nobody else may read, beside the library
-/// and not in it.
+/// The names and passwords that came with the addresses of feeds, and those of the sync server: a file that nobody else
+/// may read, beside the library and not in it.
 ///
 /// By the show's id: they follow a show whose feed moves, and are sent to the origin that they were given for alone.
 /// Safe from any thread; the file is written whole by each change, so that a change is there or is not.
@@ -20,6 +20,9 @@ package final class CredentialStore: Sendable {
     private struct Content: Codable {
         var shows: [Entry]
     }
+
+    /// Where those of the sync server stand among the shows', which have numbers from 1.
+    private static let syncServer: Int64 = 0
 
     private let path: String
     private let entries: Mutex<[Int64: Credentials]>
@@ -80,8 +83,16 @@ package final class CredentialStore: Sendable {
 
     /// Forgets those of all other shows.
     package func keep(only shows: Set<Int64>) throws {
-        try change { entries in entries = entries.filter { shows.contains($0.key) } }
+        try change { entries in
+            entries = entries.filter { shows.contains($0.key) || $0.key == Self.syncServer }
+        }
     }
+
+    /// Those of the sync server.
+    package var sync: Credentials? { self[Self.syncServer] }
+
+    /// Keeps or, with `nil`, forgets those of the sync server.
+    package func setSync(_ credentials: Credentials?) throws { try set(credentials, for: Self.syncServer) }
 
     private func change(_ body: (inout [Int64: Credentials]) -> Void) throws {
         try entries.withLock { entries in

@@ -23,14 +23,16 @@ extension PodcastService {
     /// - Parameters:
     ///   - name: the folder's; `nil` takes the show's title.
     ///   - title: the show's, for a feed that has none.
+    ///   - server: the address by which the sync server has named the show.
     ///   - task: a feed task, which is told how far it is.
     /// - Throws: `FetchFailure`, and what `Library.subscribe` throws.
     func add(
-        _ address: PrivateAddress, name: String? = nil, title: String? = nil, task: Int64
+        _ address: PrivateAddress, name: String? = nil, title: String? = nil, fromServer server: String? = nil,
+        task: Int64
     ) async throws -> MergeResult {
         var arrival = try await fetch(address, task: task)
         if arrival.feed.title?.isEmpty ?? true { arrival.feed.title = title }
-        let result = try await store(arrival, name: name)
+        let result = try await store(arrival, name: name, fromServer: server)
         let id = result.podcast.id
         if let given = address.credentials {
             try library.setHasCredentials(podcast: id, true)
@@ -78,10 +80,12 @@ extension PodcastService {
     }
 
     /// Away from the actor: the rows of a large feed take a second, and others must not wait for it.
-    @concurrent private nonisolated func store(_ arrival: Arrival, name: String?) async throws -> MergeResult {
+    @concurrent private nonisolated func store(
+        _ arrival: Arrival, name: String?, fromServer server: String?
+    ) async throws -> MergeResult {
         try library.subscribe(
             url: arrival.url, feed: arrival.feed, name: name, response: arrival.response,
-            template: configuration.nameTemplate, now: now())
+            template: configuration.nameTemplate, now: now(), fromServer: server)
     }
 
     /// A show that is subscribed to is given another name and password, which must get its feed.

@@ -43,10 +43,12 @@ extension PodcastService {
         case .setPlayed(let episode, let played):
             try library.setPlayed(episode: episode, played, now: now())
             broadcastChange(episode: episode)
+            planUpkeep()
             return .done
         case .setPosition(let episode, let seconds):
             try library.setPosition(episode: episode, seconds, now: now())
             broadcastChange(episode: episode)
+            planUpkeep()
             return .done
         case .set(let podcast, let assignments): return try set(podcast, assignments)
         case .events(let since): return .events(try keptEvents(since: since))
@@ -62,6 +64,10 @@ extension PodcastService {
         case .searchFolder(let term): return .foundFolders(try await searchFolder(term))
         case .fetchShow(let podcast): return try await fetchShow(podcast)
         case .asset(let kind, let id): return try await asset(kind, id)
+        case .syncLogin(let request): return try await syncLogin(request)
+        case .syncNow(let despiteHold): return try await syncNow(despiteHold: despiteHold)
+        case .syncStatus: return .sync(try syncStatus())
+        case .syncLogout: return try await syncLogout()
         case .watch, .leave: return .done
         }
     }

@@ -8,25 +8,31 @@ internal import TransferEngine
 // Shows of a list. Each is a command of its own, so that a client that goes takes with it what has not begun, and what
 // has begun is there whole or not at all.
 extension PodcastService {
-    func importShow(_ item: ImportItem, for client: ClientConnection) async throws -> ImportResult {
+    /// - Parameters:
+    ///   - client: what it has asked for need not be done when it has gone; `nil` when nobody waits.
+    ///   - server: the address by which the sync server has named the show.
+    func importShow(
+        _ item: ImportItem, for client: ClientConnection? = nil, fromServer server: String? = nil
+    ) async throws -> ImportResult {
         let address = PrivateAddress(item.url)
         guard URLText.isWeb(item.url) else {
             return .refused(error: "\(address.visible) is not an http or https address")
         }
         if let known = try subscribedShow(at: address.url) { return .known(name: known.name) }
         guard let turn = await takeTurn(host: FeedAddress.host(of: address.url)) else {
-            return try keep(
-                item, address, FetchFailure(status: 429, message: "\(address.visible): the server wants fewer requests")
-            )
+            let failure = FetchFailure(status: 429, message: "\(address.visible): the server wants fewer requests")
+            return try keep(item, address, failure, server)
         }
         var isRefused = false
         let result: Result<ImportResult, any Error>
         do {
-            guard client.state.withLock({ !$0.isClosed }) else { throw Failure(message: "the client has gone") }
-            result = .success(try await fetch(item, address))
+            guard client?.state.withLock({ !$0.isClosed }) ?? true else {
+                throw Failure(message: "the client has gone")
+            }
+            result = .success(try await fetch(item, address, server))
         } catch let failure as FetchFailure {
             isRefused = failure.status == 429
-            result = Result { try take(failure, item, address) }
+            result = Result { try take(failure, item, address, server) }
         } catch {
             result = .failure(error)
         }
@@ -70,12 +76,14 @@ extension PodcastService {
 
     // MARK: Outcomes
 
-    private func fetch(_ item: ImportItem, _ address: PrivateAddress) async throws -> ImportResult {
+    private func fetch(
+        _ item: ImportItem, _ address: PrivateAddress, _ server: String?
+    ) async throws -> ImportResult {
         if let known = try subscribedShow(at: address.url) { return .known(name: known.name) }
         let task = beginFeedTask(path: address.visible)
         defer { endFeedTask(task) }
         do {
-            let result = try await add(address, title: item.title, task: task)
+            let result = try await add(address, title: item.title, fromServer: server, task: task)
             return .added(name: result.podcast.name, episodes: result.podcast.episodes)
         } catch LibraryError.alreadySubscribed(let name) {
             return .known(name: name)
@@ -84,24 +92,30 @@ extension PodcastService {
 
     /// A list must not lose a show because its server is down. What answers but is no show, or says that it is gone for
     /// good (410), is none.
-    private func take(_ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress) throws -> ImportResult {
+    private func take(
+        _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: String?
+    ) throws -> ImportResult {
         if failure.isNoShow || failure.status == 410 { return .refused(error: failure.message) }
-        return try keep(item, address, failure)
+        return try keep(item, address, failure, server)
     }
 
-    private func keep(_ item: ImportItem, _ address: PrivateAddress, _ failure: FetchFailure) throws -> ImportResult {
+    private func keep(
+        _ item: ImportItem, _ address: PrivateAddress, _ failure: FetchFailure, _ server: String?
+    ) throws -> ImportResult {
         let show = UnfetchedShow(
             url: address.url, title: item.title, link: item.link, error: failure.message, httpStatus: failure.status,
             next: configuration.schedule.next(RefreshFacts(failures: 1), now: now(), random: .random(in: 0..<1)))
-        let kept = try keep([(show, address.credentials)])
+        let kept = try keep([(show, address.credentials)], fromServer: server)
         guard case .added(_, let name)? = kept.first else { return .known(name: kept.first?.name ?? "") }
         log.warning("kept \(name) without episodes: \(failure.message)")
         return .kept(name: name, error: failure.message)
     }
 
     /// Subscribes to shows without their feeds, and tells those who watch.
-    func keep(_ shows: [(show: UnfetchedShow, credentials: Credentials?)]) throws -> [KeptShow] {
-        let kept = try library.keep(shows.map(\.show), now: now())
+    func keep(
+        _ shows: [(show: UnfetchedShow, credentials: Credentials?)], fromServer server: String? = nil
+    ) throws -> [KeptShow] {
+        let kept = try library.keep(shows.map(\.show), fromServer: server, now: now())
         for (result, credentials) in zip(kept, shows.map(\.credentials)) {
             guard case .added(let podcast, let name) = result else { continue }
             if let credentials {

@@ -27,7 +27,9 @@ extension PodcastService {
         }
     }
 
-    private func nextUpkeep() -> Int64 { min(nextBackup(), storage.recheck ?? .max, nextRefresh() ?? .max) }
+    private func nextUpkeep() -> Int64 {
+        min(nextBackup(), storage.recheck ?? .max, nextRefresh() ?? .max, nextSync() ?? .max)
+    }
 
     private func upkeep() async {
         guard !isUpkeepRunning else { return }
@@ -37,7 +39,9 @@ extension PodcastService {
             makeRoom()
         }
         refreshDue()
+        syncIfDue()
         if nextBackup() <= now() { await backUp() }
+        forgetRemovedShows()
         purgeEphemeral()
         isUpkeepRunning = false
         planUpkeep()

@@ -52,6 +52,7 @@ package actor PodcastService {
     var storage = StorageState()
     var searches = SearchState()
     var assetState = AssetState()
+    var sync = SyncState()
     var idleCheck: Task<Void, Never>?
     /// Sleeps until the next thing is due that comes by itself.
     var upkeepTimer: Task<Void, Never>?
@@ -138,6 +139,7 @@ package actor PodcastService {
 
     /// Ends all transfers; what was received is kept.
     package func stop() async {
+        sync.isStopping = true
         idleCheck?.cancel()
         upkeepTimer?.cancel()
         conditionWatch?.cancel()

@@ -23,6 +23,7 @@ package struct ServiceConfiguration: Sendable {
     package var allowsMetered = false
     package var allowsBattery = false
     package var schedule = RefreshSchedule()
+    package var sync = SyncSchedule()
     /// Feeds fetched at the same time.
     package var refreshConnections = 8
     /// Which episodes stay, and how many of the newest are fetched ahead; a show may have its own.

@@ -4,6 +4,8 @@ package import TransferCore
 package struct DataRequest: Sendable {
     package var url: String
     package var fields: [(name: String, value: String)] = []
+    /// Sent by POST; `nil` asks by GET.
+    package var body: [UInt8]?
     package var userAgent: String?
     /// Sent when they fit the address.
     package var credentials: Credentials?
@@ -55,6 +57,7 @@ final class DataExchange: EasyHandleReceiver {
         request.timeout = self.request.timeout
         request.followsRedirects = self.request.followsRedirects
         request.credentials = self.request.credentials
+        request.body = self.request.body
         let handle = EasyHandle(request)
         handle?.receiver = self
         self.handle = handle

@@ -30,6 +30,8 @@ final class EasyHandle {
         /// The value of the Range field without its unit: `0-99`, `100-`.
         var range: String?
         var fields: [(name: String, value: String)] = []
+        /// Sent by POST, with the type that a field names; `nil` asks by GET.
+        var body: [UInt8]?
         var userAgent: String
         /// Sent when they fit the address, else left out.
         var credentials: Credentials?
@@ -114,6 +116,16 @@ final class EasyHandle {
             fieldList = curl_slist_append(fieldList, "\(field.name): \(field.value)")
         }
         if !request.decodes { fieldList = curl_slist_append(fieldList, "Accept-Encoding: identity") }
+        if let body = request.body {
+            ccurl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
+            // Copied by curl (CURLOPT_COPYPOSTFIELDS(3)), which needs the size first.
+            body.withUnsafeBytes {
+                _ = ccurl_set_pointer(
+                    handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+            }
+            // Of a body of more than a megabyte curl would first ask whether it may come, which some servers never answer.
+            fieldList = curl_slist_append(fieldList, "Expect:")
+        }
         ccurl_set_list(handle, CURLOPT_HTTPHEADER, fieldList)
         let context = Unmanaged.passUnretained(self).toOpaque()
         ccurl_set_pointer(handle, CURLOPT_WRITEDATA, context)

@@ -84,6 +84,9 @@ struct Installation: Sendable {
         service.schedule = RefreshSchedule(
             minimum: configuration.refresh.min.components.seconds, maximum: configuration.refresh.max.components.seconds
         )
+        service.sync = SyncSchedule(
+            interval: configuration.sync.interval.components.seconds,
+            delay: configuration.sync.delay.components.seconds)
         service.refreshConnections = configuration.refresh.connections
         service.keep = configuration.keep
         service.autoDownload = configuration.autoDownload

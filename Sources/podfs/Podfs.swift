@@ -25,8 +25,8 @@ struct Podfs: AsyncParsableCommand {
             DownloadCommand.self,
             ResumeCommand.self, SuspendCommand.self,
             CancelCommand.self, EvictCommand.self, PinCommand.self, UnpinCommand.self, StatusCommand.self,
-            EventsCommand.self, SetCommand.self, InspectCommand.self, DoctorCommand.self, ServiceCommand.self,
-            DemoCommand.self, DaemonCommand.self,
+            EventsCommand.self, SetCommand.self, SyncCommand.self, InspectCommand.self, DoctorCommand.self,
+            ServiceCommand.self, DemoCommand.self, DaemonCommand.self,
         ])
 
     static func main() async {

@@ -38,7 +38,10 @@ final class SharedState: Sendable {
 
     func setRoute(_ path: String, _ route: Route?) { state.withLock { $0.routes[path] = route } }
 
-    func route(_ path: String) -> Route? { state.withLock { $0.routes[path] } }
+    func route(_ path: String) -> Route? { state.withLock { $0.routes[path] ?? $0.routes[Self.elsewhere] } }
+
+    /// No path, which all begin with a slash.
+    static let elsewhere = "*"
 
     func clearLog() {
         state.withLock {

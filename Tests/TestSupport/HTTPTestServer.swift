@@ -44,6 +44,11 @@ package final class HTTPTestServer: Sendable {
         shared.setRoute(path, Route(resource: nil, behaviour: behaviour))
     }
 
+    /// Serves what the behaviours say at all paths that nothing else is served at.
+    package func serveElsewhere(behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
+        shared.setRoute(SharedState.elsewhere, Route(resource: nil, behaviour: behaviour))
+    }
+
     /// Answers 404 from now on.
     package func remove(_ path: String) { shared.setRoute(path, nil) }
 

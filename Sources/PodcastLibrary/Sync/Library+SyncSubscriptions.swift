@@ -33,20 +33,23 @@ extension Library {
 
     /// A show that has come from the server is subscribed to: the server need not be told.
     package func noteArrival(of podcast: Int64, from url: String) throws {
-        try write { db in
-            try Self.note(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
-            try db.execute(
-                sql: "DELETE FROM sync_subscription WHERE podcast = ? AND subscribed = 1", arguments: [podcast])
-        }
+        try write { db in try Self.arrive(podcast: podcast, from: url, db) }
+    }
+
+    static func arrive(podcast: Int64, from url: String, _ db: Database) throws {
+        try note(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
+        try db.execute(
+            sql: "DELETE FROM sync_subscription WHERE podcast = ? AND subscribed = 1", arguments: [podcast])
     }
 
     /// These are about to be sent: the server may take them without our hearing of it.
     package func markSent(_ changes: [PendingSubscription]) throws {
         try write { db in
             for change in changes {
+                // Also where it has been thought better of in this moment: it is sent nevertheless.
                 try db.execute(
-                    sql: "UPDATE sync_subscription SET sent = subscribed WHERE url = ? AND serial = ?",
-                    arguments: [change.url, change.serial])
+                    sql: "UPDATE sync_subscription SET sent = ? WHERE url = ?",
+                    arguments: [change.subscribed, change.url])
             }
         }
     }
@@ -93,6 +96,7 @@ extension Library {
                     DELETE FROM download WHERE episode IN (SELECT id FROM episode WHERE podcast = ?)
                     """, arguments: [podcast])
             try Self.note(ServerFeed(url: url, subscribed: false, podcast: podcast), db)
+            try Self.noteEmptied(db)
         }
     }
 

@@ -78,6 +78,8 @@ struct ConfigurationKey: Sendable {
         .duration("refresh.min", \.refresh.min),
         .duration("refresh.max", \.refresh.max),
         .number("refresh.connections", \.refresh.connections, in: 1...256),
+        .duration("sync.interval", \.sync.interval, minimum: .seconds(1)),
+        .duration("sync.delay", \.sync.delay, minimum: .zero),
         Self(path: "names.template") { (value, configuration) throws(ConfigurationValueError) in
             let text = try value.text()
             do {

@@ -43,6 +43,11 @@ struct Configuration: Sendable, Equatable {
         var connections = 8
     }
 
+    struct Sync: Sendable, Equatable {
+        var interval = Duration.seconds(3_600)
+        var delay = Duration.seconds(30)
+    }
+
     struct Names: Sendable, Equatable {
         var template = NameTemplate.standard
     }
@@ -73,6 +78,7 @@ struct Configuration: Sendable, Equatable {
     var discretionary = Discretionary()
     var daemon = Daemon()
     var refresh = Refresh()
+    var sync = Sync()
     var names = Names()
     var search = Search()
     var hooks = Hooks()

@@ -1,0 +1,273 @@
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// Keeping this installation alike with others through a server. The rules are those of podfs-sync(7).
+extension PodcastService {
+    /// How an exchange with the server stands.
+    struct SyncState {
+        /// The one under way.
+        var running: Task<SyncFailure?, Never>?
+        /// The daemon leaves: what fails now says nothing about the server.
+        var isStopping = false
+    }
+
+    /// How long a show that another device has removed keeps its rows and cache, in seconds.
+    private static let removedLifetime: Int64 = 7 * 86_400
+    /// Shows that are looked after before they go, whether they have only moved. More at once is a list that was emptied.
+    private static let mostMoves = 20
+
+    // MARK: Commands
+
+    func syncLogin(_ request: SyncLoginRequest) async throws -> Reply {
+        let address: SyncAddress
+        do throws(SyncAddress.Refusal) {
+            address = try SyncAddress(request.url, allowsHTTP: request.allowsHTTP)
+        } catch {
+            throw Failure(kind: .usage, message: error.message)
+        }
+        guard let user = request.user ?? address.user, !user.isEmpty else {
+            throw Failure(kind: .usage, message: "whose account on \(address.url)? Give --user NAME")
+        }
+        guard let origin = Credentials.origin(of: address.url) else {
+            throw Failure(kind: .usage, message: "'\(address.url)' is no address of a server")
+        }
+        let known = try library.syncAccount()
+        let isSame = known?.url == address.url && known?.user == user
+        let device =
+            request.device ?? (isSame ? known?.device : nil)
+            ?? SyncAddress.device(host: Self.hostName, random: .random(in: 0 ... .max))
+        guard SyncAddress.isDevice(device) else {
+            throw Failure(
+                kind: .usage, message: "'\(device)' cannot be a device's name: letters, digits, '.', '_' and '-' only")
+        }
+        var kind: SyncAccount.Kind?
+        if let text = request.kind {
+            kind = SyncAccount.Kind(rawValue: text)
+            if kind == nil { throw Failure(kind: .usage, message: "'\(text)' is neither gpodder nor nextcloud") }
+        }
+        let given = Credentials(user: user, password: request.password, origin: origin)
+        let login = SyncLogin(client: syncClient(given), address: address, user: user)
+        do {
+            let found = try await login.probe(kind)
+            let account = SyncAccount(url: address.url, user: user, device: device, kind: found)
+            try await login.register(SyncMessages(account))
+            _ = await sync.running?.value
+            // The password first: an account without one would be refused, one without an account is not used.
+            try credentials.setSync(given)
+            try library.beginSync(account, now: now())
+            log.info("sync: logged in to \(address.url) as device \(device) (\(found.rawValue))")
+        } catch let failure as SyncFailure {
+            throw Failure(kind: failure.code == .refused ? .refused : .failed, message: failure.message)
+        }
+        planUpkeep()
+        return .sync(try syncStatus())
+    }
+
+    func syncLogout() async throws -> Reply {
+        _ = await sync.running?.value
+        try library.endSync()
+        try credentials.setSync(nil)
+        planUpkeep()
+        return .done
+    }
+
+    /// Exchanges with the server now, whatever the schedule says.
+    ///
+    /// - Parameter despiteHold: also when the server has asked to be left alone.
+    func syncNow(despiteHold: Bool) async throws -> Reply {
+        guard let account = try library.syncAccount() else { throw Self.noAccount }
+        if !despiteHold, let until = account.heldUntil, until > now() {
+            throw Failure(
+                message:
+                    "\(FeedAddress.host(of: account.url)) has asked to be left alone for \(until - now()) s more; it is asked "
+                    + "again after that, or by podfs sync --now")
+        }
+        // What is under way may have passed what the person has just done.
+        _ = await sync.running?.value
+        if let failure = await runSync() {
+            throw Failure(kind: failure.code == .refused ? .refused : .failed, message: failure.message)
+        }
+        return .sync(try syncStatus())
+    }
+
+    private static let noAccount = Failure(message: "there is no sync server: podfs sync login URL")
+
+    func syncStatus() throws -> SyncStatus {
+        guard let account = try library.syncAccount() else { return SyncStatus() }
+        let queue = try library.syncQueue()
+        var status = SyncStatus()
+        status.server = account.url
+        status.kind = account.kind.rawValue
+        status.user = account.user
+        status.device = account.device
+        status.state =
+            sync.running != nil
+            ? .running : account.isStopped ? .stopped : account.error != nil ? .failed : .idle
+        status.error = account.error
+        status.lastSync = account.lastSync
+        status.nextSync = account.isStopped ? nil : nextSync()
+        status.waitingSubscriptions = queue.subscriptions
+        status.waitingActions = queue.actions
+        status.parkedActions = queue.parked
+        return status
+    }
+
+    private nonisolated static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    // MARK: The schedule
+
+    /// When the next exchange is due by itself; `nil` when there is none.
+    func nextSync() -> Int64? {
+        guard allowsDiscretionary || clients.withLock({ !$0.isEmpty }), sync.running == nil,
+            let account = try? library.syncAccount(), !account.isStopped, let next = account.nextSync
+        else { return nil }
+        guard let queue = try? library.syncQueue(), let oldest = queue.oldest, let newest = queue.newest else {
+            return next
+        }
+        return configuration.sync.due(oldest: oldest, newest: newest, failures: account.failures, next: next)
+    }
+
+    func syncIfDue() {
+        guard let due = nextSync(), due <= now() else { return }
+        Task { await runSync() }
+    }
+
+    // MARK: One exchange
+
+    @discardableResult
+    private func runSync() async -> SyncFailure? {
+        if let running = sync.running { return await running.value }
+        let task = Task { await exchange() }
+        sync.running = task
+        commandsUnderWay += 1
+        let failure = await task.value
+        sync.running = nil
+        commandsUnderWay -= 1
+        planUpkeep()
+        considerIdle()
+        return failure
+    }
+
+    private func exchange() async -> SyncFailure? {
+        do {
+            guard let account = try library.syncAccount() else { return nil }
+            do {
+                try await exchange(account)
+                try library.noteSync(
+                    error: nil, isStopped: false, next: configuration.sync.next(now: now(), random: .random(in: 0..<1)),
+                    now: now())
+                return nil
+            } catch let failure as SyncFailure {
+                if sync.isStopping { return failure }
+                let isStopped = failure.code == .refused
+                let next = configuration.sync.next(
+                    now: now(), failures: account.failures + 1, retryAfter: failure.retryAfter,
+                    random: .random(in: 0..<1))
+                try library.noteSync(
+                    error: failure.message, isStopped: isStopped, next: isStopped ? nil : next,
+                    heldUntil: failure.retryAfter.map { now() + $0 }, now: now())
+                log.warning("sync: \(failure.message)")
+                return failure
+            }
+        } catch {
+            log.error("sync: \(error)")
+            return SyncFailure(code: .unusable, message: "\(error)")
+        }
+    }
+
+    private func exchange(_ account: SyncAccount) async throws {
+        guard let credentials = credentials.sync, credentials.fit(account.url) else {
+            throw SyncFailure(
+                code: .refused, message: "the password for \(account.url) is not here; podfs sync login asks for it")
+        }
+        let run = SyncRun(library: library, client: syncClient(credentials), account: account, log: log)
+        let (merge, timestamp) = try await run.fetchSubscriptions()
+        try await take(merge)
+        try library.noteSubscriptions(since: timestamp)
+        try await run.sendSubscriptions()
+        try library.unpark(now: now())
+        let (taken, clock) = try await run.fetchActions { Int64(time(nil)) }
+        for episode in taken.changed { broadcastChange(episode: episode) }
+        try await run.sendActions(clock)
+    }
+
+    private func syncClient(_ credentials: Credentials) -> SyncClient {
+        SyncClient(engine: engine, credentials: credentials, userAgent: nil)
+    }
+
+    /// Does what the server's list asks for.
+    private func take(_ merge: SubscriptionMerge) async throws {
+        try library.noteServer(merge.notes, settled: merge.settled)
+        // A show may have moved, and go and come under two addresses: its server says so here as well.
+        if !merge.adds.isEmpty, !merge.removes.isEmpty, merge.removes.count <= Self.mostMoves {
+            _ = try await refresh(merge.removes.map(\.podcast))
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for url in merge.adds { group.addTask { await self.subscribe(fromServer: url) } }
+        }
+        for (podcast, url) in merge.removes { try remove(podcast, fromServer: url) }
+    }
+
+    private func subscribe(fromServer url: String) async {
+        do {
+            let others = FeedAddress(url).map { [$0.text, $0.secured?.text].compactMap(\.self) } ?? [url]
+            if let gone = try library.removedPodcast(urls: others),
+                let name = try library.restore(podcast: gone, fromServer: url, now: now())
+            {
+                broadcastChange(podcast: gone, name: name)
+                backUpSoon()
+                log.info("sync: \(name) is subscribed again")
+                return
+            }
+            switch try await importShow(ImportItem(url: url), fromServer: url) {
+            case .added(let name, _), .kept(let name, _): log.info("sync: subscribed to \(name)")
+            case .known(let name):
+                guard let podcast = try library.podcast(named: name) else { return }
+                try library.noteArrival(of: podcast.id, from: url)
+            case .refused(let error):
+                // It is subscribed there and not here; it is not asked for each time.
+                try library.noteServer([ServerFeed(url: url, subscribed: true)])
+                log.warning("sync: not subscribed to \(error)")
+            }
+        } catch {
+            log.error("sync: \(error)")
+        }
+    }
+
+    /// Another device has removed a show: it leaves the folder, and is kept for a while.
+    private func remove(_ podcast: Int64, fromServer url: String) throws {
+        guard let show = try library.podcast(id: podcast), !show.ephemeral else { return }
+        let isElsewhere = try library.subscriptionBook().server.contains {
+            $0.podcast == podcast && $0.subscribed && $0.url != url
+        }
+        if isElsewhere { return try library.noteServer([ServerFeed(url: url, subscribed: false)]) }
+        let open = openEpisodes()
+        for episode in try library.episodes(of: podcast).map(\.id) {
+            if !open.contains(episode) { engine.forget(episode) }
+            endTask(episode)
+        }
+        try library.remove(podcast: podcast, fromServer: url, now: now())
+        broadcastChange(podcast: podcast, name: show.name)
+        backUpSoon()
+        log.info("sync: \(show.name) was removed by another device; it is kept for seven days")
+    }
+
+    /// Forgets shows that have been gone for long.
+    func forgetRemovedShows() {
+        do {
+            try library.forgetRemoved(before: now() - Self.removedLifetime)
+        } catch {
+            log.error("\(error)")
+        }
+    }
+}

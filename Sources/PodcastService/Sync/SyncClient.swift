@@ -1,0 +1,97 @@
+internal import PodcastLibrary
+internal import TransferCore
+internal import TransferEngine
+
+/// Why a request to the sync server did not do what it was to.
+struct SyncFailure: Error, Sendable {
+    enum Code: Sendable {
+        /// No answer, or one that asks for patience.
+        case unavailable
+        /// Name and password are wrong, or no longer good.
+        case refused
+        /// There is no such thing on this server.
+        case missing
+        /// What was sent is too much, or something in it is not taken.
+        case rejected
+        /// The answer makes no sense.
+        case unusable
+    }
+
+    var code: Code
+    /// One line; says nothing secret.
+    var message: String
+    /// Seconds that the server wants to be left alone.
+    var retryAfter: Int64?
+}
+
+/// Asks a sync server. Redirects are not followed: the password goes to the address that it was given for.
+struct SyncClient: Sendable {
+    let engine: TransferEngine
+    let credentials: Credentials?
+    let userAgent: String?
+
+    /// The largest answer: a hundred thousand actions of 300 bytes, and as much again for addresses that are long.
+    private static let largestAnswer = 64 << 20
+    /// Milliseconds to the end of an answer.
+    private static let timeout: Int64 = 120_000
+
+    struct Answer: Sendable {
+        var head: ResponseHead
+        var body: [UInt8]
+    }
+
+    /// - Parameter body: sent by POST; `nil` asks by GET.
+    /// - Throws: `SyncFailure`.
+    func ask(_ url: String, body: [UInt8]? = nil) async throws -> Answer {
+        var request = DataRequest(url: url, limit: Self.largestAnswer)
+        request.credentials = credentials
+        request.userAgent = userAgent
+        request.timeout = Self.timeout
+        request.followsRedirects = false
+        request.body = body
+        request.fields = [("Accept", "application/json")]
+        // gpoddersync answers programs alone, and not pages of other sites, which cannot send this field.
+        request.fields.append(("OCS-APIRequest", "true"))
+        if body != nil { request.fields.append(("Content-Type", "application/json")) }
+        var head: ResponseHead?
+        var received: [UInt8] = []
+        do {
+            for try await event in engine.data(for: request) {
+                switch event {
+                case .head(let found): head = found
+                case .bytes(let bytes): received += bytes
+                }
+            }
+        } catch let error as TransferError {
+            let code: SyncFailure.Code =
+                error.code == .unreachable || error.code == .timedOut ? .unavailable : .unusable
+            throw SyncFailure(code: code, message: "\(host(url)): \(error.message)")
+        }
+        guard let head else { throw SyncFailure(code: .unavailable, message: "\(host(url)): no answer") }
+        if (200...299).contains(head.status) { return Answer(head: head, body: received) }
+        throw Self.failure(head, host(url))
+    }
+
+    private func host(_ url: String) -> String { FeedAddress.host(of: url) }
+
+    private static func failure(_ head: ResponseHead, _ host: String) -> SyncFailure {
+        let says = "\(host): the server answered \(head.status)"
+        switch head.status {
+        case 300...399:
+            let place = head["location"].map { PrivateAddress($0).visible } ?? "another address"
+            return SyncFailure(
+                code: .unusable, message: "\(says) and points to \(place); log in at the address where it is now")
+        case 401, 403:
+            return SyncFailure(
+                code: .refused,
+                message: "\(says): it refuses the name or the password; podfs sync login asks for them anew")
+        case 404, 405, 410, 501: return SyncFailure(code: .missing, message: "\(says): it has no such service")
+        case 400, 413, 414, 422:
+            return SyncFailure(code: .rejected, message: "\(says): it does not take what was sent")
+        default:
+            // A date is what nobody sends here; without a number it is tried again as after any failure.
+            let seconds = head["retry-after"].flatMap { Int64($0) }.map { max(1, min($0, 86_400)) }
+            return SyncFailure(code: .unavailable, message: "\(says); it is asked again later", retryAfter: seconds)
+        }
+    }
+}

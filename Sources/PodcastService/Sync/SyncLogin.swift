@@ -1,0 +1,74 @@
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferEngine
+
+/// Finds out what a server speaks, and whether it takes name and password.
+struct SyncLogin: Sendable {
+    let client: SyncClient
+    let address: SyncAddress
+    let user: String
+
+    /// - Parameter kind: what to speak; `nil` tries one after the other.
+    /// - Returns: what it speaks.
+    /// - Throws: `SyncFailure`.
+    func probe(_ kind: SyncAccount.Kind?) async throws -> SyncAccount.Kind {
+        let kinds = (kind ?? address.kind).map { [$0] } ?? SyncAccount.Kind.allCases
+        var failure: SyncFailure?
+        for kind in kinds {
+            do {
+                try await check(kind)
+                return kind
+            } catch let found as SyncFailure {
+                // The server is away, whatever it speaks.
+                if found.code == .unavailable { throw found }
+                // A refusal says more than that something else is missing.
+                if failure == nil || failure?.code == .missing || found.code == .refused { failure = found }
+            }
+        }
+        if let failure, failure.code != .missing { throw failure }
+        throw SyncFailure(
+            code: .missing,
+            message:
+                "\(address.url) is neither a gPodder server nor a Nextcloud with the app GPodder Sync; check the address"
+        )
+    }
+
+    private func check(_ kind: SyncAccount.Kind) async throws {
+        let messages = SyncMessages(kind: kind, base: address.url, user: user, device: "podfs")
+        switch kind {
+        case .gpodder:
+            let answer = try await client.ask(messages.login, body: Array("{}".utf8))
+            // Nextcloud's own login page has this address too, as has any site that answers everything with a page.
+            if answer.body.first == UInt8(ascii: "<") {
+                throw SyncFailure(code: .missing, message: "\(address.url) answered with a web page")
+            }
+        case .nextcloud:
+            let answer = try await client.ask(messages.subscriptions(since: Self.farFuture))
+            do {
+                _ = try SyncAnswers.subscriptions(answer.body)
+            } catch {
+                throw SyncFailure(code: .missing, message: error.message)
+            }
+        }
+    }
+
+    /// 2^31 - 1, since when nothing has changed: the answer is small.
+    private static let farFuture: Int64 = 2_147_483_647
+
+    /// Makes the device known, and has the server keep it alike with the account's others. A server that has no such thing
+    /// keeps one list for all.
+    func register(_ messages: SyncMessages) async throws {
+        guard messages.kind == .gpodder else { return }
+        do {
+            _ = try await client.ask(messages.deviceAddress, body: messages.deviceBody)
+            let others = SyncAnswers.devices(try await client.ask(messages.devices).body).filter {
+                $0 != messages.device
+            }
+            if !others.isEmpty {
+                _ = try await client.ask(messages.linkedDevices, body: messages.linkBody(with: others))
+            }
+        } catch let failure as SyncFailure where failure.code != .refused && failure.retryAfter == nil {
+            // Not all servers know devices, and oPodSync says 503 to the last of these.
+        }
+    }
+}

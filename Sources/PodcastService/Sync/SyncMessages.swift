@@ -1,0 +1,278 @@
+internal import Foundation
+internal import Glibc
+package import PodcastLibrary
+
+/// The two dialects of the API: where what is asked, and what the answers say. Pure.
+///
+/// The gPodder API, version 2 (https://gpoddernet.readthedocs.io/en/latest/api/), and that of Nextcloud's gpoddersync
+/// (https://github.com/thrillfall/nextcloud-gpodder), which has the same answers without devices.
+package struct SyncMessages: Sendable {
+    package let kind: SyncAccount.Kind
+    /// The server's address.
+    package let base: String
+    package let user: String
+    package let device: String
+
+    package init(kind: SyncAccount.Kind, base: String, user: String, device: String) {
+        self.kind = kind
+        self.base = base
+        self.user = user
+        self.device = device
+    }
+
+    package init(_ account: SyncAccount) {
+        self.init(kind: account.kind, base: account.url, user: account.user, device: account.device)
+    }
+
+    // MARK: Addresses
+
+    /// Basic credentials are enough for every request, so that no session is begun: this only asks whether they are good.
+    package var login: String { "\(base)/api/2/auth/\(path(user))/login.json" }
+
+    package var deviceAddress: String { "\(base)/api/2/devices/\(path(user))/\(path(device)).json" }
+    package var devices: String { "\(base)/api/2/devices/\(path(user)).json" }
+    /// gpodder.net keeps each device's subscriptions apart until it is told to keep them alike.
+    package var linkedDevices: String { "\(base)/api/2/sync-devices/\(path(user)).json" }
+
+    package func subscriptions(since: Int64?) -> String {
+        let question = since.map { "?since=\($0)" } ?? ""
+        return switch kind {
+        case .gpodder: "\(base)/api/2/subscriptions/\(path(user))/\(path(device)).json\(question)"
+        case .nextcloud:
+            since == nil
+                ? "\(base)/index.php/apps/gpoddersync/subscription_change/create"
+                : "\(base)/index.php/apps/gpoddersync/subscriptions\(question)"
+        }
+    }
+
+    /// `aggregated` is not asked for: of each episode the last action alone would come, which may be a download and hide
+    /// how far it was heard.
+    package func episodes(since: Int64?) -> String {
+        let question = since.map { "?since=\($0)" } ?? ""
+        return switch kind {
+        case .gpodder: "\(base)/api/2/episodes/\(path(user)).json\(question)"
+        case .nextcloud:
+            "\(base)/index.php/apps/gpoddersync/episode_action\(since == nil ? "/create" : question)"
+        }
+    }
+
+    /// All but the unreserved characters of RFC 3986 §2.3.
+    private func path(_ text: String) -> String {
+        let unreserved = CharacterSet(
+            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
+    }
+
+    // MARK: Bodies
+
+    package func body(_ upload: SubscriptionUpload) -> [UInt8] {
+        json(["add": upload.add, "remove": upload.remove])
+    }
+
+    package func body(_ actions: [SyncAction]) -> [UInt8] { json(actions.map(object)) }
+
+    package var deviceBody: [UInt8] { json(["caption": "podfs (\(device))", "type": "desktop"]) }
+
+    package func linkBody(with others: [String]) -> [UInt8] {
+        json(["synchronize": [[device] + others], "stop-synchronize": [String]()])
+    }
+
+    private func object(_ action: SyncAction) -> [String: Any] {
+        var object: [String: Any] = [
+            "podcast": action.podcast, "episode": action.episode, "action": action.kind.rawValue,
+            "timestamp": SyncTime.text(action.timestamp),
+        ]
+        if let guid = action.guid { object["guid"] = guid }
+        switch kind {
+        case .gpodder:
+            object["device"] = action.device
+            object["started"] = action.started
+            object["position"] = action.position
+            object["total"] = action.total
+            // "started" and "total" go together there.
+            if action.total == nil { object["started"] = nil }
+        case .nextcloud:
+            // All are columns there, and -1 says that there is none.
+            object["started"] = action.started ?? -1
+            object["position"] = action.position ?? -1
+            object["total"] = action.total ?? -1
+        }
+        return object
+    }
+
+    private func json(_ object: Any) -> [UInt8] {
+        // Text and numbers: encoding cannot fail.
+        let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
+        return data.map { [UInt8]($0) } ?? []
+    }
+}
+
+/// What the server has answered, in whatever shape: what makes no sense is left out and counted.
+package enum SyncAnswers {
+    /// Why an answer is none.
+    package struct Malformed: Error, Equatable {
+        package let message: String
+    }
+
+    package struct Subscriptions: Sendable, Equatable {
+        package var add: [String]
+        package var remove: [String]
+        package var timestamp: Int64
+        package var skipped = 0
+    }
+
+    package struct Actions: Sendable, Equatable {
+        package var actions: [SyncAction]
+        package var timestamp: Int64
+        package var skipped = 0
+    }
+
+    package struct Uploaded: Sendable, Equatable {
+        package struct Renamed: Sendable, Equatable {
+            package var old: String
+            package var new: String
+        }
+
+        /// Absent where a server says nothing, as old versions of gpoddersync do.
+        package var timestamp: Int64?
+        package var renamed: [Renamed]
+    }
+
+    /// Longer texts are none that anybody has written: 16 KiB, as for addresses in feeds.
+    private static let longestText = 16 << 10
+    /// More entries than this are not looked at.
+    package static let mostEntries = 100_000
+
+    package static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
+        let object = try object(body)
+        guard let timestamp = number(object["timestamp"]) else {
+            throw Malformed(message: "the server's list of subscriptions has no timestamp")
+        }
+        var skipped = 0
+        func list(_ key: String) -> [String] {
+            let entries = object[key] as? [Any] ?? []
+            let texts = entries.prefix(mostEntries).compactMap { text($0) }
+            skipped += entries.count - texts.count
+            return texts
+        }
+        let (add, remove) = (list("add"), list("remove"))
+        return Subscriptions(add: add, remove: remove, timestamp: timestamp, skipped: skipped)
+    }
+
+    package static func actions(_ body: [UInt8]) throws(Malformed) -> Actions {
+        let object = try object(body)
+        guard let timestamp = number(object["timestamp"]), let entries = object["actions"] as? [Any] else {
+            throw Malformed(message: "the server's list of actions has no timestamp or no actions")
+        }
+        let actions = entries.suffix(mostEntries).compactMap { action($0) }
+        return Actions(actions: actions, timestamp: timestamp, skipped: entries.count - actions.count)
+    }
+
+    package static func uploaded(_ body: [UInt8]) throws(Malformed) -> Uploaded {
+        // Nothing at all is an answer too.
+        if body.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) {
+            return Uploaded(timestamp: nil, renamed: [])
+        }
+        let object = try object(body)
+        let pairs = (object["update_urls"] as? [Any] ?? []).prefix(mostEntries)
+        let renamed = pairs.compactMap { pair -> Uploaded.Renamed? in
+            guard let pair = pair as? [Any], pair.count == 2, let old = text(pair[0]), let new = pair[1] as? String,
+                new.utf8.count <= longestText
+            else { return nil }
+            return Uploaded.Renamed(old: old, new: new)
+        }
+        return Uploaded(timestamp: number(object["timestamp"]), renamed: renamed)
+    }
+
+    /// The ids of a user's devices.
+    package static func devices(_ body: [UInt8]) -> [String] {
+        guard let list = try? JSONSerialization.jsonObject(with: Data(body)) as? [Any] else { return [] }
+        // More are not linked: an account with more devices than this is broken.
+        return list.prefix(100).compactMap { ($0 as? [String: Any])?["id"].flatMap { text($0) } }
+    }
+
+    private static func action(_ value: Any) -> SyncAction? {
+        guard let object = value as? [String: Any], let podcast = text(object["podcast"]),
+            let episode = text(object["episode"]),
+            let kind = (object["action"] as? String).flatMap({ SyncAction.Kind(rawValue: $0.lowercased()) }),
+            let time = SyncTime.seconds(object["timestamp"])
+        else { return nil }
+        func place(_ key: String) -> Int? { number(object[key]).flatMap { $0 >= 0 ? Int($0) : nil } }
+        return SyncAction(
+            podcast: podcast, episode: episode, guid: text(object["guid"]), kind: kind, device: text(object["device"]),
+            timestamp: time, started: place("started"), position: place("position"), total: place("total"))
+    }
+
+    private static func object(_ body: [UInt8]) throws(Malformed) -> [String: Any] {
+        let first = body.first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
+        if first == UInt8(ascii: "<") {
+            throw Malformed(
+                message: "the server answered with a web page; check the address (podfs sync login), a login page or a "
+                    + "proxy may stand before it")
+        }
+        guard let object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
+            throw Malformed(message: "the server's answer makes no sense")
+        }
+        return object
+    }
+
+    private static func text(_ value: Any?) -> String? {
+        guard let text = value as? String, !text.isEmpty, text.utf8.count <= longestText else { return nil }
+        return text
+    }
+
+    private static func number(_ value: Any?) -> Int64? { SyncTime.number(value) }
+}
+
+/// Times as the API writes them: ISO 8601 in UTC without a zone.
+package enum SyncTime {
+    package static func text(_ seconds: Int64) -> String {
+        var seconds = time_t(seconds)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
+        let date = "\(Int(parts.tm_year) + 1_900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+        return "\(date)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    }
+
+    /// With or without a zone and a fraction; some servers give seconds since 1970 instead.
+    package static func seconds(_ value: Any?) -> Int64? {
+        if let number = number(value) { return number }
+        guard let text = value as? String, text.utf8.count < 64 else { return nil }
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 19 else { return nil }
+        func digits(_ range: Range<Int>) -> Int64? {
+            bytes[range].allSatisfy { (0x30...0x39).contains($0) }
+                ? Int64(String(decoding: bytes[range], as: UTF8.self)) : nil
+        }
+        guard let year = digits(0..<4), let month = digits(5..<7), let day = digits(8..<10), let hour = digits(11..<13),
+            let minute = digits(14..<16), let second = digits(17..<19), bytes[4] == 0x2D, bytes[7] == 0x2D,
+            bytes[13] == 0x3A, bytes[16] == 0x3A, bytes[10] == 0x54 || bytes[10] == 0x20, (1...12).contains(month),
+            (1...31).contains(day), hour < 24, minute < 60, second <= 60
+        else { return nil }
+        var parts = tm()
+        parts.tm_year = Int32(year - 1_900)
+        parts.tm_mon = Int32(month - 1)
+        parts.tm_mday = Int32(day)
+        parts.tm_hour = Int32(hour)
+        parts.tm_min = Int32(minute)
+        parts.tm_sec = Int32(second)
+        let moment = Int64(timegm(&parts))
+        var rest = bytes[19...]
+        if rest.first == UInt8(ascii: ".") { rest = rest.dropFirst().drop { (0x30...0x39).contains($0) } }
+        guard let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return moment }
+        let zone = rest.dropFirst().filter { (0x30...0x39).contains($0) }.map { Int64($0) - 0x30 }
+        guard zone.count == 4 else { return moment }
+        let offset = (zone[0] * 10 + zone[1]) * 3_600 + (zone[2] * 10 + zone[3]) * 60
+        return moment - (sign == UInt8(ascii: "+") ? offset : -offset)
+    }
+
+    /// A whole number, which may have come as text.
+    static func number(_ value: Any?) -> Int64? {
+        if let number = value as? Int64 { return number }
+        if let number = value as? Int { return Int64(number) }
+        if let number = value as? Double, number.isFinite, abs(number) < 9e15 { return Int64(number) }
+        if let text = value as? String, text.utf8.count < 20 { return Int64(text) }
+        return nil
+    }
+}

@@ -1,0 +1,132 @@
+internal import Logging
+internal import PodcastLibrary
+
+/// One exchange with the server, step by step; each step's outcome is in the library before the next one begins, so that
+/// it may end anywhere.
+struct SyncRun: Sendable {
+    let library: Library
+    let client: SyncClient
+    let account: SyncAccount
+    let messages: SyncMessages
+    let log: Logger
+
+    /// Actions, and addresses, sent at once: a hundred kilobytes or so. Halved when it is too much for the server.
+    private static let batch = 250
+
+    init(library: Library, client: SyncClient, account: SyncAccount, log: Logger) {
+        self.library = library
+        self.client = client
+        self.account = account
+        self.log = log
+        messages = SyncMessages(account)
+    }
+
+    // MARK: Subscriptions
+
+    /// What has changed on the server, and its timestamp, which is to be written down when all of it has been done.
+    func fetchSubscriptions() async throws -> (merge: SubscriptionMerge, timestamp: Int64) {
+        let since = SyncWindow(last: account.subscriptionsSince, lastFull: nil).subscriptionsSince
+        let answer = try await client.ask(messages.subscriptions(since: since))
+        let found = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.subscriptions(answer.body) }
+        if found.skipped > 0 { log.warning("sync: \(found.skipped) entries of the server's list make no sense") }
+        let merge = SubscriptionMerge(add: found.add, remove: found.remove, book: try library.subscriptionBook())
+        for line in merge.refused { log.warning("sync: not subscribed to \(line)") }
+        if merge.refusedInAll > merge.refused.count {
+            log.warning("sync: \(merge.refusedInAll) addresses of the server were refused in all")
+        }
+        return (merge, found.timestamp)
+    }
+
+    /// Sends what waits.
+    func sendSubscriptions() async throws {
+        let book = try library.subscriptionBook()
+        var rest = book.pending[...]
+        while !rest.isEmpty {
+            try await send(SubscriptionUpload(Array(rest.prefix(Self.batch)), book: book), book)
+            rest = rest.dropFirst(Self.batch)
+        }
+    }
+
+    private func send(_ upload: SubscriptionUpload, _ book: SubscriptionBook) async throws {
+        try library.markSent(upload.changes)
+        do {
+            let answer = try await client.ask(messages.subscriptions(since: nil), body: messages.body(upload))
+            let taken = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.uploaded(answer.body) }
+            try library.subscriptionsSent(
+                upload.changes, feeds: upload.feeds, renamed: taken.renamed.map { ($0.old, $0.new) })
+            for renamed in taken.renamed where renamed.new.isEmpty {
+                log.warning("sync: the server does not take \(RedactedURL.text(renamed.old))")
+            }
+        } catch let failure as SyncFailure where failure.code == .rejected {
+            if let (one, other) = upload.halves(book) {
+                try await send(one, book)
+                try await send(other, book)
+            } else {
+                // Sent again and again it would be refused again and again.
+                for change in upload.changes {
+                    log.warning("sync: the server does not take \(RedactedURL.text(change.url)): \(failure.message)")
+                }
+                try library.noteServer([], settled: upload.changes)
+            }
+        }
+    }
+
+    // MARK: Actions
+
+    /// What other devices have heard; and by the answer, how the clocks stand.
+    func fetchActions(now: @Sendable () -> Int64) async throws -> (taken: TakenActions, clock: SyncClock) {
+        let window = account.episodes
+        let answer = try await client.ask(messages.episodes(since: window.episodesSince))
+        let found = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.actions(answer.body) }
+        if found.skipped > 0 { log.warning("sync: \(found.skipped) of the server's actions make no sense") }
+        let clock = SyncClock(local: now(), server: found.timestamp)
+        let taken = try library.take(
+            found.actions, clock: clock,
+            window: SyncWindow(
+                last: found.timestamp, lastFull: window.isFull ? found.timestamp : window.lastFull),
+            keepsLatestOnly: account.kind == .nextcloud, now: now())
+        if taken.future > 0 {
+            log.warning(
+                "sync: \(taken.future) actions are of the future: some device's clock is wrong; they count as of now")
+        }
+        return (taken, clock)
+    }
+
+    /// Sends what waits.
+    func sendActions(_ clock: SyncClock) async throws {
+        let device = account.kind == .gpodder ? account.device : nil
+        while true {
+            let pending = try library.pendingActions(clock: clock, device: device, limit: Self.batch)
+            if pending.isEmpty { return }
+            try await send(pending[...])
+        }
+    }
+
+    private func send(_ pending: ArraySlice<PendingAction>) async throws {
+        do {
+            let answer = try await client.ask(
+                messages.episodes(since: nil), body: messages.body(pending.map(\.action)))
+            _ = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.uploaded(answer.body) }
+            try library.actionsSent(Array(pending))
+        } catch let failure as SyncFailure where failure.code == .rejected {
+            if pending.count > 1 {
+                let middle = pending.startIndex + pending.count / 2
+                try await send(pending[..<middle])
+                try await send(pending[middle...])
+            } else {
+                for one in pending {
+                    log.warning("sync: the server does not take episode \(one.episode): \(failure.message)")
+                }
+                try library.actionsSent(Array(pending))
+            }
+        }
+    }
+
+    private func sense<Value>(_ body: () throws(SyncAnswers.Malformed) -> Value) throws -> Value {
+        do throws(SyncAnswers.Malformed) {
+            return try body()
+        } catch {
+            throw SyncFailure(code: .unusable, message: "\(FeedAddress.host(of: account.url)): \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import ArgumentParser
+import Foundation
+import PodcastClient
+import PodcastProtocol
+
+struct SyncCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Keep subscriptions and listening positions alike on several devices.",
+        discussion: """
+            The devices meet on a server: one of the gPodder API (gpodder.net, oPodSync and others) or a Nextcloud with the app \
+            GPodder Sync. AntennaPod, Kasts, gPodder and others use the same servers. After a login it goes on by itself; see \
+            podfs-sync(7).
+
+            Examples:
+              podfs sync login https://cloud.example.com --user anna
+              podfs sync
+              podfs sync status
+            """,
+        subcommands: [SyncNowCommand.self, SyncLoginCommand.self, SyncStatusCommand.self, SyncLogoutCommand.self],
+        defaultSubcommand: SyncNowCommand.self)
+}
+
+struct SyncNowCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Exchange with the server and wait for the end of it.",
+        discussion: """
+            Example:
+              podfs sync
+            """)
+
+    @Flag(help: "Also when the server has asked to be left alone for a while.")
+    var now = false
+
+    func perform() async throws {
+        let daemon = try Installation().daemon()
+        defer { daemon.end() }
+        guard case .sync(let status) = try await daemon.perform(.syncNow(despiteHold: now)) else { return }
+        Terminal.print(SyncStatusCommand.summary(status))
+    }
+}
+
+struct SyncLoginCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "login", abstract: "Name the server and the account.",
+        discussion: """
+            The password is asked for on the terminal, read from standard input with --password-stdin, or taken from ~/.netrc; \
+            it is kept in a file that only you can read, and sent to this server alone. For a Nextcloud make an app password \
+            (Settings, Security).
+
+            Examples:
+              podfs sync login https://cloud.example.com --user anna
+              pass show podcasts | podfs sync login https://gpodder.net --user anna --password-stdin
+            """)
+
+    @Argument(help: ArgumentHelp("The server's address.", valueName: "url"))
+    var url: String
+
+    @Option(help: ArgumentHelp("Whose account.", valueName: "name"))
+    var user: String?
+
+    @Option(
+        help: ArgumentHelp("This device's name on the server; by default one made of the host's.", valueName: "name"))
+    var device: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What the server speaks: gpodder or nextcloud; by default it is found out.", valueName: "kind"))
+    var kind: String?
+
+    @Flag(help: "Read the password from standard input.")
+    var passwordStdin = false
+
+    @Flag(name: .customLong("allow-http"), help: "Send the password unencrypted, over a network that you trust.")
+    var allowHTTP = false
+
+    func perform() async throws {
+        let installation = try Installation()
+        let daemon = try installation.daemon()
+        defer { daemon.end() }
+        var request = SyncLoginRequest(
+            url: url, user: user, password: "", device: device, kind: kind, allowsHTTP: allowHTTP)
+        if passwordStdin {
+            request.password = try PasswordPrompt.fromStandardInput()
+        } else if let found = Netrc.entry(forAddress: url, user: user) {
+            request.user = found.login
+            request.password = found.password
+        } else {
+            if request.user == nil, Netrc.user(inAddress: url) == nil {
+                request.user = try PasswordPrompt.ask("User: ")
+            }
+            let shown = request.user ?? Netrc.user(inAddress: url) ?? ""
+            request.password = try PasswordPrompt.ask("Password of \(shown): ", hidden: true)
+        }
+        guard case .sync(let status) = try await daemon.perform(.syncLogin(request)) else { return }
+        Terminal.print("logged in to \(status.server ?? url) as \(status.user ?? ""), device \(status.device ?? "")")
+        guard case .sync(let after) = try await daemon.perform(.syncNow(despiteHold: true)) else { return }
+        Terminal.print(SyncStatusCommand.summary(after))
+    }
+}
+
+struct SyncStatusCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Show the server, when it was last asked, and what waits to be sent.",
+        discussion: """
+            Example:
+              podfs sync status --json
+            """)
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func perform() async throws {
+        let daemon = try Installation().daemon()
+        defer { daemon.end() }
+        guard case .sync(let status) = try await daemon.perform(.syncStatus) else { return }
+        Terminal.print(json ? Self.document(status) : Self.text(status))
+    }
+
+    static func text(_ status: SyncStatus) -> String {
+        guard let server = status.server else { return "no sync server: podfs sync login URL" }
+        var lines = ["\(status.user ?? "")@\(server) (\(status.kind ?? "")), device \(status.device ?? "")"]
+        lines.append(status.lastSync.map { "last sync \(date($0))" } ?? "not synced yet")
+        if let next = status.nextSync, status.state != .running { lines.append("next sync \(date(next))") }
+        lines.append(summary(status))
+        if let error = status.error {
+            lines.append(status.state == .stopped ? "stopped: \(error)" : "the last try failed: \(error)")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    static func summary(_ status: SyncStatus) -> String {
+        let waiting = status.waitingSubscriptions + status.waitingActions
+        let parked =
+            status.parkedActions > 0 ? "; \(status.parkedActions) positions are of episodes that are not here" : ""
+        return (waiting == 0 ? "all is sent" : "\(waiting) changes wait to be sent") + parked
+    }
+
+    private static func date(_ moment: Int64) -> String {
+        ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
+    }
+
+    static func document(_ status: SyncStatus) -> String {
+        var object: [String: Any] = [
+            "state": status.state.rawValue, "waiting_subscriptions": status.waitingSubscriptions,
+            "waiting_actions": status.waitingActions, "parked_actions": status.parkedActions,
+        ]
+        for (key, value) in [
+            ("server", status.server), ("kind", status.kind), ("user", status.user), ("device", status.device),
+            ("error", status.error), ("last_sync", status.lastSync.map(date)), ("next_sync", status.nextSync.map(date)),
+        ] {
+            object[key] = value.map { $0 as Any } ?? NSNull()
+        }
+        let data = try? JSONSerialization.data(
+            withJSONObject: object, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+        return data.map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+}
+
+struct SyncLogoutCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logout", abstract: "Forget the server and the password; all else stays as it is.",
+        discussion: """
+            Example:
+              podfs sync logout
+            """)
+
+    func perform() async throws {
+        let daemon = try Installation().daemon()
+        defer { daemon.end() }
+        _ = try await daemon.perform(.syncLogout)
+        Terminal.print("logged out")
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+
+/// Asks a person, on the terminal rather than on standard input, which may be something else.
+enum PasswordPrompt {
+    /// Longer is no password.
+    private static let longest = 4_096
+
+    /// The first line of standard input.
+    static func fromStandardInput() throws -> String {
+        guard let line = line(from: 0), !line.isEmpty else {
+            throw CommandError(.usage, "--password-stdin: there is no password on standard input")
+        }
+        return line
+    }
+
+    /// - Parameter hidden: what is typed is not shown.
+    static func ask(_ question: String, hidden: Bool = false) throws -> String {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else {
+            throw CommandError(
+                .usage,
+                "there is no terminal to ask on: give --user, and the password with --password-stdin or in ~/.netrc")
+        }
+        defer { close(terminal) }
+        var before = termios()
+        let isHidden = hidden && tcgetattr(terminal, &before) == 0
+        if isHidden {
+            var silent = before
+            silent.c_lflag &= ~tcflag_t(ECHO)
+            // What was typed ahead would have been shown: it is thrown away.
+            guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
+                throw CommandError(.failed, "the terminal would show the password: use --password-stdin")
+            }
+        }
+        // An interrupt would leave the terminal silent.
+        let interrupt = isHidden ? signal(SIGINT, SIG_IGN) : nil
+        defer {
+            if isHidden {
+                tcsetattr(terminal, TCSAFLUSH, &before)
+                signal(SIGINT, interrupt)
+                Terminal.write("\n", to: terminal)
+            }
+        }
+        Terminal.write(question, to: terminal)
+        guard let answer = line(from: terminal), !answer.isEmpty else {
+            throw CommandError(.usage, "nothing was given")
+        }
+        return answer
+    }
+
+    private static func line(from descriptor: Int32) -> String? {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while bytes.count < longest {
+            let count = read(descriptor, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { return bytes.isEmpty ? nil : text(bytes) }
+            if byte == UInt8(ascii: "\n") { return text(bytes) }
+            bytes.append(byte)
+        }
+        return nil
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        String(decoding: bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes[...], as: UTF8.self)
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `podfs sync` as a person and a script use it.
+@Suite(.timeLimit(.minutes(10))) struct SyncCommandTests {
+    private let home: PodfsHome
+    private let server = SyncServer()
+    private let web = HTTPTestServer()
+
+    init() throws {
+        home = try PodfsHome()
+        try server.start()
+        try web.start()
+        let feed = FeedBuilder.show("Show", episodes: 2) { "https://m.example/\($0).mp3" }
+        web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+    }
+
+    private func login(_ arguments: String..., password: String = "s3cret pass\n") async throws -> ChildProcess.Result {
+        try await home.run(
+            ["sync", "login", server.url, "--password-stdin"] + arguments, input: Array(password.utf8))
+    }
+
+    @Test func aLoginSyncsAndTheStatusSaysHowItStands() async throws {
+        server.change(add: [web.url("/feed.xml")])
+        let none = try await home.run("sync", "status")
+        #expect(none.output.contains("podfs sync login"))
+        #expect(try await home.run("sync").error.contains("podfs sync login"))
+
+        let result = try await login("--user", "anna", "--device", "laptop")
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(result.output.contains("logged in") && result.output.contains("all is sent"))
+        #expect(try await home.run("list").output.contains("Show"))
+
+        let episode = "Show/2026-01-02 Episode 2.mp3"
+        #expect(try await home.run("set", episode, "position=61").exitCode == 0)
+        #expect(try await home.run("sync", "--now").exitCode == 0)
+        #expect(server.actions.map { $0["position"] as? Int } == [61])
+        #expect(server.actions.map { $0["device"] as? String } == ["laptop"])
+
+        let json = try await home.run("sync", "status", "--json")
+        let status = try #require(
+            try JSONSerialization.jsonObject(with: Data(json.standardOutput)) as? [String: Any])
+        #expect(status["state"] as? String == "idle" && status["user"] as? String == "anna")
+        #expect(status["kind"] as? String == "gpodder" && status["waiting_actions"] as? Int == 0)
+        #expect(status["error"] is NSNull && status["last_sync"] is String)
+
+        #expect(try await home.run("sync", "logout").exitCode == 0)
+        #expect(try await home.run("sync", "status", "--json").output.contains("\"none\""))
+        #expect(try await home.run("list").output.contains("Show"))
+    }
+
+    @Test func thePasswordIsNowhereToBeSeen() async throws {
+        let refused = try await login("--user", "anna", password: "hunter2")
+        #expect(refused.exitCode == 77)
+        let result = try await login("--user", "anna")
+        #expect(result.exitCode == 0)
+        let log = try String(contentsOfFile: home.stateDirectory + "/daemon.log", encoding: .utf8)
+        for text in [log, result.output, result.error, refused.error, try await home.run("sync", "status").output] {
+            #expect(!text.contains("s3cret") && !text.contains("hunter2"))
+        }
+    }
+
+    @Test func whatIsWrongIsSaid() async throws {
+        #expect(try await login().error.contains("--user"))
+        #expect(try await login("--user", "anna", "--kind", "soundcloud").exitCode == 64)
+        #expect(try await login("--user", "anna", "--device", "my device").exitCode == 64)
+        #expect(try await login("--user", "anna", password: "\n").exitCode == 64)
+        let open = try await home.run(
+            ["sync", "login", "http://sync.example", "--user", "a", "--password-stdin"], input: Array("x\n".utf8))
+        #expect(open.exitCode == 64 && open.error.contains("--allow-http"))
+        // Without a terminal nobody can be asked.
+        let unasked = try await ChildProcess.run(
+            "setsid", ["--wait", PodfsHome.executable, "sync", "login", server.url, "--user", "anna"],
+            environment: home.environment)
+        #expect(unasked.exitCode == 64 && unasked.error.contains("--password-stdin"))
+    }
+
+    @Test func netrcServesAlso() async throws {
+        try home.directory.write(
+            "home/.netrc",
+            text: "machine other.example login x password y\nmachine 127.0.0.1\n  login anna\n  password s3cret\n")
+        #expect(try await home.run("sync", "login", server.url).exitCode == 77, "it was read, and is another password")
+        let spaceless = SyncServer(password: "s3cret")
+        try spaceless.start()
+        let result = try await home.run("sync", "login", spaceless.url)
+        #expect(result.exitCode == 0 && result.output.contains("as anna"), "\(result.error)")
+    }
+
+    @Test func theIntervalIsConfigured() async throws {
+        try home.configure("[sync]\ninterval = \"1 s\"\ndelay = \"0 s\"\n")
+        #expect(try await login("--user", "anna").exitCode == 0)
+        server.change(add: [web.url("/feed.xml")])
+        try await waitUntil { try await home.run("list").output.contains("Show") }
+        try home.configure("[sync]\ninterval = \"0 s\"\n")
+        #expect(try await home.run("sync").error.contains("sync.interval"))
+    }
+}

@@ -1,0 +1,136 @@
+import PodcastLibrary
+import PodcastService
+import TestSupport
+import Testing
+
+/// Both sides' subscriptions, joined without a server.
+@Suite struct SubscriptionMergeTests {
+    private let url = "https://a.example/feed"
+
+    private func book(
+        server: [ServerFeed] = [], local: [(Int64, String)] = [], pending: [PendingSubscription] = []
+    ) -> SubscriptionBook {
+        SubscriptionBook(
+            server: server,
+            local: local.map { Subscription(podcast: $0.0, name: "Show \($0.0)", url: $0.1, title: "Show") },
+            pending: pending)
+    }
+
+    @Test func whatIsNewThereIsSubscribedTo() {
+        let merge = SubscriptionMerge(add: [url, url], remove: [], book: book())
+        #expect(merge.adds == [url])
+    }
+
+    @Test(arguments: ["https://a.example/feed", "http://a.example/feed", "https://A.example/feed/"])
+    func anotherSpellingIsTheSameShow(spelling: String) {
+        let merge = SubscriptionMerge(add: [spelling], remove: [], book: book(local: [(1, url)]))
+        #expect(merge.adds.isEmpty)
+        #expect(merge.notes == [ServerFeed(url: spelling, subscribed: true, podcast: 1)])
+    }
+
+    @Test func whatIsRemovedThereLeaves() {
+        let merge = SubscriptionMerge(
+            add: [], remove: [url],
+            book: book(server: [ServerFeed(url: url, subscribed: true, podcast: 1)], local: [(1, url)]))
+        #expect(merge.removes.map(\.podcast) == [1])
+        #expect(merge.notes.isEmpty, "it is noted when it is done")
+    }
+
+    @Test func aShowIsKnownByTheServersAddressAlso() {
+        let old = "https://old.example/feed"
+        let merge = SubscriptionMerge(
+            add: [], remove: [old],
+            book: book(server: [ServerFeed(url: old, subscribed: true, podcast: 1)], local: [(1, url)]))
+        #expect(merge.removes.map(\.url) == [old])
+    }
+
+    @Test func aShowThatStaysUnderAnotherAddressStays() {
+        let old = "http://a.example/feed"
+        let server = [ServerFeed(url: old, subscribed: true, podcast: 1)]
+        let merge = SubscriptionMerge(add: [url], remove: [old], book: book(server: server, local: [(1, old)]))
+        #expect(merge.adds.isEmpty && merge.removes.isEmpty)
+        #expect(merge.notes.count == 2)
+    }
+
+    @Test func beingSubscribedWinsWhereBothHaveChanged() {
+        let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
+        let added = PendingSubscription(url: url, podcast: 1, subscribed: true)
+        let kept = SubscriptionMerge(
+            add: [], remove: [url], book: book(server: known, local: [(1, url)], pending: [added]))
+        #expect(kept.removes.isEmpty && kept.settled.isEmpty)
+
+        let gone = [ServerFeed(url: url, subscribed: false, podcast: 1)]
+        let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)
+        let back = SubscriptionMerge(add: [url], remove: [], book: book(server: gone, pending: [removed]))
+        #expect(back.adds == [url])
+        #expect(back.settled == [removed])
+    }
+
+    @Test func anEchoIsNoNews() {
+        let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
+        let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)
+        let merge = SubscriptionMerge(add: [url], remove: [], book: book(server: known, pending: [removed]))
+        #expect(merge == SubscriptionMerge(add: [], remove: [], book: book()))
+    }
+
+    /// Subscribed, sent, the answer lost, removed again.
+    @Test func anEchoOfAnUnansweredRequestDoesNotBringAShowBack() {
+        let removed = PendingSubscription(url: url, podcast: 1, subscribed: false, sent: true)
+        let merge = SubscriptionMerge(add: [url], remove: [], book: book(pending: [removed]))
+        #expect(merge.adds.isEmpty && merge.settled.isEmpty)
+        #expect(merge.notes == [ServerFeed(url: url, subscribed: true, podcast: 1)])
+    }
+
+    @Test func whatBothHaveRemovedNeedNotBeSent() {
+        let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
+        let removed = PendingSubscription(url: url, podcast: 1, subscribed: false)
+        let merge = SubscriptionMerge(add: [], remove: [url], book: book(server: known, pending: [removed]))
+        #expect(merge.settled == [removed])
+        #expect(merge.removes.isEmpty)
+    }
+
+    @Test(arguments: [
+        "file:///etc/passwd", "javascript:alert(1)", "ftp://a.example/feed", "https://user:pass@a.example/feed", "",
+        "https://", "//a.example/feed", "https://a.example/\u{202E}feed", "https://a.example/a b",
+        "http://a.example:99999/",
+        "https://a.example/\\..\\", "data:text/xml,<rss/>",
+        "https://a.example/" + String(repeating: "x", count: 64 << 10),
+    ])
+    func hostileAddressesAreRefused(url: String) {
+        let merge = SubscriptionMerge(add: [url], remove: [url + "?"], book: book())
+        #expect(merge.adds.isEmpty)
+        #expect(merge.refusedInAll == 1)
+        #expect(merge.refused.allSatisfy { $0.utf8.count < 500 && !$0.contains("pass@") })
+    }
+
+    @Test func tenThousandAreNotAllTaken() {
+        let many = (0..<10_000).map { "https://h\($0).example/feed" }
+        let merge = SubscriptionMerge(add: many, remove: [], book: book(local: [(1, url)]))
+        #expect(merge.adds.count == SubscriptionMerge.mostSubscriptions - 1)
+        #expect(merge.refusedInAll == 10_000 - merge.adds.count)
+        #expect(merge.refused.count == 5)
+    }
+
+    // MARK: What is sent
+
+    @Test func aShowIsRemovedByTheAddressThatTheServerHas() {
+        let server = [ServerFeed(url: "https://spelled.example/", subscribed: true, podcast: 7)]
+        let upload = SubscriptionUpload(
+            [PendingSubscription(url: url, podcast: 7, subscribed: false)], book: book(server: server))
+        #expect(upload.remove == ["https://spelled.example/"])
+    }
+
+    @Test func aMoveIsSentAsSuch() {
+        let old = ServerFeed(url: "https://old.example/", subscribed: true, podcast: 7)
+        let changes = [
+            PendingSubscription(url: old.url, podcast: 7, subscribed: false),
+            PendingSubscription(url: url, podcast: 7, subscribed: true),
+        ]
+        let upload = SubscriptionUpload(changes, book: book(server: [old], local: [(7, url)]))
+        #expect(upload.add == [url] && upload.remove == [old.url])
+        // The server has heard of the new address from another device.
+        let known = [old, ServerFeed(url: url, subscribed: true, podcast: 7)]
+        let rest = SubscriptionUpload([changes[0]], book: book(server: known, local: [(7, url)]))
+        #expect(rest.add.isEmpty && rest.remove == [old.url])
+    }
+}

@@ -1,0 +1,362 @@
+import Foundation
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+/// The daemon and a sync server that behaves, and one that does not.
+@Suite(.timeLimit(.minutes(10))) struct SyncServiceTests {
+    private let home: ServiceHome
+    private let server: SyncServer
+
+    init() throws {
+        home = try ServiceHome()
+        server = SyncServer()
+        try server.start()
+        home.publish(episodes: 3)
+    }
+
+    private var feed: String { home.web.url("/feed.xml") }
+
+    private func request(kind: String? = nil, password: String = "s3cret pass") -> SyncLoginRequest {
+        SyncLoginRequest(url: server.url, user: "anna", password: password, device: "here", kind: kind)
+    }
+
+    private func status(_ client: ServiceClient, _ command: Command = .syncStatus) async throws -> SyncStatus {
+        guard case .sync(let status) = try await client.perform(command) else {
+            Issue.record("no status")
+            return SyncStatus()
+        }
+        return status
+    }
+
+    /// Logged in and synced once, with a show.
+    private func begin(kind: String? = nil) async throws -> (RunningService, ServiceClient) {
+        let daemon = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 3_600) }
+        let client = try await daemon.connect()
+        try await client.subscribe(feed)
+        _ = try await client.perform(.syncLogin(request(kind: kind)))
+        _ = try await status(client, .syncNow(despiteHold: false))
+        return (daemon, client)
+    }
+
+    private func sync(_ client: ServiceClient) async throws {
+        _ = try await status(client, .syncNow(despiteHold: true))
+    }
+
+    private func action(_ number: Int, _ position: Int, guid: String? = nil, ago: Int64 = 0) -> [String: any Sendable] {
+        var action: [String: any Sendable] = [
+            "podcast": feed, "episode": home.web.url(home.media(number)), "action": "play", "device": "phone",
+            "timestamp": SyncTime.text(Int64(Date().timeIntervalSince1970) - ago), "started": 0, "position": position,
+            "total": 5_000,
+        ]
+        action["guid"] = guid
+        return action
+    }
+
+    // MARK: Login
+
+    @Test func whatTheServerSpeaksIsFoundOut() async throws {
+        let (daemon, client) = try await begin()
+        #expect(try await status(client).kind == "gpodder")
+        #expect(server.devices.contains("here"))
+        _ = try await client.perform(.syncLogout)
+
+        let nextcloud = SyncServer()
+        nextcloud.setFault { $0.path.hasPrefix("/api/") ? .instead(.status(404)) : nil }
+        try nextcloud.start()
+        var request = request()
+        request.url = nextcloud.url
+        _ = try await client.perform(.syncLogin(request))
+        #expect(try await status(client).kind == "nextcloud")
+        await daemon.stop()
+    }
+
+    @Test func linkedDevicesShareOneList() async throws {
+        server.change { $0.keepsDevicesApart = true }
+        server.change(add: [home.web.url("/other.xml")], device: "phone")
+        home.publish("Other", path: "/other.xml")
+        let (daemon, _) = try await begin()
+        #expect(try Set(daemon.library.podcasts().map(\.name)) == ["Show", "Other"])
+        #expect(server.subscriptions(of: "phone").count == 2)
+        await daemon.stop()
+    }
+
+    @Test(arguments: ["wrong", ""])
+    func aWrongPasswordIsRefusedAndNotKept(password: String) async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        let failure = await client.failure(of: .syncLogin(request(password: password)))
+        #expect(failure?.kind == .refused)
+        #expect(failure?.message.contains("podfs sync login") == true)
+        #expect(try daemon.library.syncAccount() == nil)
+        #expect(!FileManager.default.fileExists(atPath: home.places.credentials))
+        await daemon.stop()
+    }
+
+    @Test func whatIsNoSyncServerIsSaidToBeNone() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        var wrong = request()
+        wrong.url = home.web.url("")
+        #expect(await client.failure(of: .syncLogin(wrong))?.message.contains("neither") == true)
+        home.web.serveElsewhere { _ in .status(200, body: "<!DOCTYPE html><title>Log in</title>") }
+        #expect(await client.failure(of: .syncLogin(wrong))?.message.contains("neither") == true)
+        home.web.serveElsewhere { _ in .redirect(to: "http://localhost:1/elsewhere") }
+        let failure = await client.failure(of: .syncLogin(wrong))
+        #expect(failure?.message.contains("localhost:1/elsewhere") == true)
+        await daemon.stop()
+    }
+
+    @Test func thePasswordGoesToNobodyElseAndIsShownToNobody() async throws {
+        let other = HTTPTestServer()
+        try other.start()
+        let (daemon, client) = try await begin()
+        server.setFault { _ in .instead(.redirect(to: other.url("/api/2/subscriptions/anna/here.json"))) }
+        let failure = await client.failure(of: .syncNow(despiteHold: true))
+        #expect(other.requests.isEmpty)
+        #expect(failure?.message.contains("s3cret") == false)
+        let shown = String(decoding: WireJSON.encode(try await status(client)), as: UTF8.self)
+        #expect(!shown.contains("s3cret"))
+        #expect("\(request())".contains("s3cret") == false)
+        let attributes = try FileManager.default.attributesOfItem(atPath: home.places.credentials)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try !Data(contentsOf: URL(fileURLWithPath: home.places.library)).contains(Array("s3cret".utf8)))
+        _ = try await client.perform(.syncLogout)
+        let kept = try String(contentsOfFile: home.places.credentials, encoding: .utf8)
+        #expect(!kept.contains("s3cret"))
+        await daemon.stop()
+    }
+
+    // MARK: What moves
+
+    @Test(arguments: ["gpodder", "nextcloud"])
+    func whatIsDoneHereIsThereAndTheOtherWayRound(kind: String) async throws {
+        let (daemon, client) = try await begin(kind: kind)
+        let device = kind == "gpodder" ? "here" : ""
+        #expect(server.subscriptions(of: device) == [feed])
+        try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 77))
+        try await client.perform(.setPlayed(episode: daemon.episode(2).id, true))
+        try await sync(client)
+        #expect(Set(server.actions.compactMap { $0["guid"] as? String }) == ["1", "2"])
+        #expect(server.actions.contains { $0["position"] as? Int == 77 })
+
+        home.publish("Other", path: "/other.xml")
+        server.change(add: [home.web.url("/other.xml")], remove: [feed])
+        try await sync(client)
+        #expect(try daemon.library.podcasts().map(\.name) == ["Other"])
+        server.change(add: [feed])
+        try await sync(client)
+        #expect(try Set(daemon.library.podcasts().map(\.name)) == ["Show", "Other"])
+        #expect(try daemon.episode(2).played)
+        await daemon.stop()
+    }
+
+    @Test(arguments: ["gpodder", "nextcloud"])
+    func positionsComeByGuidWhateverTheAddressIs(kind: String) async throws {
+        let (daemon, client) = try await begin(kind: kind)
+        var moved = action(1, 500, guid: "1")
+        moved["episode"] = "https://cdn.example/moved.mp3?token=5"
+        server.upload(moved)
+        server.upload(action(2, 6_000))
+        try await sync(client)
+        #expect(try daemon.episode(1).position == 500)
+        #expect(try daemon.episode(2).played)
+        await daemon.stop()
+    }
+
+    @Test func otherDevicesDownloadsStartNothing() async throws {
+        let (daemon, client) = try await begin()
+        for kind in ["download", "delete", "flattr", "dance"] {
+            var action = action(1, 5)
+            action["action"] = kind
+            server.upload(action)
+        }
+        try await sync(client)
+        #expect(try await client.tasks().isEmpty)
+        #expect(try daemon.episode(1).position == nil)
+        #expect(try daemon.library.syncHistory(limit: 9).map(\.kind) == [.delete, .download])
+        await daemon.stop()
+    }
+
+    @Test func theServersSpellingIsOneOfTheSameShow() async throws {
+        server.change { $0.spelling = { $0.hasSuffix("/feed.xml") ? $0 + "?canonical" : $0 } }
+        let (daemon, client) = try await begin()
+        #expect(server.subscriptions() == [feed + "?canonical"])
+        try await sync(client)
+        #expect(try daemon.library.podcasts().count == 1)
+        let show = try #require(try daemon.library.podcasts().first)
+        try await client.perform(.unsubscribe(podcast: show.id))
+        try await sync(client)
+        #expect(server.subscriptions().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aMoveOnAnotherDeviceIsNoNewShow() async throws {
+        let (daemon, client) = try await begin()
+        let before = try daemon.library.podcasts().map(\.id)
+        home.publish(episodes: 3, path: "/new.xml")
+        home.web.serve("/feed.xml") { _ in .redirect(to: home.web.url("/new.xml"), status: 301) }
+        server.change(add: [home.web.url("/new.xml")], remove: [feed])
+        try await sync(client)
+        #expect(try daemon.library.podcasts().map(\.id) == before)
+        try await sync(client)
+        #expect(server.subscriptions() == [home.web.url("/new.xml")])
+        #expect(try daemon.library.podcasts().map(\.id) == before)
+        await daemon.stop()
+    }
+
+    // MARK: What goes wrong
+
+    @Test func aServerThatIsAwayLosesNothing() async throws {
+        let (daemon, client) = try await begin()
+        server.stop()
+        try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 12))
+        #expect(await client.failure(of: .syncNow(despiteHold: true)) != nil)
+        let waiting = try await status(client)
+        #expect(waiting.state == .failed && waiting.waitingActions == 1 && waiting.nextSync != nil)
+        try server.start()
+        try await sync(client)
+        #expect(server.actions.count == 1)
+        #expect(try await status(client).error == nil)
+        await daemon.stop()
+    }
+
+    @Test func aRefusalStopsUntilTheNextLogin() async throws {
+        let (daemon, client) = try await begin()
+        server.setFault { _ in .instead(.status(401)) }
+        let failure = await client.failure(of: .syncNow(despiteHold: true))
+        #expect(failure?.kind == .refused && failure?.message.contains("podfs sync login") == true)
+        let stopped = try await status(client)
+        #expect(stopped.state == .stopped && stopped.nextSync == nil)
+        server.setFault { _ in nil }
+        _ = try await client.perform(.syncLogin(request()))
+        try await sync(client)
+        #expect(try await status(client).state == .idle)
+        await daemon.stop()
+    }
+
+    @Test func aServerThatWantsPatienceGetsIt() async throws {
+        let (daemon, client) = try await begin()
+        server.setFault { _ in .instead(.retryAfter("7200", status: 429)) }
+        #expect(await client.failure(of: .syncNow(despiteHold: false)) != nil)
+        let count = server.web.requests.count
+        #expect(await client.failure(of: .syncNow(despiteHold: false))?.message.contains("left alone") == true)
+        #expect(server.web.requests.count == count)
+        let account = try #require(try daemon.library.syncAccount())
+        #expect(try #require(account.nextSync) - Int64(Date().timeIntervalSince1970) > 7_000)
+        server.setFault { _ in nil }
+        try await sync(client)
+        #expect(try daemon.library.syncAccount()?.heldUntil == nil)
+        await daemon.stop()
+    }
+
+    @Test(arguments: ["gpodder", "nextcloud"])
+    func whatIsTooLargeIsHalved(kind: String) async throws {
+        home.publish(episodes: 60)
+        let (daemon, client) = try await begin(kind: kind)
+        server.change { $0.largestBody = 1_000 }
+        for episode in try daemon.library.episodes(of: daemon.episode(1).podcast) {
+            try await client.perform(.setPlayed(episode: episode.id, true))
+        }
+        try await sync(client)
+        #expect(server.actions.count == 60)
+        #expect(try await status(client).waitingActions == 0)
+        // What is too large by itself holds nothing up.
+        server.change { $0.largestBody = 50 }
+        try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 5))
+        try await sync(client)
+        #expect(try await status(client).waitingActions == 0)
+        await daemon.stop()
+    }
+
+    @Test func aLostAnswerIsAskedForAgainAndNothingIsThereTwice() async throws {
+        let (daemon, client) = try await begin()
+        home.publish("Other", path: "/other.xml")
+        try await client.subscribe(home.web.url("/other.xml"))
+        try await client.perform(.setPosition(episode: daemon.library.episodes(of: 1)[0].id, seconds: 12))
+        server.setFault { $0.method == "POST" ? .answerLost : nil }
+        for _ in 0..<3 { #expect(await client.failure(of: .syncNow(despiteHold: true)) != nil) }
+        #expect(server.subscriptions().count == 2)
+        server.setFault { $0.method == "POST" && $0.path.contains("episodes") ? .answerLost : nil }
+        for _ in 0..<3 { #expect(await client.failure(of: .syncNow(despiteHold: true)) != nil) }
+        #expect(server.actions.count == 1)
+        server.setFault { _ in nil }
+        try await sync(client)
+        #expect(server.actions.count == 1 && server.subscriptions().count == 2)
+        #expect(try daemon.library.podcasts().count == 2)
+        await daemon.stop()
+    }
+
+    @Test func aServersListIsNotTrusted() async throws {
+        let (daemon, client) = try await begin()
+        let long = "https://a.example/" + String(repeating: "x", count: 64 << 10)
+        server.change { $0.spelling = { $0 } }
+        server.change(add: [
+            "file:///etc/passwd", "javascript:alert(1)", "https://user:pass@a.example/feed", long, "", "\u{0}",
+        ])
+        try await sync(client)
+        #expect(try daemon.library.podcasts().count == 1)
+        #expect(try await status(client).error == nil)
+        await daemon.stop()
+    }
+
+    @Test(arguments: [
+        "<html><body>Log in</body></html>", "{\"add\":", "[]", "null",
+        "{\"add\":5,\"remove\":null,\"timestamp\":\"x\"}",
+    ])
+    func answersThatMakeNoSenseChangeNothing(body: String) async throws {
+        let (daemon, client) = try await begin()
+        let before = try daemon.library.syncAccount()
+        server.setFault { _ in .instead(.status(200, body: body)) }
+        #expect(await client.failure(of: .syncNow(despiteHold: true)) != nil)
+        #expect(try daemon.library.syncAccount()?.subscriptionsSince == before?.subscriptionsSince)
+        #expect(try daemon.library.podcasts().count == 1)
+        await daemon.stop()
+    }
+
+    @Test func anAnswerWithoutEndIsCutOff() async throws {
+        let (daemon, client) = try await begin()
+        let endless = Resource(TestContent(seed: 1, size: 200 << 20), contentType: "application/json")
+        server.setFault { _ in .instead(.resource(endless).closeDelimited()) }
+        let failure = await client.failure(of: .syncNow(despiteHold: true))
+        #expect(failure?.message.contains("larger than") == true)
+        await daemon.stop()
+    }
+
+    @Test func changesAreSentByThemselves() async throws {
+        let daemon = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 0) }
+        let client = try await daemon.connect()
+        _ = try await client.perform(.syncLogin(request()))
+        try await client.subscribe(feed)
+        try await waitUntil { server.subscriptions() == [feed] }
+        try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 9))
+        try await waitUntil { server.actions.count == 1 }
+        await daemon.stop()
+    }
+
+    @Test func theServerIsAskedByItselfAtItsTime() async throws {
+        let daemon = try await home.start { $0.sync = SyncSchedule(interval: 1, delay: 0) }
+        let client = try await daemon.connect()
+        _ = try await client.perform(.syncLogin(request()))
+        try await waitUntil { try daemon.library.syncAccount()?.lastSync != nil }
+        server.change(add: [feed])
+        try await waitUntil { try !daemon.library.podcasts().isEmpty }
+        await daemon.stop()
+    }
+
+    @Test func aDevicesClockDoesNotDecide() async throws {
+        server.change { $0.clockSkew = 5 * 3_600 }
+        let (daemon, client) = try await begin()
+        try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 20))
+        // Heard on another device a second ago, by the server's clock.
+        server.upload(action(1, 10, ago: -5 * 3_600 + 60))
+        try await sync(client)
+        #expect(try daemon.episode(1).position == 20)
+        let sent = try #require(server.actions.last?["timestamp"] as? String)
+        let time = try #require(SyncTime.seconds(sent))
+        #expect(abs(time - 5 * 3_600 - Int64(Date().timeIntervalSince1970)) < 120)
+        await daemon.stop()
+    }
+}

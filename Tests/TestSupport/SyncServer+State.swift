@@ -1,0 +1,195 @@
+import Foundation
+import Glibc
+
+/// One account of the test's sync server.
+struct SyncServerState: Sendable {
+    struct Device: Sendable {
+        var caption: String
+        var type: String
+        /// Those with the same number are kept alike.
+        var group: Int
+    }
+
+    struct Entry: Sendable {
+        var subscribed: Bool
+        var changed: Int64
+    }
+
+    struct Action: Sendable {
+        var content: [String: any Sendable]
+        /// The same as text, to be compared.
+        var text: String
+        var uploaded: Int64
+        /// As the device says.
+        var happened: Int64
+    }
+
+    var manner: SyncServer.Manner
+    var devices: [String: Device] = [:]
+    /// By the list's name: a group's, or that of the account.
+    private var lists: [Int: [String: Entry]] = [:]
+    var actions: [Action] = []
+    private var lastGroup = 0
+
+    init(manner: SyncServer.Manner) { self.manner = manner }
+
+    /// Whole seconds, as servers count.
+    var now: Int64 { Int64(time(nil)) + manner.clockSkew }
+
+    // MARK: Devices
+
+    mutating func setDevice(_ name: String, caption: String?, type: String?) {
+        if devices[name] == nil {
+            lastGroup += 1
+            devices[name] = Device(caption: "\(name)", type: "other", group: lastGroup)
+        }
+        if let caption { devices[name]?.caption = caption }
+        if let type { devices[name]?.type = type }
+    }
+
+    var deviceList: [[String: any Sendable]] {
+        devices.sorted { $0.key < $1.key }.map { name, device in
+            [
+                "id": name, "caption": device.caption, "type": device.type,
+                "subscriptions": subscriptions(of: name).count,
+            ]
+        }
+    }
+
+    /// Keeps devices alike from now on; what one has all have.
+    mutating func link(_ names: [String]) -> Bool {
+        guard names.allSatisfy({ devices[$0] != nil }), let first = names.first, let group = devices[first]?.group
+        else {
+            return false
+        }
+        for name in names.dropFirst() {
+            guard let old = devices[name]?.group, old != group else { continue }
+            for (url, entry) in lists.removeValue(forKey: old) ?? [:] where entry.subscribed {
+                if lists[group]?[url]?.subscribed != true {
+                    let entry = Entry(subscribed: true, changed: now)
+                    lists[group, default: [:]][url] = entry
+                }
+            }
+            // New to the other half of them.
+            let moment = now
+            for (url, entry) in lists[group] ?? [:] where entry.subscribed { lists[group]?[url]?.changed = moment }
+            for (other, device) in devices where device.group == old { devices[other]?.group = group }
+        }
+        return true
+    }
+
+    var linkStatus: [String: any Sendable] {
+        let groups = Dictionary(grouping: devices.keys.sorted()) { devices[$0]?.group ?? 0 }.values
+        return [
+            "synchronized": groups.filter { $0.count > 1 }.map { $0 },
+            "not-synchronized": groups.filter { $0.count == 1 }.flatMap { $0 },
+        ]
+    }
+
+    /// Nextcloud's app knows no devices, and has one list.
+    private func list(of device: String) -> Int? {
+        manner.keepsDevicesApart && !device.isEmpty ? devices[device]?.group : 0
+    }
+
+    // MARK: Subscriptions
+
+    func subscriptions(of device: String) -> Set<String> {
+        Set((list(of: device).flatMap { lists[$0] } ?? [:]).lazy.filter(\.value.subscribed).map(\.key))
+    }
+
+    /// - Returns: the pairs of `update_urls`.
+    mutating func change(add: [String], remove: [String], device: String) -> [[String]] {
+        if !device.isEmpty { setDevice(device, caption: nil, type: nil) }
+        guard let list = list(of: device) else { return [] }
+        var renamed: [[String]] = []
+        func spelled(_ url: String, _ renamed: inout [[String]]) -> String {
+            let spelling = manner.spelling(url)
+            if spelling != url { renamed.append([url, spelling]) }
+            return spelling
+        }
+        let added = Set(add.map { spelled($0, &renamed) }.filter { !$0.isEmpty })
+        let removed = Set(remove.map { spelled($0, &renamed) }.filter { !$0.isEmpty }).subtracting(added)
+        let moment = now
+        for url in added { lists[list, default: [:]][url] = Entry(subscribed: true, changed: moment) }
+        for url in removed where lists[list]?[url] != nil {
+            lists[list]?[url] = Entry(subscribed: false, changed: moment)
+        }
+        return renamed
+    }
+
+    func delta(since: Int64, device: String) -> [String: any Sendable]? {
+        guard let list = list(of: device) else { return nil }
+        let changed = (lists[list] ?? [:]).filter { $0.value.changed >= since }
+        return [
+            "add": changed.filter(\.value.subscribed).keys.sorted(),
+            "remove": changed.filter { !$0.value.subscribed }.keys.sorted(), "timestamp": now,
+        ]
+    }
+
+    // MARK: Actions
+
+    mutating func upload(_ list: [[String: any Sendable]], nextcloud: Bool) -> [String: any Sendable] {
+        for var content in list {
+            if !nextcloud, !manner.keepsGUID { content["guid"] = nil }
+            let text = content["timestamp"] as? String
+            let happened = text.flatMap(Self.seconds) ?? now
+            content["timestamp"] = content["timestamp"] ?? Self.text(happened)
+            let episode = content["episode"] as? String ?? ""
+            let guid = content["guid"] as? String
+            if let device = content["device"] as? String { setDevice(device, caption: nil, type: nil) }
+            if nextcloud {
+                content["action"] = (content["action"] as? String)?.uppercased()
+                content["device"] = nil
+                for key in ["started", "position", "total"] where content[key] == nil { content[key] = -1 }
+                // One row an episode, known by its guid, else by its address.
+                actions.removeAll { old in
+                    guid != nil && old.content["guid"] as? String == guid
+                        || old.content["episode"] as? String == episode
+                }
+            } else if actions.contains(where: { $0.text == Self.canonical(content) }) {
+                continue
+            }
+            let canonical = Self.canonical(content)
+            actions.append(Action(content: content, text: canonical, uploaded: now, happened: happened))
+        }
+        return nextcloud ? ["timestamp": now] : ["timestamp": now, "update_urls": [[String]]()]
+    }
+
+    func gpodderActions(_ query: [String: String]) -> [String: any Sendable] {
+        let since = query["since"].flatMap { Int64($0) } ?? 0
+        var found = actions.filter { (manner.comparesDeviceTime ? $0.happened : $0.uploaded) >= since }
+        if let podcast = query["podcast"] { found = found.filter { $0.content["podcast"] as? String == podcast } }
+        if let device = query["device"] { found = found.filter { $0.content["device"] as? String == device } }
+        if query["aggregated"] == "true" {
+            var last: [String: String] = [:]
+            for action in found { last[action.content["episode"] as? String ?? ""] = action.text }
+            found = found.filter { last[$0.content["episode"] as? String ?? ""] == $0.text }
+        }
+        return ["actions": found.map(\.content), "timestamp": now]
+    }
+
+    /// gpoddersync compares the time that the device gave.
+    func nextcloudActions(since: Int64) -> [String: any Sendable] {
+        let found = actions.enumerated().filter { $0.element.happened > since || since == 0 }.map { index, action in
+            action.content.merging(["id": index + 1]) { old, _ in old }
+        }
+        return ["actions": found, "timestamp": now]
+    }
+
+    private static func seconds(_ text: String) -> Int64? {
+        let plain = text.split(separator: ".").first.map(String.init) ?? text
+        let date = ISO8601DateFormatter().date(from: plain.hasSuffix("Z") ? plain : plain + "Z")
+        return date.map { Int64($0.timeIntervalSince1970) }
+    }
+
+    private static func canonical(_ content: [String: any Sendable]) -> String {
+        let data = try? JSONSerialization.data(withJSONObject: content, options: [.sortedKeys])
+        return data.map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    private static func text(_ seconds: Int64) -> String {
+        var text = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(seconds)))
+        if text.hasSuffix("Z") { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A sync server for tests, written from the documentation of the gPodder API, version 2, and of Nextcloud's gpoddersync,
+/// and after what their servers do where that is silent. It keeps one account in memory, forgets nothing when it is stopped
+/// and started again, and misbehaves as a test asks it to.
+package final class SyncServer: Sendable {
+    /// Where servers differ.
+    package struct Manner: Sendable {
+        /// Each device has its own list until devices are linked, as on gpodder.net; else the account has one, as with
+        /// oPodSync.
+        package var keepsDevicesApart = false
+        /// `since` is compared with the time that the device gave, as by oPodSync; else with that of the upload.
+        package var comparesDeviceTime = false
+        /// The guid of an action is given back, as newer servers do; gpodder.net drops what it does not know.
+        package var keepsGUID = true
+        /// Longer bodies are answered with 413.
+        package var largestBody = 1 << 20
+        /// Added to the clock, in seconds.
+        package var clockSkew: Int64 = 0
+        /// How the server spells an address; empty for one that it does not take.
+        package var spelling: @Sendable (String) -> String = { url in
+            let text = url.trimmingCharacters(in: .whitespaces)
+            return text.hasPrefix("http://") || text.hasPrefix("https://") ? text : ""
+        }
+
+        package init() {}
+    }
+
+    /// What happens to a request.
+    package enum Fault: Sendable {
+        /// It is not looked at, and this is the answer.
+        case instead(Behaviour)
+        /// It is carried out, and the connection ends before the answer's body.
+        case answerLost
+    }
+
+    package let web = HTTPTestServer()
+    let user: String
+    let password: String
+    private let state: Mutex<SyncServerState>
+    private let fault = Mutex<@Sendable (RequestInfo) -> Fault?>({ _ in nil })
+
+    package init(user: String = "anna", password: String = "s3cret pass", manner: Manner = Manner()) {
+        self.user = user
+        self.password = password
+        state = Mutex(SyncServerState(manner: manner))
+        web.serveElsewhere { [weak self] request in self?.answer(request) ?? .status(503) }
+    }
+
+    package func start() throws { try web.start() }
+    package func stop() { web.stop() }
+
+    package var url: String { web.url("").trimmingCharacters(in: CharacterSet(charactersIn: "/")) }
+
+    /// Asked for each request.
+    package func setFault(_ fault: @escaping @Sendable (RequestInfo) -> Fault?) {
+        self.fault.withLock { $0 = fault }
+    }
+
+    package func change(_ body: @Sendable (inout Manner) -> Void) { state.withLock { body(&$0.manner) } }
+
+    // MARK: What it has
+
+    /// The subscriptions of the account, or of one device where they are kept apart.
+    package func subscriptions(of device: String = "") -> Set<String> {
+        state.withLock { $0.subscriptions(of: device) }
+    }
+
+    /// Changes the account's list as another device would.
+    package func change(add: [String] = [], remove: [String] = [], device: String = "elsewhere") {
+        state.withLock { _ = $0.change(add: add, remove: remove, device: device) }
+    }
+
+    /// An action as another device would upload it, by the keys of the API.
+    package func upload(_ action: [String: any Sendable]) {
+        state.withLock { _ = $0.upload([action], nextcloud: false) }
+    }
+
+    /// All actions, the oldest first.
+    package var actions: [[String: any Sendable]] { state.withLock { $0.actions.map(\.content) } }
+
+    package var devices: Set<String> { state.withLock { Set($0.devices.keys) } }
+
+    // MARK: Answers
+
+    private func answer(_ request: RequestInfo) -> Behaviour {
+        switch fault.withLock({ $0 })(request) {
+        case .instead(let behaviour): return behaviour
+        case .answerLost: return carryOut(request).close(after: 0)
+        case nil: return carryOut(request)
+        }
+    }
+
+    private func carryOut(_ request: RequestInfo) -> Behaviour {
+        guard isAllowed(request) else {
+            return .status(
+                401, headers: [("WWW-Authenticate", "Basic realm=\"sync\"")], body: "{\"message\":\"log in\"}")
+        }
+        let path = request.path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
+        if request.body.count > state.withLock({ $0.manner.largestBody }) { return .status(413, body: "too large") }
+        if path.starts(with: ["index.php", "apps", "gpoddersync"]) {
+            return nextcloud(request, Array(path.dropFirst(3)))
+        }
+        if path.first == "subscriptions", path.count == 3, path[1] == user {
+            return simple(request, device: Self.name(path[2]))
+        }
+        guard path.count >= 4, path[0] == "api", path[1] == "2", Self.name(path[3]) == user || path[3] == user else {
+            return .status(404, body: "no such service")
+        }
+        // Who has logged in once has a session, and some clients send name and password no more.
+        return gpodder(request, path[2], path.count > 4 ? Self.name(path[4]) : nil)
+            .header("Set-Cookie", Self.session + "; HttpOnly; Path=/")
+    }
+
+    private static let session = "sessionid=f3a9c1"
+
+    private func isAllowed(_ request: RequestInfo) -> Bool {
+        if let cookie = request.headers["Cookie"], cookie.contains(Self.session) { return true }
+        guard let field = request.headers["Authorization"], field.hasPrefix("Basic "),
+            let data = Data(base64Encoded: String(field.dropFirst(6)))
+        else { return false }
+        return String(decoding: data, as: UTF8.self) == "\(user):\(password)"
+    }
+
+    private static func name(_ component: String) -> String {
+        component.hasSuffix(".json") ? String(component.dropLast(5)) : component
+    }
+
+    private func gpodder(_ request: RequestInfo, _ section: String, _ device: String?) -> Behaviour {
+        let isPost = request.method == "POST" || request.method == "PUT"
+        switch (section, device) {
+        case ("auth", "login"?), ("auth", "logout"?):
+            return isPost ? .status(200) : .status(405)
+        case ("devices", nil):
+            return Self.json(state.withLock { $0.deviceList })
+        case ("devices", let device?):
+            guard isPost, let content = Self.object(request.body) as? [String: Any] else { return .status(400) }
+            let type = content["type"] as? String
+            let caption = content["caption"] as? String
+            guard type.map({ ["desktop", "laptop", "mobile", "server", "other"].contains($0) }) ?? true,
+                caption != "", Self.isDevice(device)
+            else { return .status(400) }
+            state.withLock { $0.setDevice(device, caption: caption, type: type) }
+            return .status(200)
+        case ("sync-devices", nil):
+            if isPost {
+                guard let content = Self.object(request.body) as? [String: Any] else { return .status(400) }
+                let groups = content["synchronize"] as? [[String]] ?? []
+                guard state.withLock({ state in groups.allSatisfy { state.link($0) } }) else { return .status(400) }
+            }
+            return Self.json(state.withLock { $0.linkStatus })
+        case ("subscriptions", let device?):
+            guard Self.isDevice(device) else { return .status(400) }
+            if isPost { return change(request, device: device, nextcloud: false) }
+            guard let since = Self.since(request) else { return .status(400, body: "parameter since missing") }
+            guard let delta = state.withLock({ $0.delta(since: since, device: device) }) else { return .status(404) }
+            return Self.json(delta)
+        case ("episodes", nil):
+            if isPost { return upload(request, nextcloud: false) }
+            return Self.json(state.withLock { $0.gpodderActions(Self.query(request)) })
+        default: return .status(404, body: "no such service")
+        }
+    }
+
+    private func nextcloud(_ request: RequestInfo, _ path: [String]) -> Behaviour {
+        switch (request.method, path) {
+        case ("GET", ["subscriptions"]):
+            // Without `since` the app answers for the last week.
+            let since = Self.since(request) ?? state.withLock { $0.now } - 7 * 86_400
+            return Self.json(state.withLock { $0.delta(since: since, device: "") } ?? [:])
+        case ("POST", ["subscription_change", "create"]): return change(request, device: "", nextcloud: true)
+        case ("GET", ["episode_action"]):
+            return Self.json(state.withLock { $0.nextcloudActions(since: Self.since(request) ?? 0) })
+        case ("POST", ["episode_action", "create"]): return upload(request, nextcloud: true)
+        default: return .status(405)
+        }
+    }
+
+    /// The simple API: the whole list of a device.
+    private func simple(_ request: RequestInfo, device: String) -> Behaviour {
+        if request.method == "GET" { return Self.json(state.withLock { $0.subscriptions(of: device).sorted() }) }
+        guard let list = Self.object(request.body) as? [String] else { return .status(400) }
+        state.withLock { state in
+            let gone = state.subscriptions(of: device).subtracting(list)
+            _ = state.change(add: list, remove: gone.sorted(), device: device)
+        }
+        return .status(200)
+    }
+
+    private func change(_ request: RequestInfo, device: String, nextcloud: Bool) -> Behaviour {
+        guard let content = Self.object(request.body) as? [String: Any] else { return .status(400) }
+        let add = content["add"] as? [String] ?? []
+        let remove = content["remove"] as? [String] ?? []
+        if !nextcloud, !Set(add).isDisjoint(with: remove) {
+            return .status(400, body: "can not add and remove one address at the same time")
+        }
+        let renamed = state.withLock { $0.change(add: add, remove: remove, device: device) }
+        var answer: [String: any Sendable] = ["timestamp": state.withLock { $0.now }]
+        if !nextcloud { answer["update_urls"] = renamed }
+        return Self.json(answer)
+    }
+
+    private func upload(_ request: RequestInfo, nextcloud: Bool) -> Behaviour {
+        guard let list = Self.object(request.body) as? [[String: Any]] else { return .status(400) }
+        var actions: [[String: any Sendable]] = []
+        for action in list {
+            var content: [String: any Sendable] = [:]
+            for (key, value) in action {
+                // Numbers are read as they are; an integer is one to both.
+                if let text = value as? String { content[key] = text }
+                if let number = value as? Int { content[key] = number }
+            }
+            guard content["podcast"] is String, content["episode"] is String, let kind = content["action"] as? String,
+                ["play", "download", "delete", "new", "flattr"].contains(kind.lowercased())
+            else { return .status(400, body: "an action lacks what it must have") }
+            actions.append(content)
+        }
+        return Self.json(state.withLock { $0.upload(actions, nextcloud: nextcloud) })
+    }
+
+    // MARK: Words
+
+    private static func isDevice(_ name: String) -> Bool {
+        !name.isEmpty && name.allSatisfy { $0.isLetter || $0.isNumber || "_.-".contains($0) }
+    }
+
+    private static func object(_ body: [UInt8]) -> Any? { try? JSONSerialization.jsonObject(with: Data(body)) }
+
+    private static func json(_ object: Any) -> Behaviour {
+        let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])
+        return .status(
+            200, headers: [("Content-Type", "application/json")],
+            body: data.map { String(decoding: $0, as: UTF8.self) } ?? "null")
+    }
+
+    private static func query(_ request: RequestInfo) -> [String: String] {
+        let items = URLComponents(string: "?" + (request.query ?? ""))?.queryItems ?? []
+        return Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { _, last in last })
+    }
+
+    private static func since(_ request: RequestInfo) -> Int64? { query(request)["since"].flatMap { Int64($0) } }
+}
