@@ -111,6 +111,9 @@ let package = Package(
             ]),
         tests(
             "IntegrationTests",
-            ["podfs", "PodcastLibrary", "PodcastPages", "PodcastProtocol", "PodcastService", "TestSupport"]),
+            [
+                "podfs", "PodcastClient", "PodcastLibrary", "PodcastPages", "PodcastProtocol", "PodcastService",
+                "TestSupport",
+            ]),
     ]
 )
