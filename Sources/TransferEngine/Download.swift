@@ -63,7 +63,8 @@ final class Download {
         machine = DownloadMachine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: finalURL != nil,
             priority: source.priority, limits: limits)
-        if source.isSuspended { _ = machine.setSuspended(true, now: engine.now) }
+        // Of a file with all its bytes this begins what is left to do.
+        if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
         if !engine.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
         if let full = engine.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
     }

@@ -1,3 +1,5 @@
+import ContentCache
+import SystemPackage
 import TestSupport
 import Testing
 import TransferCore
@@ -122,6 +124,38 @@ import TransferCore
         #expect(try await bench.read(1, 3_000_000..<5_000_000) == content.bytes(in: 3_000_000..<4_000_000))
         #expect(bench.events.count >= told - bench.completed.count + 1, "it is told once more")
         #expect(bench.source(1)?.isComplete == true)
+        #expect(bench.server.requests(for: path).count == 1)
+    }
+
+    @Test func aSuspendedFileWithAllItsBytesIsFinishedByTheNextEngine() async throws {
+        let bench = try EngineBench()
+        let path = bench.add(1, resource(content))
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        let digest = bench.completed[1]
+        bench.shutDown()
+        // As it stands when a process is killed that has received the last byte and not checked the file yet, of a task
+        // that a person had suspended while a program read all of it.
+        var source = try #require(bench.source(1))
+        let cache = try ContentCache(directory: FilePath(bench.cacheFolder))
+        let file = try #require(source.file)
+        let found = try #require(cache.reopen(file))
+        var checkpoint = found.checkpoint
+        checkpoint.complete = false
+        checkpoint.sha256 = nil
+        try cache.save(checkpoint, of: found.file)
+        source.isComplete = false
+        source.isSuspended = true
+        bench.know(source)
+        let told = bench.events.count
+        try bench.start()
+        try bench.fill(1)
+        try await bench.wait("it is told to be whole") {
+            bench.events.dropFirst(told).contains { event in
+                if case .completed(1, _, _, digest) = event { true } else { false }
+            }
+        }
+        #expect(bench.snapshots(1).last?.state == .cached)
         #expect(bench.server.requests(for: path).count == 1)
     }
 
