@@ -250,8 +250,11 @@ enum EpisodeSQL {
     static let transcriptKind = 1
     static let chapterKind = 2
 
+    /// What a server said of the file that the feed names, else of the one that is cached.
+    private static let size = "coalesce(e.confirmed_size, r.size)"
+
     private static let entry = """
-        SELECT e.id, e.podcast, e.name, e.published, e.first_seen, e.changed, e.confirmed_size, e.length, e.duration, \
+        SELECT e.id, e.podcast, e.name, e.published, e.first_seen, e.changed, \(size), e.length, e.duration, \
         e.type, e.generation, r.received, r.complete, e.last_opened, e.sidecars \
         FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE
         """
@@ -273,7 +276,7 @@ enum EpisodeSQL {
     private static let full = """
         SELECT e.id, e.podcast, e.name, e.guid, e.title, e.published, e.published_offset, e.duration, e.url, e.type, \
         e.length, e.season, e.episode, e.episode_type, e.explicit, e.link, n.notes, e.image, e.author, e.first_seen, \
-        e.changed, e.listed, e.confirmed_size, e.generation, r.received, r.complete, r.sha256, e.played, e.position, \
+        e.changed, e.listed, \(size), e.generation, r.received, r.complete, r.sha256, e.played, e.position, \
         e.pinned, e.last_opened, e.sidecars, d.id, d.session, d.suspended, d.created, d.error, d.error_number \
         FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
         LEFT JOIN detail n ON n.episode = e.id WHERE

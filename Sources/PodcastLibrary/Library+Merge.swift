@@ -203,7 +203,7 @@ struct Merge {
     }
 
     /// Whether the feed now points at another file, as far as it tells: then a size that was confirmed for the old
-    /// one is no longer so. A rendition that is already there keeps its size.
+    /// one is no longer so. A rendition that is already there keeps its size, as long as it stays.
     private func isOtherMedia(_ row: Known, _ facts: IdentityFacts, _ item: EpisodeFacts) -> Bool {
         if let old = row.length, let new = item.media.length, old != new { return true }
         let old = Identity.comparable(url: facts.url).prefix { $0 != "?" }
@@ -226,9 +226,7 @@ struct Merge {
                     duration = ?5, url = ?6, type = ?7, length = ?8, season = ?9, episode = ?10, episode_type = ?11,
                     explicit = ?12, link = ?13, image = ?14, author = ?15, sidecars = ?16, digest = ?17,
                     visible_digest = ?18, changed = CASE WHEN ?19 THEN ?20 ELSE changed END,
-                    confirmed_size = CASE
-                        WHEN ?21 AND NOT EXISTS (SELECT 1 FROM rendition r WHERE r.episode = episode.id) THEN NULL
-                        ELSE confirmed_size END,
+                    confirmed_size = CASE WHEN ?21 THEN NULL ELSE confirmed_size END,
                     listed = 1, buried = ?22
                 WHERE id = ?23
                 """

@@ -156,6 +156,11 @@ struct LibraryMergeTests {
         #expect(try library.merge(moved, into: first.podcast.id).updated.count == 2)
         #expect(try library.episode(id: ids[0])?.confirmedSize == nil)
         #expect(try library.episode(id: ids[1])?.confirmedSize == 200_000)
+        #expect(try library.entry(id: ids[1])?.size == 200_000)
+        // Evicted, it is the file of the new address that counts, and of that nobody has said anything.
+        try library.dropRendition(episode: ids[1], now: noon + 2)
+        #expect(try library.episode(id: ids[1])?.confirmedSize == nil)
+        #expect(try library.entry(id: ids[1])?.sizeSource != .server)
     }
 
     @Test func whatLeavesTheFeedStaysAndComesBackAsItself() throws {
