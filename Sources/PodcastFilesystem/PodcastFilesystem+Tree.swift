@@ -156,6 +156,14 @@ extension PodcastFilesystem: FilesystemOperations {
     }
 
     func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
+        // Before anything is looked at: what changes meanwhile is looked at again.
+        let change = files.lastChange
+        var snapshot = try makeSnapshot(of: number)
+        snapshot?.change = change
+        return snapshot
+    }
+
+    private func makeSnapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         switch number.kind {
         case .fixed:
             guard number == .root else { return nil }
@@ -173,15 +181,13 @@ extension PodcastFilesystem: FilesystemOperations {
         case .search, .term:
             return try searchSnapshot(of: number)
         case .show, .foundShow:
-            // Before the rows are read.
-            let change = files.lastChange
             guard let show = try library.folder(id: number.row) else { return nil }
             let entries = try library.entries(of: number.row)
             let episodes = entries.map { FolderSnapshot.Item.episode(attributes(of: $0)) }
             // What is found and not subscribed is its episodes alone.
-            guard number.kind == .show else { return FolderSnapshot(number: number, items: episodes, change: change) }
+            guard number.kind == .show else { return FolderSnapshot(number: number, items: episodes) }
             let items = madeItems(of: show) + episodes + (try assetItems(of: show.id, entries))
-            return FolderSnapshot(number: number, items: items, change: change)
+            return FolderSnapshot(number: number, items: items)
         case .gathering:
             guard let gathering = Gathering(rawValue: number.row) else { return nil }
             return FolderSnapshot(number: number, items: try links(of: gathering).map { .link($0) })
@@ -203,6 +209,13 @@ extension PodcastFilesystem: FilesystemOperations {
             {
                 files.replace(page.handle, with: fresh)
                 folder = fresh
+            } else if page.withAttributes, let known = folder, known.change != files.lastChange {
+                // The kernel remembers the attributes for long: they may not be those of a time before the last change
+                // that it was told of.
+                let fresh = try snapshot(of: known.number) ?? FolderSnapshot(number: known.number, items: [])
+                let updated = known.updated(by: fresh)
+                files.replace(page.handle, with: updated)
+                folder = updated
             }
             guard let folder else {
                 request.reply(error: .badFileDescriptor)
@@ -241,6 +254,8 @@ extension PodcastFilesystem: FilesystemOperations {
                 fits = buffer.add(name: name, entry: entry, nextOffset: next)
             case .file(let number, let name):
                 fits = buffer.add(name: name, inode: number.inode, kind: .regular, nextOffset: next)
+            case .unknown(let number, let name, let kind):
+                fits = buffer.add(name: name, inode: number.inode, kind: kind, nextOffset: next)
             case .asset(let number, let name, let size, let modified, let changed):
                 let entry = assetEntry(number, size: size, modified: modified, changed: changed)
                 fits = buffer.add(name: name, entry: entry, nextOffset: next)

@@ -202,6 +202,7 @@ package final class PodcastFilesystem: Sendable {
     private func take(_ event: Event) {
         heard.withLock { $0 = now }
         live.take(event)
+        files.noteChange()
         guard let notifier = notifier.withLock({ $0 }) else { return }
         // Progress, which is told many times, changes no name.
         if event.kind == .library || event.kind == .completed { refreshGatherings() }
@@ -236,6 +237,7 @@ package final class PodcastFilesystem: Sendable {
 
     private func connected(_ tasks: [TaskInfo]) {
         live.replace(with: tasks)
+        files.noteChange()
         let since = heard.withLock { moment in
             defer { moment = now }
             return moment

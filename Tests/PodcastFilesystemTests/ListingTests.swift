@@ -1,6 +1,7 @@
 import Fuse
 import PodcastFilesystem
 import PodcastLibrary
+import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
@@ -98,6 +99,33 @@ struct ListingTests {
         #expect(!now.contains { $0.name.contains("Episode 5.") })
         #expect(mounted.list(show, handle, from: 0) == now)
         #expect(mounted.list(show, handle, from: now[9].nextOffset) == Array(now.dropFirst(10)))
+    }
+
+    @Test func aListingThatGoesOnTellsTheSizesOfItsMoment() async throws {
+        let podcast = try mounted.subscribe(episodes: 20)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let show = try mounted.entry("Show").node
+        let handle = try mounted.opendir(show)
+        let whole = try #require(mounted.list(show, handle))
+        let (changed, renamed) = (try mounted.episode(2), try mounted.episode(3))
+        try mounted.library.confirm(episode: changed.id, size: 99_999, now: 1_700_000_100)
+        try mounted.library.renameEpisode(id: renamed.id, to: "Renamed")
+        var event = Event(sequence: 1, time: 1_700_000_100, kind: .library)
+        event.id = changed.id
+        daemon.send(event)
+        let number = NodeNumber(kind: .episode, generation: 1, row: changed.id)
+        try await waitUntil { mounted.notifier.messages.contains(.attributes(number.node)) }
+        // The kernel has just been told to forget what it is told here.
+        let rest = try #require(mounted.list(show, handle, from: whole[9].nextOffset))
+        #expect(rest.map(\.name) == whole.dropFirst(10).map(\.name))
+        #expect(rest.first { $0.name == changed.name }?.size == 99_999)
+        // What is called otherwise now is not known by this name.
+        let gone = try #require(rest.first { $0.name == renamed.name })
+        #expect(gone.node == NodeID(rawValue: 0) && gone.size == nil && gone.kind == .regular)
+        #expect(gone.inode == NodeNumber(kind: .episode, row: renamed.id).inode)
+        #expect(rest.filter { $0.size == 500_000 }.count == rest.count - 2)
+        #expect(podcast.name == "Show")
     }
 
     @Test func listingsOfTheSameFolderAreIndependent() throws {
