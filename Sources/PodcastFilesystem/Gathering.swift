@@ -77,27 +77,48 @@ struct EpisodeLink: Sendable {
 
 /// The names that the gatherings had when they were last looked at: what the kernel may remember of them.
 final class GatheringRecord: Sendable {
+    private struct Link: Equatable {
+        var name: String
+        var target: String
+        var modified: Int64
+    }
+
     private struct Known {
         /// By episode.
-        var names: [Int64: String]
+        var links: [Int64: Link]
         /// When they last became others, in seconds.
         var changed: Int64
     }
 
     private let known = Mutex<[Gathering: Known]>([:])
 
-    /// Takes note of the names that a gathering has now.
+    struct Changes {
+        /// Names that it had and has no more, or has for another episode.
+        var gone: [String]
+        /// Links that have their name still and are otherwise not as they were.
+        var changed: [NodeNumber]
+    }
+
+    /// Takes note of the links that a gathering has now.
     ///
-    /// - Returns: the names that it had and has no more, or has for another episode; `nil` when all is as it was.
-    func update(_ gathering: Gathering, _ names: [Int64: String], now: Int64, started: Int64) -> [String]? {
-        known.withLock { known in
+    /// - Returns: `nil` when all is as it was.
+    func update(_ gathering: Gathering, _ links: [EpisodeLink], now: Int64, started: Int64) -> Changes? {
+        let links = Dictionary(
+            links.map { ($0.number.row, Link(name: $0.name, target: $0.target, modified: $0.modified)) },
+            uniquingKeysWith: { first, _ in first })
+        return known.withLock { known in
             guard let old = known[gathering] else {
-                known[gathering] = Known(names: names, changed: started)
+                known[gathering] = Known(links: links, changed: started)
                 return nil
             }
-            guard old.names != names else { return nil }
-            known[gathering] = Known(names: names, changed: now)
-            return old.names.filter { names[$0.key] != $0.value }.map(\.value)
+            guard old.links != links else { return nil }
+            let gone = old.links.filter { links[$0.key]?.name != $0.value.name }
+            let changed = old.links.filter { gone[$0.key] == nil && links[$0.key] != $0.value }
+            let isOther = !gone.isEmpty || links.count != old.links.count
+            known[gathering] = Known(links: links, changed: isOther ? now : old.changed)
+            return Changes(
+                gone: gone.values.map(\.name),
+                changed: changed.keys.map { NodeNumber(kind: gathering.linkKind, row: $0) })
         }
     }
 

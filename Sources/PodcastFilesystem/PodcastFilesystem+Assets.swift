@@ -15,6 +15,13 @@ extension PodcastFilesystem {
 
     // MARK: Names and attributes
 
+    /// The names of all that may lie beside an episode, and the kinds of the folders that they are in.
+    static func sidecarNames(ofEpisode name: String) -> [(folder: NodeNumber.Kind, name: String)] {
+        let stem = FileName.stem(ofFile: name)
+        return sidecars.map { (NodeNumber.Kind.show, "\(stem).\($0.fileExtension)") }
+            + SidecarFolder.allCases.map { ($0.kind, "\(stem).\($0.fileExtension)") }
+    }
+
     func findAsset(_ name: String, of show: Int64) throws -> Entry? {
         if name.utf8.elementsEqual(Self.coverName.utf8) {
             return try assetEntry(NodeNumber(kind: .cover, row: show))

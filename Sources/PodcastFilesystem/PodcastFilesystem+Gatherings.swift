@@ -13,13 +13,14 @@ extension PodcastFilesystem {
             }
         let shows = Dictionary(try library.folders().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
         let names = EpisodeLink.names(entries, shows: shows)
-        if let gone = gatherings.update(gathering, names, now: now, started: started) {
-            announce(gathering, gone: gone)
-        }
-        return entries.compactMap { entry in
+        let links = entries.compactMap { entry -> EpisodeLink? in
             guard let name = names[entry.id], let show = shows[entry.podcast] else { return nil }
             return EpisodeLink(gathering, entry, name: name, show: show)
         }
+        if let changes = gatherings.update(gathering, links, now: now, started: started) {
+            announce(gathering, changes)
+        }
+        return links
     }
 
     /// Looks again at what was looked at before: something has changed in the library.

@@ -51,6 +51,8 @@ package final class PodcastFilesystem: Sendable {
     private let notifier = Mutex<(any ChangeNotifier)?>(nil)
     /// When the library was last known to be in step with what the kernel remembers.
     private let heard = Mutex<Int64>(0)
+    /// The moment of the last event of each show.
+    private let heardOfShows = Mutex<[Int64: Int64]>([:])
     /// The mount is going: the kernel may not be told of changes any more, so that no open may be granted.
     let isStopped = Atomic<Bool>(false)
     /// Until when nothing is parked, in milliseconds of `milliseconds`.
@@ -211,13 +213,19 @@ package final class PodcastFilesystem: Sendable {
             let changesPage = event.kind == .library || event.kind == .completed
             guard let place = try? library.place(of: episode) else { return }
             tell(notifier, place, nameToo: event.kind == .library)
-            if event.kind == .library { announcePlaylist(ofShow: place.podcast) }
+            if event.kind == .library {
+                if let name = event.formerName { tell(notifier, name, isGoneFrom: place.podcast) }
+                announceMadeFiles(ofShow: place.podcast)
+            }
             if changesPage { announcePage(ofShow: place.podcast) }
         } else if let podcast = event.podcast {
             // New names need no word: absent ones are not remembered. Renamed and removed ones do.
-            if let name = event.path { notifier.invalidateEntry(parent: .root, name: name, then: nil) }
+            for name in [event.formerName, event.path] {
+                if let name { notifier.invalidateEntry(parent: .root, name: name, then: nil) }
+            }
+            tellOfEpisodes(notifier, of: podcast, at: event.time)
             for folder in folders(of: podcast) { notifier.invalidateAttributes(folder.node, then: nil) }
-            announcePlaylist(ofShow: podcast)
+            announceMadeFiles(ofShow: podcast)
             announcePage(ofShow: podcast)
             notifier.invalidateAttributes(.root, then: nil)
         }
@@ -227,11 +235,42 @@ package final class PodcastFilesystem: Sendable {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
         files.note(changeOf: place.id)
         if !files.isUnasked(number) { notifier.invalidateAttributes(number.node, then: nil) }
-        // The name may lead to a node of an older generation.
-        if nameToo, place.generation > 1 {
+        if place.isBuried {
+            tell(notifier, place.name, isGoneFrom: place.podcast)
+        } else if nameToo, place.generation > 1 {
+            // The name may lead to a node of an older generation.
             for folder in folders(of: place.podcast) {
                 notifier.invalidateEntry(parent: folder.node, name: place.name, then: nil)
             }
+        }
+    }
+
+    /// A refresh changes many episodes and is told as one event.
+    private func tellOfEpisodes(_ notifier: any ChangeNotifier, of podcast: Int64, at moment: Int64) {
+        // What has changed since the last event of the show: the daemon tells of a change after it is made, and of one
+        // show's changes in their order.
+        let since = heardOfShows.withLock { moments in
+            defer { moments[podcast] = moment }
+            return moments[podcast] ?? started - 1
+        }
+        for place in (try? library.places(of: podcast, changedSince: since)) ?? [] {
+            tell(notifier, place, nameToo: true)
+            tell(notifier, sidecarsOf: place.name, of: podcast)
+        }
+    }
+
+    /// No episode has this name any more.
+    private func tell(_ notifier: any ChangeNotifier, _ name: String, isGoneFrom podcast: Int64) {
+        for folder in folders(of: podcast) {
+            notifier.invalidateEntry(parent: folder.node, name: name, then: nil)
+        }
+        tell(notifier, sidecarsOf: name, of: podcast)
+    }
+
+    /// What lies beside an episode may have become another file, or none.
+    private func tell(_ notifier: any ChangeNotifier, sidecarsOf name: String, of podcast: Int64) {
+        for (folder, name) in Self.sidecarNames(ofEpisode: name) {
+            notifier.invalidateEntry(parent: NodeNumber(kind: folder, row: podcast).node, name: name, then: nil)
         }
     }
 
@@ -247,11 +286,12 @@ package final class PodcastFilesystem: Sendable {
         var shows: Set<Int64> = []
         for place in (try? library.places(changedSince: since - 1)) ?? [] {
             tell(notifier, place, nameToo: true)
+            tell(notifier, sidecarsOf: place.name, of: place.podcast)
             shows.insert(place.podcast)
         }
         for folder in (try? library.folders()) ?? [] where folder.changed >= since - 1 {
             notifier.invalidateEntry(parent: .root, name: folder.name, then: nil)
-            announcePlaylist(ofShow: folder.id)
+            announceMadeFiles(ofShow: folder.id)
             shows.insert(folder.id)
         }
         for show in shows.sorted() { announcePage(ofShow: show) }
@@ -293,17 +333,20 @@ package final class PodcastFilesystem: Sendable {
         }
     }
 
-    /// Names have left a gathering.
-    func announce(_ gathering: Gathering, gone: [String]) {
+    func announce(_ gathering: Gathering, _ changes: GatheringRecord.Changes) {
         guard let notifier = notifier.withLock({ $0 }) else { return }
-        for name in gone { notifier.invalidateEntry(parent: gathering.number.node, name: name, then: nil) }
+        for name in changes.gone { notifier.invalidateEntry(parent: gathering.number.node, name: name, then: nil) }
+        for link in changes.changed { notifier.invalidateAttributes(link.node, then: nil) }
         notifier.invalidateAttributes(gathering.number.node, then: nil)
     }
 
     /// What is made of a show's rows may be another text now.
-    private func announcePlaylist(ofShow podcast: Int64) {
-        let number = NodeNumber(kind: .playlist, row: podcast)
-        notifier.withLock { $0 }?.invalidateAttributes(number.node, then: nil)
+    private func announceMadeFiles(ofShow podcast: Int64) {
+        guard let notifier = notifier.withLock({ $0 }) else { return }
+        // The folders of sidecars have the show's time.
+        for kind in [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder] {
+            notifier.invalidateAttributes(NodeNumber(kind: kind, row: podcast).node, then: nil)
+        }
     }
 
     private func announcePage(ofShow podcast: Int64) {

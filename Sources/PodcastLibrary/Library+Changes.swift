@@ -7,16 +7,21 @@ extension Library {
         package var podcast: Int64
         package var name: String
         package var generation: Int
+        /// It has left all listings.
+        package var isBuried: Bool
+    }
+
+    private static let placeColumns = "SELECT id, podcast, name, generation, buried FROM episode WHERE"
+
+    private static func place(_ row: Row) -> EpisodePlace {
+        EpisodePlace(id: row[0], podcast: row[1], name: row[2], generation: row[3], isBuried: row[4])
     }
 
     /// Where an episode stands in the tree; cheap.
     package func place(of episode: Int64) throws -> EpisodePlace? {
         try read { db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT id, podcast, name, generation FROM episode WHERE id = ? AND buried = 0"),
-                arguments: [episode]
-            ).map { EpisodePlace(id: $0[0], podcast: $0[1], name: $0[2], generation: $0[3]) }
+            try Row.fetchOne(db.cachedStatement(sql: "\(Self.placeColumns) id = ?"), arguments: [episode])
+                .map(Self.place)
         }
     }
 
@@ -24,10 +29,15 @@ extension Library {
     /// while. Reads the whole table.
     package func places(changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
-            try Row.fetchAll(
-                db, sql: "SELECT id, podcast, name, generation FROM episode WHERE changed >= ? AND buried = 0",
-                arguments: [moment]
-            ).map { EpisodePlace(id: $0[0], podcast: $0[1], name: $0[2], generation: $0[3]) }
+            try Row.fetchAll(db, sql: "\(Self.placeColumns) changed >= ?", arguments: [moment]).map(Self.place)
+        }
+    }
+
+    /// Those of one show; cheap.
+    package func places(of podcast: Int64, changedSince moment: Int64) throws -> [EpisodePlace] {
+        try read { db in
+            let statement = try db.cachedStatement(sql: "\(Self.placeColumns) podcast = ? AND changed >= ?")
+            return try Row.fetchAll(statement, arguments: [podcast, moment]).map(Self.place)
         }
     }
 

@@ -221,6 +221,8 @@ package struct Event: Sendable, Codable, Equatable {
     package var podcast: Int64?
     package var generation: Int?
     package var path: String?
+    /// The name that the episode's file or the show's folder had until now, in library events.
+    package var formerName: String?
     package var state: String?
     package var received: Int64?
     package var expected: Int64?

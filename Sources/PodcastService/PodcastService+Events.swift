@@ -146,7 +146,7 @@ extension PodcastService {
         log.warning("failed: \(record?.path ?? "episode \(episode)"): \(error.message)")
     }
 
-    private func event(_ kind: Event.Kind, _ snapshot: DownloadSnapshot, _ record: TaskRecord?) -> Event {
+    func event(_ kind: Event.Kind, _ snapshot: DownloadSnapshot, _ record: TaskRecord?) -> Event {
         var event = Event(sequence: nextSequence(), time: now(), kind: kind)
         event.task = record?.download.id
         event.id = snapshot.key
@@ -205,17 +205,19 @@ extension PodcastService {
     }
 
     /// Something about an episode that can be seen has changed in the library.
-    func broadcastChange(episode: Int64) {
+    func broadcastChange(episode: Int64, formerName: String? = nil) {
         var event = Event(sequence: nextSequence(), time: now(), kind: .library)
         event.id = episode
+        event.formerName = formerName
         broadcast(event)
     }
 
     /// A show, or the set of its episodes, has changed.
-    func broadcastChange(podcast: Int64, name: String) {
+    func broadcastChange(podcast: Int64, name: String, formerName: String? = nil) {
         var event = Event(sequence: nextSequence(), time: now(), kind: .library)
         event.podcast = podcast
         event.path = name
+        event.formerName = formerName
         broadcast(event)
     }
 }

@@ -53,17 +53,34 @@ extension PodcastService {
     func rename(_ podcast: Int64?, _ episode: Int64?, _ name: String) throws -> Reply {
         do {
             if let podcast {
+                let formerName = try library.podcast(id: podcast)?.name
                 try library.renamePodcast(id: podcast, to: name)
                 backUpSoon()
-                broadcastChange(podcast: podcast, name: name)
+                broadcastChange(podcast: podcast, name: name, formerName: formerName)
+                try renameTasks(of: podcast)
             } else if let episode {
+                let formerName = try library.place(of: episode)?.name
                 let result = try library.renameEpisode(id: episode, to: name)
-                broadcastChange(episode: episode)
+                broadcastChange(episode: episode, formerName: formerName)
+                if let podcast = tasks[episode]?.podcast { try renameTasks(of: podcast) }
                 return .text(result)
             }
             return .done
         } catch let error as LibraryError {
             throw Failure(kind: .usage, message: "\(error)")
+        }
+    }
+
+    /// Tasks are called by where their files are.
+    private func renameTasks(of podcast: Int64) throws {
+        guard let show = try library.podcast(id: podcast) else { return }
+        for (episode, record) in tasks where record.podcast == podcast {
+            guard let place = try library.place(of: episode) else { continue }
+            var renamed = record
+            renamed.path = "\(show.name)/\(place.name)"
+            if renamed.path == record.path { continue }
+            tasks[episode] = renamed
+            if let snapshot = renamed.snapshot { broadcast(event(.state, snapshot, renamed)) }
         }
     }
 

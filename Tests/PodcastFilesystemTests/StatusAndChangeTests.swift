@@ -134,7 +134,10 @@ struct StatusAndChangeTests {
                 $0.path = "Other"
             })
         let last = RecordingNotifier.Message.entry(parent: .root, name: "Other")
-        try await waitUntil { mounted.notifier.messages.contains(last) }
+        // Its own end is awaited too: it is none of the next event's.
+        try await waitUntil {
+            mounted.notifier.messages.drop { $0 != last }.contains(.attributes(.root))
+        }
         return Array(mounted.notifier.messages.prefix { $0 != last })
     }
 
@@ -154,30 +157,31 @@ struct StatusAndChangeTests {
         }
         #expect(try await messages(after: progress, daemon) == [.attributes(node(1))])
         let changed = event(.library) { $0.id = id }
-        let playlist = RecordingNotifier.Message.attributes(NodeNumber(kind: .playlist, row: podcast.id).node)
-        let page = RecordingNotifier.Message.attributes(NodeNumber(kind: .page, row: podcast.id).node)
-        #expect(try await messages(after: changed, daemon) == [.attributes(node(1)), playlist, page])
+        let made = [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder, .page].map { kind in
+            RecordingNotifier.Message.attributes(NodeNumber(kind: kind, row: podcast.id).node)
+        }
+        #expect(try await messages(after: changed, daemon) == [.attributes(node(1))] + made)
         // What is cached stands on the page alone.
         let completed = event(.completed) {
             $0.id = id
             $0.task = 1
             $0.state = "cached"
         }
-        #expect(try await messages(after: completed, daemon) == [.attributes(node(1)), page])
+        #expect(try await messages(after: completed, daemon) == [.attributes(node(1)), made[3]])
         // The name leads to another node since there is a second generation.
         try mounted.library.dropRendition(episode: id, now: 1_700_000_500)
         #expect(
             try await messages(after: changed, daemon) == [
-                .attributes(node(2)), .entry(parent: show, name: "2026-01-01 Episode 1.mp3"), playlist, page,
-            ])
+                .attributes(node(2)), .entry(parent: show, name: "2026-01-01 Episode 1.mp3"),
+            ] + made)
         let shows = event(.library) {
             $0.podcast = podcast.id
             $0.path = "Show"
         }
         #expect(
             try await messages(after: shows, daemon) == [
-                .entry(parent: .root, name: "Show"), .attributes(show), playlist, page, .attributes(.root),
-            ])
+                .entry(parent: .root, name: "Show"), .attributes(show),
+            ] + made + [.attributes(.root)])
         #expect(try await messages(after: event(.idle) { _ in }, daemon) == [])
         #expect(try await messages(after: event(.library) { $0.id = 999 }, daemon) == [])
     }
@@ -258,7 +262,81 @@ struct StatusAndChangeTests {
         let messages = Set(mounted.notifier.messages)
         #expect(messages.contains(.attributes(NodeNumber(kind: .episode, generation: 2, row: id).node)))
         #expect(messages.contains(.entry(parent: show, name: "2026-01-02 Episode 2.mp3")))
+        #expect(messages.isSuperset(of: besides("2026-01-02 Episode 2", podcast)))
         #expect(messages.contains(.attributes(NodeNumber(kind: .page, row: podcast.id).node)))
-        #expect(messages.count == 4)
+        #expect(messages.count == 4 + 5)
+    }
+
+    /// What may lie beside an episode.
+    private func besides(_ stem: String, _ podcast: Podcast) -> [RecordingNotifier.Message] {
+        func folder(_ kind: NodeNumber.Kind) -> NodeID { NodeNumber(kind: kind, row: podcast.id).node }
+        return ["jpg", "vtt", "srt"].map { .entry(parent: folder(.show), name: "\(stem).\($0)") } + [
+            .entry(parent: folder(.notesFolder), name: "\(stem).html"),
+            .entry(parent: folder(.chaptersFolder), name: "\(stem).json"),
+        ]
+    }
+
+    @Test func theKernelForgetsNamesThatAreNoMore() async throws {
+        let podcast = try mounted.subscribe(episodes: 2)
+        try mounted.subscribe("Other")
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let show = NodeNumber(kind: .show, row: podcast.id).node
+        let entries = try mounted.library.entries(of: podcast.id)
+        let (first, second) = (entries[1], entries[0])
+        try mounted.library.renameEpisode(id: first.id, to: "Pilot")
+        let renamed = try await messages(
+            after: event(.library) {
+                $0.id = first.id
+                $0.formerName = first.name
+            }, daemon)
+        #expect(renamed.contains(.entry(parent: show, name: first.name)))
+        #expect(Set(renamed).isSuperset(of: besides("2026-01-01 Episode 1", podcast)))
+
+        // Retention takes one away.
+        _ = try mounted.library.bury(episodes: [second.id], now: 1_700_000_100)
+        let buried = try await messages(after: event(.library) { $0.id = second.id }, daemon)
+        #expect(buried.contains(.entry(parent: show, name: second.name)))
+        #expect(Set(buried).isSuperset(of: besides("2026-01-02 Episode 2", podcast)))
+
+        try mounted.library.renamePodcast(id: podcast.id, to: "New")
+        let show2 = try await messages(
+            after: event(.library) {
+                $0.podcast = podcast.id
+                $0.path = "New"
+                $0.formerName = "Show"
+            }, daemon)
+        #expect(show2.contains(.entry(parent: .root, name: "Show")))
+        #expect(show2.contains(.entry(parent: .root, name: "New")))
+    }
+
+    @Test func aRefreshIsToldOfTheEpisodesThatItHasChanged() async throws {
+        let podcast = try mounted.subscribe(episodes: 3)
+        try mounted.subscribe("Other")
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let ids = try (1...3).map { try mounted.episode($0).id }
+        let now = Int64(time(nil)) + 10
+        var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/Show/\($0).mp3" }
+        feed.items[1].length = 600_000
+        try mounted.refresh(podcast, feed, now: now)
+        func refreshed(at moment: Int64) -> Event {
+            event(.library) {
+                $0.podcast = podcast.id
+                $0.path = "Show"
+                $0.time = moment
+            }
+        }
+        func number(_ id: Int64) -> RecordingNotifier.Message {
+            .attributes(NodeNumber(kind: .episode, generation: 1, row: id).node)
+        }
+        let told = try await messages(after: refreshed(at: now + 1), daemon)
+        #expect(told.contains(number(ids[1])) && !told.contains(number(ids[0])) && !told.contains(number(ids[2])))
+        #expect(Set(told).isSuperset(of: besides("2026-01-02 Episode 2", podcast)))
+        // Once: the next one tells of what has changed since.
+        feed.items[0].length = 700_000
+        try mounted.refresh(podcast, feed, now: now + 10)
+        let again = try await messages(after: refreshed(at: now + 10), daemon)
+        #expect(again.contains(number(ids[2])) && !again.contains(number(ids[1])))
     }
 }

@@ -222,6 +222,28 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
+    @Test func aTaskIsCalledAsItsFileIs() async throws {
+        home.publish("Show", episodes: 1)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let episode = try daemon.episode(1)
+        func paths() async throws -> [String] {
+            guard case .tasks(let tasks) = try await client.perform(.tasks) else { return [] }
+            return tasks.map(\.path)
+        }
+        _ = try await client.perform(.act(.suspend, episodes: [episode.id]))
+        _ = try await client.perform(.rename(podcast: nil, episode: episode.id, name: "Pilot"))
+        #expect(try await paths() == ["Show/Pilot.mp3"])
+        try await client.event("of the task") { $0.kind == .state && $0.path == "Show/Pilot.mp3" }
+        _ = try await client.perform(.rename(podcast: episode.podcast, episode: nil, name: "New"))
+        #expect(try await paths() == ["New/Pilot.mp3"])
+        try await client.event("of the task") {
+            $0.kind == .state && $0.path == "New/Pilot.mp3" && $0.state == "suspended"
+        }
+        await daemon.stop()
+    }
+
     @Test func renamingIsToldAndJudged() async throws {
         home.publish("Show", episodes: 2)
         let daemon = try await home.start()
@@ -231,10 +253,14 @@ struct SubscribingTests {
         #expect(
             try await client.perform(.rename(podcast: nil, episode: episode.id, name: "Pilot")) == .text("Pilot.mp3"))
         #expect(try daemon.episode(1).name == "Pilot.mp3")
-        try await client.event("of the episode") { $0.kind == .library && $0.id == episode.id }
+        try await client.event("of the episode") {
+            $0.kind == .library && $0.id == episode.id && $0.formerName == episode.name
+        }
         #expect(try await client.perform(.rename(podcast: episode.podcast, episode: nil, name: "New")) == .done)
         #expect(try daemon.library.podcasts().map(\.name) == ["New"])
-        try await client.event("of the show") { $0.kind == .library && $0.path == "New" }
+        try await client.event("of the show") {
+            $0.kind == .library && $0.path == "New" && $0.formerName == "Show"
+        }
         for command in [
             Command.rename(podcast: nil, episode: try daemon.episode(2).id, name: "Pilot"),
             .rename(podcast: episode.podcast, episode: nil, name: "a/b"),
