@@ -1,0 +1,22 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The file system, without a kernel, does what the reference model says.
+///
+/// `PODFS_MODEL_OPERATIONS` says how many operations are done (5,000), `PODFS_MODEL_SEED` which (1).
+@Suite(.timeLimit(.minutes(60))) struct ModelTests {
+    @Test func theFilesystemIsWhatTheModelSays() async throws {
+        let began = Int64(Date().timeIntervalSince1970)
+        let start = ContinuousClock.now
+        let server = HTTPTestServer()
+        try server.start()
+        let subject = try await ModelFilesystem()
+        var run = ModelRun(
+            subject, server: server, settings: ModelSettings(operations: 5_000),
+            started: began...Int64(Date().timeIntervalSince1970), cacheLimit: ModelFilesystem.cacheLimit)
+        try await run.perform()
+        try await subject.end()
+        print("model without a kernel: \(run.summary), \(ContinuousClock.now - start)")
+    }
+}

@@ -1,0 +1,278 @@
+import Foundation
+
+/// What is to be expected of an episode's file: the reference for one row of the library.
+package struct ModelEpisode: Sendable {
+    /// How much of it is cached, and what goes on.
+    package enum Phase: Sendable, Equatable {
+        /// Nothing goes on. A part may be there, left by a task that was cancelled.
+        case remote
+        /// It is being fetched: it will be cached if nobody intervenes.
+        case moving
+        /// By a person.
+        case suspended
+        case cached
+        /// The server was asked and refuses it.
+        case refused
+    }
+
+    /// The row.
+    package let id: Int64
+    package var name: String
+    /// As of the last refresh.
+    package var item: ModelItem
+    package var phase = Phase.remote
+    /// What a server said.
+    package var confirmed: Int?
+    /// What the server said was said of another file than the feed's present one: it counts as long as that is cached.
+    package var forgetsSize = false
+    /// The bytes that are in the cache file, once it is complete.
+    package var cached: TestContent?
+    /// How many bytes may be there.
+    package var received = 0...0
+    /// Whether what goes on is known to go on: a read of what the kernel has kept fetches nothing.
+    package var isSure = true
+    /// It was suspended, and then read: the rest is not fetched unless it was all that was read.
+    package var maySuspend = false
+    /// A failure that nobody remembers when the mount or the daemon is another.
+    package var mayBeForgotten = false
+    /// A cache file may exist although nothing is there of it, or a part.
+    package var mayHaveFile = false
+    /// Narrowed when it is seen.
+    package var generation = 1...1
+    package var isPlayed = false
+    package var position: Double?
+    package var isPinned = false
+    /// When it was first seen, in seconds.
+    package let firstSeen: ClosedRange<Int64>
+    package var hasTranscriptCached = false
+    package var hasArtCached = false
+
+    package init(id: Int64, name: String, item: ModelItem, firstSeen: ClosedRange<Int64>) {
+        self.id = id
+        self.name = name
+        self.item = item
+        self.firstSeen = firstSeen
+    }
+
+    package var stem: String { String(name[..<(name.lastIndex(of: ".") ?? name.endIndex)]) }
+
+    /// The bytes that a read must give.
+    package var content: TestContent { phase == .cached ? cached ?? item.content : item.content }
+
+    /// The sizes that stat(2) may tell: while it is fetched the server's answer may have come or not.
+    package var sizes: Set<Int> {
+        if let confirmed { return [confirmed] }
+        if phase == .moving || phase == .suspended && mayHaveFile { return [item.claim.size, item.size] }
+        return [item.claim.size]
+    }
+
+    package var states: Set<String> {
+        switch phase {
+        case .remote: ["remote"]
+        case .moving:
+            maySuspend ? ["suspended", "queued", "running", "cached"] : ["remote", "queued", "running", "cached"]
+        case .suspended: ["suspended"]
+        case .cached: ["cached"]
+        case .refused: mayBeForgotten ? ["failed", "remote"] : ["failed"]
+        }
+    }
+
+    package var modified: ClosedRange<Int64> { item.published.map { $0...$0 } ?? firstSeen }
+
+    /// Somebody has asked for all of it.
+    mutating func becomeMoving() {
+        phase = .moving
+        isSure = true
+        maySuspend = false
+        received = 0...content.size
+        mayHaveFile = true
+    }
+
+    mutating func becomeCached() {
+        phase = .cached
+        maySuspend = false
+        cached = item.content
+        confirmed = item.size
+        forgetsSize = false
+        received = item.size...item.size
+        mayHaveFile = true
+    }
+
+    /// Nothing of it is cached any more.
+    mutating func becomeEvicted() {
+        phase = .remote
+        maySuspend = false
+        if forgetsSize { confirmed = nil }
+        forgetsSize = false
+        cached = nil
+        received = 0...0
+        mayHaveFile = false
+    }
+}
+
+/// What is to be expected of a show's folder.
+package struct ModelShow: Sendable {
+    package let id: Int64
+    package var name: String
+    /// As last fetched.
+    package var feed: ModelFeed
+    package var document: String
+    package var episodes: [ModelEpisode] = []
+    package var state = "active"
+    /// What the server may have answered last.
+    package var statuses: Set<Int> = [200]
+    package var hasCoverCached = false
+    /// When the row was changed and refreshed last, in seconds.
+    package var changed: ClosedRange<Int64>
+    package var refreshed: ClosedRange<Int64>
+
+    /// In the order of a listing: the newest first, those without a date by when they came.
+    package var listed: [ModelEpisode] {
+        episodes.sorted { one, other in
+            // What has no date was first seen in this run, which is after all dates of the feeds.
+            let first = one.item.published ?? .max
+            let second = other.item.published ?? .max
+            return first != second ? first > second : one.id > other.id
+        }
+    }
+
+    package var newest: ClosedRange<Int64> {
+        guard let first = listed.first else { return changed }
+        return first.modified
+    }
+}
+
+/// The library as it must be after what was done. Pure.
+package struct ModelLibrary: Sendable {
+    package private(set) var shows: [ModelShow] = []
+    private var lastShow: Int64 = 0
+    private var lastEpisode: Int64 = 0
+
+    package init() {}
+
+    package subscript(show id: Int64) -> ModelShow? {
+        get { shows.first { $0.id == id } }
+        set {
+            guard let newValue, let index = shows.firstIndex(where: { $0.id == id }) else { return }
+            shows[index] = newValue
+        }
+    }
+
+    package subscript(episode id: Int64) -> ModelEpisode? {
+        get { shows.lazy.flatMap(\.episodes).first { $0.id == id } }
+        set {
+            for index in shows.indices {
+                guard let newValue, let row = shows[index].episodes.firstIndex(where: { $0.id == id }) else { continue }
+                shows[index].episodes[row] = newValue
+            }
+        }
+    }
+
+    package var episodes: [ModelEpisode] { shows.flatMap(\.episodes) }
+
+    package func show(of episode: Int64) -> ModelShow? { shows.first { $0.episodes.contains { $0.id == episode } } }
+
+    /// The shows as the root lists them.
+    package var listed: [ModelShow] {
+        shows.sorted { Array($0.name.lowercased().utf8).lexicographicallyPrecedes(Array($1.name.lowercased().utf8)) }
+    }
+
+    package mutating func subscribe(_ feed: ModelFeed, document: String, during moment: ClosedRange<Int64>) {
+        lastShow += 1
+        shows.append(
+            ModelShow(
+                id: lastShow, name: feed.title, feed: feed, document: document, changed: moment, refreshed: moment))
+        merge(feed, document, into: lastShow, during: moment)
+    }
+
+    package mutating func unsubscribe(_ id: Int64) { shows.removeAll { $0.id == id } }
+
+    /// A refresh that brought this document.
+    package mutating func refresh(_ id: Int64, _ feed: ModelFeed, document: String, during moment: ClosedRange<Int64>) {
+        guard var show = self[show: id] else { return }
+        if document == show.document {
+            show.statuses = [304]
+            if show.state != "active" { show.changed = show.changed.lowerBound...moment.upperBound }
+            show.state = "active"
+            show.refreshed = moment
+            self[show: id] = show
+            return
+        }
+        self[show: id] = show
+        merge(feed, document, into: id, during: moment)
+    }
+
+    package mutating func refreshFailed(_ id: Int64, status: Int, during moment: ClosedRange<Int64>) {
+        guard var show = self[show: id] else { return }
+        show.state = "failed"
+        show.statuses = [status]
+        show.changed = show.changed.lowerBound...moment.upperBound
+        self[show: id] = show
+    }
+
+    private mutating func merge(
+        _ feed: ModelFeed, _ document: String, into id: Int64, during moment: ClosedRange<Int64>
+    ) {
+        guard var show = self[show: id] else { return }
+        var fresh: [(offset: Int, item: ModelItem)] = []
+        for (offset, item) in feed.items.filter(\.isListed).enumerated() {
+            guard let row = show.episodes.firstIndex(where: { $0.item.number == item.number }) else {
+                fresh.append((offset, item))
+                continue
+            }
+            Self.update(&show.episodes[row], to: item)
+        }
+        // Rows grow with time; of those that came out at the same moment the lower one in the document is older.
+        fresh.sort { one, other in
+            let first = one.item.published ?? .max
+            let second = other.item.published ?? .max
+            return first != second ? first < second : one.offset > other.offset
+        }
+        for (_, item) in fresh {
+            lastEpisode += 1
+            let stem = Self.unique((item.date.map { $0 + " " } ?? "") + item.stem, in: show)
+            show.episodes.append(
+                ModelEpisode(
+                    id: lastEpisode, name: "\(stem).\(item.kind.fileExtension)", item: item, firstSeen: moment))
+        }
+        show.feed = feed
+        show.document = document
+        show.state = "active"
+        show.statuses = [200]
+        show.refreshed = moment
+        show.changed = show.changed.lowerBound...moment.upperBound
+        self[show: id] = show
+    }
+
+    private static func update(_ episode: inout ModelEpisode, to item: ModelItem) {
+        let isOther = isOther(episode.item, item)
+        episode.item = item
+        guard isOther else { return }
+        // A size that was confirmed for another file is none; what is cached stays as it is.
+        if episode.mayHaveFile { episode.forgetsSize = true } else { episode.confirmed = nil }
+    }
+
+    /// Whether the feed points at another file, as far as it tells.
+    package static func isOther(_ old: ModelItem, _ new: ModelItem) -> Bool {
+        old.version != new.version || old.length != nil && new.length != nil && old.length != new.length
+    }
+
+    /// No two stems of a show are equal when case is ignored.
+    private static func unique(_ stem: String, in show: ModelShow) -> String {
+        unique(stem, among: Set(show.episodes.map { $0.stem.lowercased() }))
+    }
+
+    /// - Parameter taken: in lower case.
+    static func unique(_ stem: String, among taken: Set<String>) -> String {
+        var candidate = stem
+        var number = 2
+        while taken.contains(candidate.lowercased()) {
+            var base = stem
+            while base.utf8.count + " (\(number))".utf8.count > 235 { base.removeLast() }
+            while base.last?.isWhitespace == true { base.removeLast() }
+            candidate = "\(base) (\(number))"
+            number += 1
+        }
+        return candidate
+    }
+}

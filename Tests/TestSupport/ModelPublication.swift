@@ -1,0 +1,239 @@
+/// An item of a feed in a model run, as the publisher has it now.
+package struct ModelItem: Sendable, Equatable {
+    /// Unlike that of any other item of the run.
+    package var number: Int
+    package var title: String
+    /// The name that the title makes, without date and extension.
+    package var stem: String
+    /// Of 2026, from 1; `nil` for an item without a date.
+    package var day: Int?
+    /// Counts the files that the publisher has had for it.
+    package var version = 1
+    /// Bytes of the file.
+    package var size: Int
+    /// What the feed claims.
+    package var length: Int?
+    /// Seconds.
+    package var duration: Int?
+    package var kind = Kind.audio
+    package var season: Int?
+    package var episode: Int?
+    package var notes: String?
+    package var chapters: [String] = []
+    package var hasTranscript = false
+    package var hasArt = false
+    /// The status that the server answers instead of the file.
+    package var refusal: Int?
+    /// Whether the feed lists it.
+    package var isListed = true
+
+    package enum Kind: Sendable, CaseIterable {
+        case audio
+        case book
+        case video
+
+        package var type: String {
+            switch self {
+            case .audio: "audio/mpeg"
+            case .book: "audio/mp4"
+            case .video: "video/mp4"
+            }
+        }
+
+        package var fileExtension: String {
+            switch self {
+            case .audio: "mp3"
+            case .book: "m4a"
+            case .video: "mp4"
+            }
+        }
+
+        /// Bytes a second that an estimate goes by: podfs-semantics(7).
+        var rate: Int { self == .video ? 125_000 : 16_000 }
+    }
+
+    package var guid: String { "item-\(number)" }
+    package var path: String { "/media/\(number)-\(version).\(kind.fileExtension)" }
+    package var content: TestContent { TestContent(seed: UInt64(number * 1_000 + version), size: size) }
+
+    package var transcriptPath: String { "/transcripts/\(number).vtt" }
+    package var transcript: [UInt8] { Array("WEBVTT\n\n00:00.000 --> 00:09.000\nItem \(number)\n".utf8) }
+    package var artPath: String { "/art/\(number).jpg" }
+    package var art: [UInt8] { Self.image(seed: number, size: 3_000 + number * 37) }
+
+    /// Bytes that begin as a JPEG does.
+    package static func image(seed: Int, size: Int) -> [UInt8] {
+        [0xFF, 0xD8, 0xFF, 0xE0] + TestContent(seed: UInt64(seed), size: size).bytes
+    }
+
+    /// When it came out, in seconds since 1970: eight in the morning UTC.
+    package var published: Int64? { day.map { 1_767_254_400 + Int64($0 - 1) * 86_400 } }
+
+    /// `2026-01-05`.
+    package var date: String? {
+        day.map { day in
+            let text = FeedBuilder.date(day: day).split(separator: " ")
+            let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+            let month = (months.firstIndex(of: String(text[1])) ?? 0) + 1
+            return "2026-\(month < 10 ? "0" : "")\(month)-\(text[0])"
+        }
+    }
+
+    /// The size before a server has told it, and where it comes from.
+    package var claim: (size: Int, source: String) {
+        let isPlausible =
+            length.map { length in
+                length >= 10_000 && (duration.map { length / $0 >= 1_000 && length / $0 <= 10_000_000 } ?? true)
+            } ?? false
+        if isPlausible, let length { return (length, "feed") }
+        if let duration { return (duration * kind.rate, "estimate") }
+        return (0, "unknown")
+    }
+}
+
+/// A show of a model run, as its publisher has it now.
+package struct ModelFeed: Sendable {
+    package var number: Int
+    package var title: String
+    package var language: String?
+    package var description: String?
+    package var isSerial: Bool
+    package var hasCover: Bool
+    /// Newest first as far as they have dates.
+    package var items: [ModelItem]
+    /// The status that the server answers instead of the document.
+    package var refusal: Int?
+
+    package var path: String { "/feeds/\(number).xml" }
+    package var coverPath: String { "/covers/\(number)" }
+    package var cover: [UInt8] { ModelItem.image(seed: 77_000 + number, size: 20_000 + number) }
+
+    /// The document, with addresses made by `url`.
+    package func text(url: (String) -> String) -> String {
+        var builder = FeedBuilder(
+            title: title, description: description, language: language,
+            image: hasCover ? url(coverPath) : nil, showType: isSerial ? "serial" : nil)
+        builder.items = items.filter(\.isListed).map { item in
+            var raw = ""
+            if !item.chapters.isEmpty {
+                raw += "<psc:chapters xmlns:psc=\"http://podlove.org/simple-chapters\">"
+                for (index, title) in item.chapters.enumerated() {
+                    raw += "<psc:chapter start=\"00:0\(index):00\" title=\"\(title)\"/>"
+                }
+                raw += "</psc:chapters>\n"
+            }
+            if item.hasTranscript {
+                raw += "<podcast:transcript url=\"\(url(item.transcriptPath))\" type=\"text/vtt\"/>\n"
+            }
+            if item.hasArt { raw += "<itunes:image href=\"\(url(item.artPath))\"/>\n" }
+            return FeedBuilder.Item(
+                title: item.title, guid: item.guid, url: url(item.path), length: item.length, type: item.kind.type,
+                published: item.day.map(FeedBuilder.date(day:)), duration: item.duration.map(String.init),
+                season: item.season, episode: item.episode, description: item.notes, raw: raw)
+        }
+        return builder.text
+    }
+}
+
+/// What the publishers of a model run have, and their web server.
+package struct ModelPublication: Sendable {
+    package let server: HTTPTestServer
+    package private(set) var feeds: [ModelFeed] = []
+    private var lastItem = 0
+
+    /// Titles and the names that they make.
+    private static let titles: [(title: String, stem: String)] = [
+        ("Plain talk", "Plain talk"), ("A/B: the test", "A-B: the test"), ("50% off? #1 of", "50% off? #1 of"),
+        ("Cafe\u{301} nai\u{308}ve", "Caf\u{E9} na\u{EF}ve"), ("Tom & Jerry's \"talk\"", "Tom & Jerry's \"talk\""),
+        ("\u{1F399}\u{FE0F} on air", "\u{1F399}\u{FE0F} on air"),
+        ("\u{65E5}\u{672C}\u{8A9E}", "\u{65E5}\u{672C}\u{8A9E}"),
+        ("100%25 real", "100%25 real"), ("-rf *", "-rf *"), ("a\\b|c", "a\\b|c"),
+    ]
+
+    package init(server: HTTPTestServer) { self.server = server }
+
+    package mutating func addFeed(items count: Int, using generator: inout some RandomNumberGenerator) -> ModelFeed {
+        let number = feeds.count + 1
+        let titles = ["Zebra", "apple pie", "Caf\u{E9} & bar", "Monday: the show", "\u{C4}pfel"]
+        var feed = ModelFeed(
+            number: number, title: "\(titles[(number - 1) % titles.count]) \(number)",
+            language: number.isMultiple(of: 2) ? "en" : nil,
+            description: number.isMultiple(of: 3) ? nil : "About \(number)", isSerial: number.isMultiple(of: 2),
+            hasCover: !number.isMultiple(of: 3), items: [])
+        for _ in 0..<count { feed.items.insert(newItem(using: &generator), at: 0) }
+        feeds.append(feed)
+        publish(number)
+        return feed
+    }
+
+    package mutating func newItem(using generator: inout some RandomNumberGenerator) -> ModelItem {
+        lastItem += 1
+        let number = lastItem
+        var (title, stem) = Self.titles[Int.random(in: 0..<Self.titles.count, using: &generator)]
+        title += " \(number)"
+        stem += " \(number)"
+        let hasDate = Int.random(in: 0..<10, using: &generator) > 0
+        // Days are not in order, and some of them are shared.
+        let day = hasDate ? Int.random(in: 1...250, using: &generator) : nil
+        if number.isMultiple(of: 13) {
+            // 300 bytes: the name is cut to 235 with the date.
+            title = String(repeating: "\u{E4}", count: 150)
+            stem = String(repeating: "\u{E4}", count: hasDate ? 112 : 117)
+        }
+        if number.isMultiple(of: 17) { (title, stem) = ("The same", "The same") }
+        let sizes = [20_000...90_000, 90_000...400_000, 100...9_000, 1_000_000...1_500_000]
+        let size = Int.random(in: sizes[Int.random(in: 0..<6, using: &generator) % 4], using: &generator)
+        var item = ModelItem(number: number, title: title, stem: stem, day: day, size: size)
+        item.kind = number.isMultiple(of: 7) ? .video : number.isMultiple(of: 5) ? .book : .audio
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0: item.length = nil
+        case 1: item.length = size + Int.random(in: 1...50_000, using: &generator)
+        case 2: item.length = Int.random(in: 0...9_000, using: &generator)
+        default: item.length = size
+        }
+        if Bool.random(using: &generator) { item.duration = Int.random(in: 2...20, using: &generator) }
+        if Bool.random(using: &generator) { item.notes = "Notes of \(number) with <b>bold</b> words" }
+        if number.isMultiple(of: 4) { item.chapters = ["One \(number)", "Two"] }
+        item.hasTranscript = number % 3 == 1
+        item.hasArt = number % 6 == 2
+        if number.isMultiple(of: 2) { item.season = number % 4 + 1 }
+        if number.isMultiple(of: 3) { item.episode = number }
+        if number.isMultiple(of: 11) { item.refusal = number.isMultiple(of: 2) ? 403 : 404 }
+        return item
+    }
+
+    package subscript(feed number: Int) -> ModelFeed { feeds[number - 1] }
+
+    /// Changes a feed and serves it as it is then.
+    package mutating func edit(_ number: Int, _ change: (inout ModelFeed) -> Void) {
+        change(&feeds[number - 1])
+        publish(number)
+    }
+
+    package func url(_ path: String) -> String { server.url(path) }
+
+    private func publish(_ number: Int) {
+        let feed = feeds[number - 1]
+        let text = feed.text(url: url)
+        // A tag of its own for each text: what has not changed is answered with 304.
+        let tag = text.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+        let resource = Resource(text: text, contentType: "application/rss+xml", etag: "\"\(tag)\"")
+        if let refusal = feed.refusal {
+            server.serve(feed.path) { _ in .status(refusal) }
+        } else {
+            server.serve(feed.path, resource)
+        }
+        server.serve(feed.coverPath, Resource(bytes: feed.cover, contentType: "image/jpeg", etag: "\"c\""))
+        for item in feed.items {
+            if let refusal = item.refusal {
+                server.serve(item.path) { _ in .status(refusal) }
+            } else {
+                server.serve(
+                    item.path,
+                    Resource(item.content, contentType: item.kind.type, etag: "\"\(item.number)-\(item.version)\""))
+            }
+            server.serve(item.transcriptPath, Resource(bytes: item.transcript, contentType: "text/vtt", etag: "\"t\""))
+            server.serve(item.artPath, Resource(bytes: item.art, contentType: "image/jpeg", etag: "\"a\""))
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import Glibc
+
+// Opening, reading and closing, and what a read sets going.
+extension ModelRun {
+    private static var mostOpen: Int { 12 }
+
+    mutating func open() async throws {
+        guard files.count < Self.mostOpen, let (episode, path) = anyEpisode() else { return try await close() }
+        note("open \(Self.text(path)), \(episode.phase)")
+        if let refusal = episode.item.refusal {
+            guard isRefreshed(episode.id) else { return }
+            let began = Self.now
+            let expected = refusal == 403 ? EACCES : ENODATA
+            do {
+                let file = try await subject.open(path)
+                try await subject.close(file)
+                throw difference("open \(Self.text(path)): \(ModelErrno(expected))", "success")
+            } catch let error as ModelErrno {
+                if error.code != expected {
+                    throw difference("open \(Self.text(path)): \(ModelErrno(expected))", "\(error)")
+                }
+            }
+            change(episode.id) { $0.phase = .refused }
+            noteRenewal(episode.id, began...Self.now)
+            return
+        }
+        let file = try await openAgain(path)
+        if episode.confirmed == nil { change(episode.id) { $0.confirmed = $0.content.size } }
+        guard let episode = library[episode: episode.id] else { return }
+        files.append(
+            OpenEpisode(
+                file: file, episode: episode.id, path: path, generation: episode.generation, content: episode.content,
+                hasLease: episode.phase == .cached))
+        // No patience here: what an open file tells of itself is true at once.
+        let found = try await subject.status(of: file)
+        if found.size != episode.content.size {
+            throw difference("fstat \(Self.text(path)): size \(episode.content.size)", "\(found)")
+        }
+        if found.inode != ModelTree.inode(2, episode.id) {
+            throw difference("fstat \(Self.text(path)): inode of episode \(episode.id)", "\(found)")
+        }
+    }
+
+    /// Whether the library knows the feed as it is: before a file is given up for refused, its address is looked for in
+    /// the feed.
+    func isRefreshed(_ episode: Int64) -> Bool {
+        guard let show = library.show(of: episode) else { return false }
+        let feed = publication[feed: show.feed.number]
+        return feed.refusal == nil && show.state == "active"
+            && feed.text { publication.server.url($0) } == show.document
+    }
+
+    /// The feed may have been asked for by podfs itself, and was as it had been.
+    mutating func noteRenewal(_ episode: Int64, _ moment: ClosedRange<Int64>) {
+        guard var show = library.show(of: episode) else { return }
+        show.statuses.insert(304)
+        show.refreshed = show.refreshed.lowerBound...moment.upperBound
+        library[show: show.id] = show
+    }
+
+    /// The kernel may still have the name of an older rendition, whose open is answered with ESTALE; it tries again by
+    /// itself, as everybody does who has no kernel.
+    private func openAgain(_ path: [String]) async throws -> Subject.File {
+        do {
+            return try await subject.open(path)
+        } catch let error as ModelErrno {
+            throw difference("open \(Self.text(path)): success", "\(error)")
+        }
+    }
+
+    mutating func close() async throws {
+        guard let index = files.indices.randomElement(using: &generator) else { return }
+        let open = files.remove(at: index)
+        note("close \(Self.text(open.path))")
+        try await subject.close(open.file)
+    }
+
+    mutating func closeAll() async throws {
+        for open in files { try await subject.close(open.file) }
+        for folder in folders { try await subject.closeFolder(folder.folder) }
+        (files, folders) = ([], [])
+    }
+
+    mutating func read() async throws {
+        if files.isEmpty { try await open() }
+        guard let index = files.indices.randomElement(using: &generator) else { return }
+        let open = files[index]
+        let size = open.content.size
+        let offset =
+            chance(10)
+            ? size + Int.random(in: 0...9_000, using: &generator) : Int.random(in: 0..<size, using: &generator)
+        let longest = chance(20) ? 300_000 : 9_000
+        let count = Int.random(in: 1...longest, using: &generator)
+        note("read \(Self.text(open.path)) \(offset)+\(count)")
+        let what = "read \(Self.text(open.path)) \(offset)+\(count)"
+        do {
+            let found = try await subject.read(open.file, offset: Int64(offset), count: count)
+            let end = min(offset + count, size)
+            let expected = offset < end ? open.content.bytes(in: offset..<end) : []
+            if found != expected {
+                throw difference("\(what): \(expected.count) bytes of its own", Self.compare(found, expected))
+            }
+        } catch let error as ModelErrno {
+            // Another rendition has replaced the one that is open.
+            if error.code == ESTALE, isReplaced(open) { return note("which is stale") }
+            throw difference("\(what): bytes", "\(error)")
+        }
+        if offset < size {
+            files[index].hasLease = true
+            noteRead(open.episode)
+        }
+    }
+
+    private static func compare(_ found: [UInt8], _ expected: [UInt8]) -> String {
+        let place = zip(found, expected).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+        return "\(found.count) bytes" + (place.map { ", other ones from \($0) on" } ?? "")
+    }
+
+    private func isReplaced(_ open: OpenEpisode) -> Bool {
+        guard let episode = library[episode: open.episode] else { return true }
+        return !episode.generation.overlaps(open.generation) || episode.content != open.content
+    }
+
+    /// Some of it was read: all of it is fetched then, unless a person has suspended it.
+    private mutating func noteRead(_ id: Int64) {
+        guard let episode = library[episode: id] else { return }
+        switch episode.phase {
+        case .cached, .moving, .refused: return
+        case .suspended:
+            change(id) {
+                $0.becomeMoving()
+                $0.isSure = false
+                $0.maySuspend = true
+            }
+        case .remote:
+            change(id) {
+                // Of a part that is there already the kernel may have served it all.
+                let isSure = !$0.mayHaveFile
+                $0.becomeMoving()
+                $0.isSure = isSure
+            }
+        }
+    }
+
+    mutating func change(_ id: Int64, _ body: (inout ModelEpisode) -> Void) {
+        guard var episode = library[episode: id] else { return }
+        body(&episode)
+        library[episode: id] = episode
+        changed()
+    }
+
+    /// A file from its beginning to its end, by one that goes by fstat(2).
+    mutating func readWhole() async throws {
+        var path = anyPath()
+        if chance(70), let show = pick(library.shows) {
+            let names: [ModelName] = tree.names(in: [show.name]) ?? []
+            let small = names.filter { $0.inode >> 58 != 2 && $0.kind == .file }
+            if let name = small.randomElement(using: &generator) { path = [show.name, name.name] }
+        }
+        guard let node = tree.node(at: path), node.kind == .file else { return }
+        if case .media(let content) = node.content, content.size > 400_000 { return }
+        guard node.episode.flatMap({ library[episode: $0]?.item.refusal }) == nil || node.inode >> 58 != 2 else {
+            return
+        }
+        if node.inode >> 58 != 2 { try await settle() }
+        note("read all of \(Self.text(path))")
+        let before = node.episode.flatMap { library[episode: $0] }
+        if node.inode >> 58 == 2, let before, before.confirmed == nil {
+            change(before.id) { $0.confirmed = $0.content.size }
+        }
+        try await compare("content of \(Self.text(path))") { run in
+            let file = try await run.subject.open(path)
+            let status = try await run.subject.status(of: file)
+            var bytes: [UInt8] = []
+            while true {
+                let part = try await run.subject.read(file, offset: Int64(bytes.count), count: 65_536)
+                if part.isEmpty { break }
+                bytes += part
+            }
+            try await run.subject.close(file)
+            if status.size != bytes.count, !path[path.count - 1].hasPrefix(".status") {
+                return ("fstat to tell \(bytes.count) bytes", "\(status)")
+            }
+            switch run.tree.node(at: path)?.content {
+            case .bytes(let expected):
+                return bytes == expected ? nil : ("\(expected.count) bytes", Self.compare(bytes, expected))
+            case .media(let content):
+                let expected = content.bytes
+                return bytes == expected ? nil : ("\(expected.count) bytes", Self.compare(bytes, expected))
+            case .judged(let judge):
+                return judge(bytes).map { ($0, String(decoding: bytes.prefix(2_000), as: UTF8.self)) }
+            case nil, .some(.none): return ("no file", "\(bytes.count) bytes")
+            }
+        }
+        switch node.inode >> 58 {
+        case 2: if let id = node.episode { noteRead(id) }
+        case 14:
+            guard let id = node.show, var show = library[show: id], !show.hasCoverCached else { return }
+            show.hasCoverCached = true
+            library[show: id] = show
+            changed()
+        case 15: if let id = node.episode { change(id) { $0.hasArtCached = true } }
+        case 19: if let id = node.episode { change(id) { $0.hasTranscriptCached = true } }
+        default: break
+        }
+    }
+}

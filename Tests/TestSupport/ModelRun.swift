@@ -1,0 +1,283 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// How long and with which seed the reference model runs: `PODFS_MODEL_OPERATIONS` and `PODFS_MODEL_SEED`.
+package struct ModelSettings: Sendable {
+    package var operations: Int
+    package var seed: UInt64
+
+    package init(operations: Int, seed: UInt64 = 1) {
+        let environment = ProcessInfo.processInfo.environment
+        self.operations = environment["PODFS_MODEL_OPERATIONS"].flatMap { Int($0) } ?? operations
+        self.seed = environment["PODFS_MODEL_SEED"].flatMap { UInt64($0) } ?? seed
+    }
+}
+
+/// The model and what was found are not the same.
+package struct ModelDifference: Error, CustomStringConvertible {
+    package let description: String
+}
+
+/// Drives a mount and its model with the same random operations and compares the two after each.
+///
+/// What is knowable is compared exactly. What is not yet settled, because the daemon tells of its changes after they have
+/// happened, may be what it was before until it has once been seen as it must be; from then on it has to stay so until
+/// something else is done.
+package struct ModelRun<Subject: ModelSubject> {
+    struct OpenEpisode {
+        var file: Subject.File
+        var episode: Int64
+        var path: [String]
+        /// Of the rendition that it is of.
+        var generation: ClosedRange<Int>
+        /// Its bytes.
+        var content: TestContent
+        /// It holds a lease on the cache file.
+        var hasLease: Bool
+    }
+
+    struct OpenFolder {
+        var folder: Subject.Folder
+        var path: [String]
+        /// The names as they are while it is open, `.` and `..` first, once it was read.
+        var names: [ModelName]
+        /// By index: where each was told to end.
+        var offsets: [Int: Int64] = [0: 0]
+        var isFresh = true
+    }
+
+    let subject: Subject
+    var publication: ModelPublication
+    var tree: ModelTree
+    let digests: ModelDigests
+    let settings: ModelSettings
+    var generator: SeededGenerator
+    var files: [OpenEpisode] = []
+    var folders: [OpenFolder] = []
+    /// Counts what was done that changes anything.
+    var changes = 1
+    /// By path and aspect: the change after which it was last as it must be.
+    var agreed: [String: Int] = [:]
+    var number = 0
+    var log: [String] = []
+    package private(set) var counts: [String: Int] = [:]
+    /// The limit of the cache, in bytes.
+    let cacheLimit: Int64
+    var isDaemonAlive = true
+
+    package init(
+        _ subject: Subject, server: HTTPTestServer, settings: ModelSettings, started: ClosedRange<Int64>,
+        cacheLimit: Int64
+    ) {
+        self.subject = subject
+        self.settings = settings
+        self.cacheLimit = cacheLimit
+        publication = ModelPublication(server: server)
+        generator = SeededGenerator(seed: settings.seed)
+        let digests = ModelDigests()
+        self.digests = digests
+        tree = ModelTree(
+            library: ModelLibrary(), started: started, url: { server.url($0) }, digest: { digests.digest(of: $0) })
+    }
+
+    static var now: Int64 { Int64(time(nil)) }
+
+    var library: ModelLibrary {
+        get { tree.library }
+        set { tree.library = newValue }
+    }
+
+    // MARK: The run
+
+    /// Carries out all operations; throws the first difference.
+    package mutating func perform() async throws {
+        for _ in 0..<3 { try await addShow() }
+        try await sweep()
+        while number < settings.operations {
+            number += 1
+            let operation = ModelOperation.random(using: &generator)
+            counts[operation.rawValue, default: 0] += 1
+            do {
+                try await perform(operation)
+            } catch let difference as ModelDifference {
+                try? await closeAll()
+                throw difference
+            } catch {
+                try? await closeAll()
+                throw difference("no failure", "\(error)")
+            }
+        }
+        try await settle()
+        try await sweep()
+        try await closeAll()
+    }
+
+    package var summary: String {
+        let parts = counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        return "seed \(settings.seed), \(number) operations without a difference: " + parts.joined(separator: ", ")
+    }
+
+    mutating func note(_ text: String) {
+        log.append("\(number) \(text)")
+        if log.count > 2_000 { log.removeFirst(1_000) }
+    }
+
+    /// - Parameter name: what it is about: the earlier operations that name it are told too.
+    func difference(_ expected: String, _ found: String, about name: String? = nil) -> ModelDifference {
+        // What a status file says is of an episode.
+        let text = expected + found
+        let named = library.episodes.first { text.contains($0.name) }?.name
+        let name =
+            name.flatMap {
+                $0.hasPrefix(".") || !$0.contains(" ") ? nil : $0
+            } ?? named
+        let earlier = log.dropLast(20).filter { line in name.map { line.contains($0) } ?? false }.suffix(20)
+        let operations = (earlier + log.suffix(20)).joined(separator: "\n  ")
+        return ModelDifference(
+            description: """
+                model differs: seed \(settings.seed), operation \(number)
+                the last operations:
+                  \(operations)
+                expected: \(expected)
+                found: \(found)
+                """)
+    }
+
+    /// Something was done after which much may look otherwise.
+    mutating func changed() { changes += 1 }
+
+    /// How long the daemon may take until all hear of a change. A bound against hangs, no measure.
+    static var patience: Duration { .seconds(30) }
+
+    /// Compares until `judge` finds nothing wrong, if the aspect may still be as it was before the last change.
+    ///
+    /// - Parameter judge: says what is wrong, as what was expected and what was found.
+    mutating func compare(
+        _ aspect: String, _ judge: (inout ModelRun) async throws -> (expected: String, found: String)?
+    ) async throws {
+        let wasSettled = agreed[aspect] == changes && !library.episodes.contains { $0.phase == .moving }
+        let end = ContinuousClock.now.advanced(by: Self.patience)
+        while true {
+            guard let wrong = try await judge(&self) else { break }
+            if wasSettled || ContinuousClock.now >= end {
+                let manner = wasSettled ? "at once" : "in the end"
+                let name = aspect.split(separator: "/").last.map(String.init)
+                throw difference("\(aspect): \(wrong.expected) (\(manner))", wrong.found, about: name)
+            }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        agreed[aspect] = changes
+    }
+
+    // MARK: Random choices
+
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &generator) < percent }
+
+    mutating func pick<Value>(_ values: [Value]) -> Value? { values.randomElement(using: &generator) }
+
+    mutating func some<Value>(_ count: Int, of values: [Value]) -> [Value] {
+        Array(values.shuffled(using: &generator).prefix(count))
+    }
+
+    /// Any path of the tree, folders and files.
+    mutating func anyPath() -> [String] {
+        var path: [String] = []
+        while true {
+            guard let names = tree.names(in: path), !names.isEmpty else { return path }
+            if !path.isEmpty, chance(12) { return path }
+            guard let name = pick(names) else { return path }
+            path.append(name.name)
+            if name.kind != .folder { return path }
+        }
+    }
+
+    mutating func anyEpisode(_ condition: (ModelEpisode) -> Bool = { _ in true }) -> (ModelEpisode, [String])? {
+        let all = library.shows.flatMap { show in show.episodes.map { ($0, [show.name, $0.name]) } }
+        return pick(all.filter { condition($0.0) })
+    }
+}
+
+/// The digests of contents, computed by another program and remembered.
+package final class ModelDigests: Sendable {
+    private let known = Mutex<[TestContent: String]>([:])
+
+    func digest(of content: TestContent) -> String? {
+        if let digest = known.withLock({ $0[content] }) { return digest }
+        guard let folder = try? TemporaryDirectory(), let path = try? folder.write("content", content.bytes),
+            let result = try? ChildProcess("sha256sum", [path]).waitBlocking()
+        else { return nil }
+        let digest = String(result.output.prefix(64))
+        known.withLock { $0[content] = digest }
+        return digest
+    }
+}
+
+/// The kinds of operation, by how often each is done.
+enum ModelOperation: String, CaseIterable {
+    case lookup
+    case oddLookup = "odd lookup"
+    case list
+    case listPart = "partial listing"
+    case closeFolder = "releasedir"
+    case read
+    case readWhole = "whole read"
+    case open
+    case close
+    case attributes = "getxattr"
+    case readlink
+    case control = "setxattr"
+    case badControl = "bad setxattr"
+    case modify = "modifying call"
+    case statistics = "statfs"
+    case edit = "feed edit"
+    case refresh
+    case settle
+    case sweep = "whole tree"
+    case evict
+    case rename
+    case subscription
+    case killDaemon = "kill of the daemon"
+    case remount
+
+    /// In thousandths.
+    private var weight: Int {
+        switch self {
+        case .lookup: 190
+        case .oddLookup: 70
+        case .list: 60
+        case .listPart: 110
+        case .closeFolder: 20
+        case .read: 160
+        case .readWhole: 30
+        case .open: 60
+        case .close: 45
+        case .attributes: 90
+        case .readlink: 30
+        case .control: 30
+        case .badControl: 25
+        case .modify: 30
+        case .statistics: 10
+        case .edit: 14
+        case .refresh: 8
+        case .settle: 4
+        case .sweep: 1
+        case .evict: 10
+        case .rename: 1
+        case .subscription: 1
+        case .killDaemon: 1
+        case .remount: 1
+        }
+    }
+
+    private static let total = allCases.reduce(0) { $0 + $1.weight }
+
+    static func random(using generator: inout some RandomNumberGenerator) -> ModelOperation {
+        var rest = Int.random(in: 0..<total, using: &generator)
+        for operation in allCases {
+            rest -= operation.weight
+            if rest < 0 { return operation }
+        }
+        return .lookup
+    }
+}

@@ -1,0 +1,430 @@
+import Foundation
+import Synchronization
+
+/// What is to be expected of one node of the mounted tree.
+package struct ModelNode: Sendable {
+    package enum Kind: String, Sendable {
+        case folder
+        case file
+        case link
+    }
+
+    package enum Content: Sendable {
+        case none
+        case bytes([UInt8])
+        /// What an episode's server has.
+        case media(TestContent)
+        /// Says what is wrong with the bytes, if anything is.
+        case judged(@Sendable ([UInt8]) -> String?)
+    }
+
+    package var kind: Kind
+    package var inode: UInt64
+    package var permissions: UInt32
+    package var sizes: ModelRange
+    /// Of 512 bytes.
+    package var blocks: ModelRange
+    package var modified: ModelRange
+    package var content = Content.none
+    package var attributes: [String: ModelText] = [:]
+    /// The text of a link.
+    package var target: String?
+    /// The row of the episode or of the show that it is.
+    package var episode: Int64?
+    package var show: Int64?
+
+    package var links: UInt32 { kind == .folder ? 2 : 1 }
+
+    fileprivate init(folder inode: UInt64, modified: ModelRange) {
+        kind = .folder
+        self.inode = inode
+        permissions = 0o555
+        sizes = .exactly(4_096)
+        blocks = .exactly(8)
+        self.modified = modified
+    }
+
+    fileprivate init(file inode: UInt64, _ content: Content, modified: ModelRange) {
+        kind = .file
+        self.inode = inode
+        permissions = 0o444
+        self.content = content
+        self.modified = modified
+        if case .bytes(let bytes) = content {
+            sizes = .exactly(Int64(bytes.count))
+            blocks = .exactly(Int64(bytes.count + 511) / 512)
+        } else {
+            sizes = .between(1, 1 << 24)
+            blocks = .between(1, 1 << 15)
+        }
+    }
+}
+
+/// A number that is known, or known to be one of some.
+package enum ModelRange: Sendable, CustomStringConvertible {
+    case exactly(Int64)
+    case between(Int64, Int64)
+    case oneOf(Set<Int64>)
+
+    package init(_ range: ClosedRange<Int64>) {
+        self = range.count == 1 ? .exactly(range.lowerBound) : .between(range.lowerBound, range.upperBound)
+    }
+
+    package func contains(_ value: Int64) -> Bool {
+        switch self {
+        case .exactly(let expected): value == expected
+        case .between(let first, let last): value >= first && value <= last
+        case .oneOf(let values): values.contains(value)
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .exactly(let expected): "\(expected)"
+        case .between(let first, let last): "\(first) to \(last)"
+        case .oneOf(let values): "one of \(values.sorted())"
+        }
+    }
+}
+
+/// The text of an extended attribute that is known, or known to be one of some.
+package enum ModelText: Sendable, CustomStringConvertible {
+    case exactly(String)
+    case oneOf(Set<String>)
+    /// A number.
+    case number(ModelRange)
+    /// A moment as ISO 8601.
+    case moment(ClosedRange<Int64>)
+    case anything
+    /// Anything, or no attribute at all.
+    case optional
+
+    package func accepts(_ text: String?) -> Bool {
+        guard let text else {
+            if case .optional = self { return true }
+            return false
+        }
+        switch self {
+        case .exactly(let expected): return text.utf8.elementsEqual(expected.utf8)
+        case .oneOf(let values): return values.contains(text)
+        case .number(let range): return Int64(text).map(range.contains) ?? false
+        case .moment(let range):
+            let date = ISO8601DateFormatter().date(from: text)
+            return date.map { range.contains(Int64($0.timeIntervalSince1970)) } ?? false
+        case .anything, .optional: return true
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .exactly(let expected): "“\(expected)”"
+        case .oneOf(let values): "one of \(values.sorted())"
+        case .number(let range): "\(range)"
+        case .moment(let range): "a moment \(range)"
+        case .anything: "anything"
+        case .optional: "anything or nothing"
+        }
+    }
+}
+
+/// A name in a listing.
+package struct ModelName: Sendable, Equatable {
+    package var name: String
+    package var inode: UInt64
+    package var kind: ModelNode.Kind
+
+    package init(name: String, inode: UInt64, kind: ModelNode.Kind) {
+        self.name = name
+        self.inode = inode
+        self.kind = kind
+    }
+}
+
+/// The names of folders, remembered for as long as the library stays as it is.
+private final class ModelNames: Sendable {
+    private let known = Mutex<[[String]: [ModelName]?]>([:])
+
+    func names(in path: [String], make: () -> [ModelName]?) -> [ModelName]? {
+        if let names = known.withLock({ $0[path] }) { return names }
+        let names = make()
+        known.withLock { $0[path] = .some(names) }
+        return names
+    }
+}
+
+/// The tree of a mount, derived from the library of the model. Pure: nothing here looks at podfs.
+package struct ModelTree: Sendable {
+    package var library: ModelLibrary {
+        didSet { known = ModelNames() }
+    }
+    private var known = ModelNames()
+    package var url: @Sendable (String) -> String
+    /// When the mount began, in seconds.
+    package var started: ClosedRange<Int64>
+    /// The digest of a file that is whole.
+    package var digest: @Sendable (TestContent) -> String?
+
+    package init(
+        library: ModelLibrary, started: ClosedRange<Int64>, url: @escaping @Sendable (String) -> String,
+        digest: @escaping @Sendable (TestContent) -> String?
+    ) {
+        self.library = library
+        self.started = started
+        self.url = url
+        self.digest = digest
+    }
+
+    /// `kind (6 bits) | generation (18) | row (40)`, the generation 0 in what programs see.
+    package static func inode(_ kind: UInt64, _ row: Int64) -> UInt64 { kind << 58 | UInt64(row) }
+
+    private static let fixed = [".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml"]
+    private static let newestLinks = 50
+
+    // MARK: Names
+
+    /// What a folder lists, in order and without `.` and `..`; `nil` when there is no such folder.
+    package func names(in path: [String]) -> [ModelName]? { known.names(in: path) { makeNames(in: path) } }
+
+    private func makeNames(in path: [String]) -> [ModelName]? {
+        switch path.count {
+        case 0:
+            let made = Self.fixed.enumerated().map {
+                ModelName(name: $0.element, inode: UInt64($0.offset + 2), kind: .file)
+            }
+            let folders = [
+                ModelName(name: ".search", inode: Self.inode(16, 1), kind: .folder),
+                ModelName(name: "Latest", inode: Self.inode(4, 1), kind: .folder),
+                ModelName(name: "Downloaded", inode: Self.inode(4, 2), kind: .folder),
+            ]
+            let shows = library.listed.map { ModelName(name: $0.name, inode: Self.inode(1, $0.id), kind: .folder) }
+            return made + folders + shows
+        case 1:
+            switch path[0] {
+            case ".search": return []
+            case "Latest", "Downloaded":
+                let kind: UInt64 = path[0] == "Latest" ? 5 : 6
+                let gathered = gathered(path[0])
+                let names = Self.linkNames(gathered)
+                return gathered.compactMap { episode, _ in
+                    names[episode.id].map { ModelName(name: $0, inode: Self.inode(kind, episode.id), kind: .link) }
+                }
+            default: return show(path[0]).map(names)
+            }
+        case 2:
+            guard let show = show(path[0]) else { return nil }
+            switch path[1] {
+            case ".notes":
+                return show.listed.filter { $0.item.notes != nil }.map {
+                    ModelName(name: "\($0.stem).html", inode: Self.inode(12, $0.id), kind: .file)
+                }
+            case ".chapters":
+                return show.listed.filter { !$0.item.chapters.isEmpty }.map {
+                    ModelName(name: "\($0.stem).json", inode: Self.inode(13, $0.id), kind: .file)
+                }
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    private func names(of show: ModelShow) -> [ModelName] {
+        var names = [
+            ModelName(name: "playlist.m3u8", inode: Self.inode(7, show.id), kind: .file),
+            ModelName(name: ".feed.json", inode: Self.inode(8, show.id), kind: .file),
+            ModelName(name: ".feed.xml", inode: Self.inode(9, show.id), kind: .file),
+            ModelName(name: ".notes", inode: Self.inode(10, show.id), kind: .folder),
+            ModelName(name: ".chapters", inode: Self.inode(11, show.id), kind: .folder),
+        ]
+        let episodes = show.listed
+        names += episodes.map { ModelName(name: $0.name, inode: Self.inode(2, $0.id), kind: .file) }
+        if show.feed.hasCover {
+            names.append(ModelName(name: "cover.jpg", inode: Self.inode(14, show.id), kind: .file))
+        }
+        for episode in episodes {
+            if episode.item.hasArt {
+                names.append(ModelName(name: "\(episode.stem).jpg", inode: Self.inode(15, episode.id), kind: .file))
+            }
+            if episode.item.hasTranscript {
+                names.append(ModelName(name: "\(episode.stem).vtt", inode: Self.inode(19, episode.id), kind: .file))
+            }
+        }
+        return names
+    }
+
+    /// The inode of the folder that a folder lies in, which `..` tells.
+    package func parentInode(of path: [String]) -> UInt64 {
+        path.count == 2 ? (show(path[0]).map { Self.inode(1, $0.id) } ?? 1) : 1
+    }
+
+    private func show(_ name: String) -> ModelShow? { library.shows.first { $0.name.utf8.elementsEqual(name.utf8) } }
+
+    /// The episodes of a folder of links: newest first.
+    private func gathered(_ name: String) -> [(ModelEpisode, ModelShow)] {
+        let all = library.shows.flatMap { show in show.episodes.map { ($0, show) } }
+        let sorted = all.sorted { one, other in
+            let first = one.0.item.published ?? .max
+            let second = other.0.item.published ?? .max
+            return first != second ? first > second : one.0.id > other.0.id
+        }
+        return name == "Latest" ? Array(sorted.prefix(Self.newestLinks)) : sorted.filter { $0.0.phase == .cached }
+    }
+
+    /// The names of links, by episode. Of equal ones the oldest row has the first choice.
+    private static func linkNames(_ links: [(ModelEpisode, ModelShow)]) -> [Int64: String] {
+        var taken: Set<String> = []
+        var names: [Int64: String] = [:]
+        for (episode, show) in links.sorted(by: { $0.0.id < $1.0.id }) {
+            var stem = "\(episode.stem) - \(show.name)"
+            while stem.utf8.count > 235 { stem.removeLast() }
+            while stem.last?.isWhitespace == true { stem.removeLast() }
+            stem = ModelLibrary.unique(stem, among: taken)
+            taken.insert(stem.lowercased())
+            names[episode.id] = "\(stem).\(episode.item.kind.fileExtension)"
+        }
+        return names
+    }
+
+    // MARK: Nodes
+
+    /// What stands at a path; `nil` when nothing does.
+    package func node(at path: [String]) -> ModelNode? {
+        guard let last = path.last else { return ModelNode(folder: 1, modified: ModelRange(started)) }
+        if path.count == 2, path[0] == ".search" {
+            return last.hasPrefix(".") || last.isEmpty || last.utf8.count > 255 ? nil : termNode
+        }
+        let folder = Array(path.dropLast())
+        let listed = names(in: folder)?.first { $0.name.utf8.elementsEqual(last.utf8) }
+        guard let listed else { return encoded(path).flatMap { episodeNode($0.0, $0.1) } }
+        let row = Int64(listed.inode & (1 << 40 - 1))
+        switch listed.inode >> 58 {
+        case 0: return fixedNode(last, listed.inode)
+        case 1: return library[show: row].map(showNode)
+        case 2:
+            guard let episode = library[episode: row], let show = library.show(of: row) else { return nil }
+            return episodeNode(episode, show)
+        case 4: return ModelNode(folder: listed.inode, modified: .between(started.lowerBound, .max))
+        case 16: return ModelNode(folder: listed.inode, modified: ModelRange(started))
+        case 5, 6: return linkNode(listed, row)
+        case 7, 8, 9, 14: return library[show: row].flatMap { showFile($0, listed) }
+        case 10, 11:
+            guard let show = show(path[0]) else { return nil }
+            return ModelNode(folder: listed.inode, modified: ModelRange(show.newest))
+        default: return library[episode: row].flatMap { sidecar(of: $0, listed) }
+        }
+    }
+
+    private var termNode: ModelNode {
+        var node = ModelNode(folder: 0, modified: ModelRange(started))
+        // Terms are numbered as they are asked for.
+        node.inode = Self.inode(17, 0)
+        return node
+    }
+
+    private func linkNode(_ listed: ModelName, _ row: Int64) -> ModelNode? {
+        guard let episode = library[episode: row], let show = library.show(of: row) else { return nil }
+        var node = ModelNode(file: listed.inode, .none, modified: ModelRange(episode.modified))
+        node.kind = .link
+        node.permissions = 0o777
+        let target = "../\(show.name)/\(episode.name)"
+        node.target = target
+        node.sizes = .exactly(Int64(target.utf8.count))
+        node.blocks = .exactly(0)
+        return node
+    }
+
+    private func showNode(_ show: ModelShow) -> ModelNode {
+        var node = ModelNode(folder: Self.inode(1, show.id), modified: ModelRange(show.newest))
+        node.show = show.id
+        node.attributes = attributes(of: show)
+        return node
+    }
+
+    private func episodeNode(_ episode: ModelEpisode, _ show: ModelShow) -> ModelNode {
+        var node = ModelNode(
+            file: Self.inode(2, episode.id), .media(episode.content), modified: ModelRange(episode.modified))
+        node.episode = episode.id
+        node.sizes = .oneOf(Set(episode.sizes.map(Int64.init)))
+        let received = episode.received
+        node.blocks = ModelRange(
+            Int64(max(1, (received.lowerBound + 511) / 512))...Int64(max(1, (received.upperBound + 511) / 512)))
+        node.attributes = attributes(of: episode, show)
+        return node
+    }
+
+    /// The second name that an episode has for players that take the lines of a playlist for addresses.
+    private func encoded(_ path: [String]) -> (ModelEpisode, ModelShow)? {
+        guard path.count == 2, let show = show(path[0]) else { return nil }
+        return show.episodes.first {
+            let line = Self.playlistName($0.name)
+            return line != $0.name && line.utf8.elementsEqual(path[1].utf8)
+        }.map { ($0, show) }
+    }
+
+    // MARK: Files
+
+    private func fixedNode(_ name: String, _ inode: UInt64) -> ModelNode {
+        let always = ModelRange.between(started.lowerBound, .max)
+        switch name {
+        case ".status":
+            return ModelNode(file: inode, .judged { [self] in judgeStatus($0) }, modified: always)
+        case ".status.json":
+            return ModelNode(file: inode, .judged { [self] in judgeStatusJSON($0) }, modified: always)
+        case ".subscriptions.opml":
+            return ModelNode(file: inode, .judged { [self] in judgeSubscriptions($0) }, modified: .between(0, .max))
+        default: return ModelNode(file: inode, .bytes([]), modified: ModelRange(started))
+        }
+    }
+
+    private func showFile(_ show: ModelShow, _ listed: ModelName) -> ModelNode? {
+        switch listed.name {
+        case "playlist.m3u8":
+            let low = max(show.newest.lowerBound, show.changed.lowerBound)
+            let high = max(show.newest.upperBound, show.changed.upperBound)
+            return ModelNode(
+                file: listed.inode, .bytes(Array(playlist(show).utf8)), modified: ModelRange(low...high))
+        case ".feed.json":
+            let moment = show.changed.lowerBound...max(show.changed.upperBound, show.refreshed.upperBound)
+            var node = ModelNode(
+                file: listed.inode, .judged { [self] in judgeFeed($0, show) }, modified: ModelRange(moment))
+            node.permissions = 0o400
+            return node
+        case ".feed.xml":
+            var node = ModelNode(
+                file: listed.inode, .bytes(Array(show.document.utf8)), modified: ModelRange(show.refreshed))
+            node.permissions = 0o400
+            return node
+        case "cover.jpg":
+            var node = ModelNode(file: listed.inode, .bytes(show.feed.cover), modified: ModelRange(show.changed))
+            if !show.hasCoverCached { (node.sizes, node.blocks) = (.exactly(0), .exactly(0)) }
+            node.show = show.id
+            return node
+        default: return nil
+        }
+    }
+
+    private func sidecar(of episode: ModelEpisode, _ listed: ModelName) -> ModelNode? {
+        let modified = ModelRange(episode.modified)
+        switch listed.inode >> 58 {
+        case 12:
+            let number = episode.item.number
+            return ModelNode(
+                file: listed.inode,
+                .judged { bytes in
+                    let text = String(decoding: bytes, as: UTF8.self)
+                    return text.contains("Notes of \(number) with <b>bold</b> words") ? nil : "its notes"
+                }, modified: modified)
+        case 13: return ModelNode(file: listed.inode, .judged { Self.judgeChapters($0, episode) }, modified: modified)
+        case 15:
+            var node = ModelNode(file: listed.inode, .bytes(episode.item.art), modified: modified)
+            if !episode.hasArtCached { (node.sizes, node.blocks) = (.exactly(0), .exactly(0)) }
+            node.episode = episode.id
+            return node
+        case 19:
+            var node = ModelNode(file: listed.inode, .bytes(episode.item.transcript), modified: modified)
+            if !episode.hasTranscriptCached { (node.sizes, node.blocks) = (.exactly(0), .exactly(0)) }
+            node.episode = episode.id
+            return node
+        default: return nil
+        }
+    }
+}
