@@ -1,0 +1,218 @@
+// What the answers to an upload's requests mean.
+extension UploadMachine {
+    /// A request was answered.
+    ///
+    /// - Parameters:
+    ///   - head: that of the final answer; no redirect was followed.
+    ///   - location: its Location made absolute; `nil` when there is none, or one that is not http or https.
+    package mutating func answered(
+        _ id: RequestID, _ head: ResponseHead, location: String?, now: Int64, random: Double
+    ) -> [Action] {
+        guard case .requesting(id, let request, _) = state else { return [] }
+        if let redirected = redirected(request, head, to: location) { return redirected }
+        switch request {
+        case .post: return postAnswered(head, location, now: now, random: random)
+        case .options(let place): return optionsAnswered(head, place, now: now, random: random)
+        case .head(let place): return headAnswered(head, place, now: now, random: random)
+        case .patch(let place, let offset): return patchAnswered(head, place, offset, now: now, random: random)
+        case .put: return putAnswered(head, now: now, random: random)
+        }
+    }
+
+    /// A request ended without an answer.
+    ///
+    /// - Parameters:
+    ///   - wasSent: some of it reached the network, so that the server may have acted on it.
+    ///   - passes: trying again may help.
+    package mutating func lost(
+        _ id: RequestID, _ error: TransferError, wasSent: Bool, passes: Bool, now: Int64, random: Double
+    ) -> [Action] {
+        guard case .requesting(id, let request, _) = state else { return [] }
+        var actions: [Action] = []
+        if case .post = request, !wasSent { actions += takeBackPost() }
+        return actions + (passes ? tryLater(after: error, pause: nil, now: now, random: random) : fail(error))
+    }
+
+    // MARK: Redirects
+
+    /// 301, 307 and 308 move the request as it is. So does 302, but for a POST: there it is what programs answered before
+    /// there was a 303, and what browsers take it for (RFC 9110 §15.4.3).
+    private mutating func redirected(_ request: Request, _ head: ResponseHead, to location: String?) -> [Action]? {
+        let isPost = if case .post = request { true } else { false }
+        guard [301, 307, 308].contains(head.status) || head.status == 302 && !isPost else { return nil }
+        guard let location else {
+            return (isPost ? takeBackPost() : [])
+                + fail(TransferError(.unusable, "the server redirects to an address that is not http or https"))
+        }
+        redirects += 1
+        if redirects > Self.longestChain {
+            return (isPost ? takeBackPost() : [])
+                + fail(TransferError(.unusable, "the server redirects in a circle"))
+        }
+        switch request {
+        case .post:
+            postURL = location
+            return send(.post(location))
+        case .options:
+            resumeData.location = location
+            return record(then: .options(location))
+        case .head, .patch:
+            resumeData.location = location
+            return record(then: .head(location))
+        case .put:
+            resumeData.location = location
+            return record(then: .put(location))
+        }
+    }
+
+    // MARK: Each request's answer
+
+    private mutating func postAnswered(
+        _ head: ResponseHead, _ location: String?, now: Int64, random: Double
+    ) -> [Action] {
+        switch head.status {
+        case 201, 302, 303:
+            guard let location else {
+                return fail(
+                    TransferError(
+                        .unusable,
+                        "the server took what was posted, but named no http or https address for the media "
+                            + "(no Location)"))
+            }
+            return posted(at: location, speaksTus: Self.offersTus(head) ? true : nil)
+        case 200...299:
+            return fail(
+                TransferError(
+                    .unusable,
+                    "the server answered \(head.status) to the POST without saying where the media go; 303 or 201 with a "
+                        + "Location was expected: is this the address of a list of videos?"))
+        case 408, 425, 429, 503:
+            // The server says that it has not done it.
+            return takeBackPost()
+                + tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+        case 500...599:
+            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+        case 409 where posts > 1 || attempts > 0:
+            // An earlier try of the same key is still being worked on (the draft's §2.7).
+            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+        default: return takeBackPost() + fail(Self.failure(head))
+        }
+    }
+
+    private mutating func optionsAnswered(
+        _ head: ResponseHead, _ place: String, now: Int64, random: Double
+    ) -> [Action] {
+        switch head.status {
+        case 408, 425, 429, 502, 503, 504:
+            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+        default:
+            // Whatever else is wrong, the request that follows will be told.
+            let speaksTus = Self.offersTus(head)
+            resumeData.speaksTus = speaksTus
+            return record(then: speaksTus ? .head(place) : .put(place))
+        }
+    }
+
+    private mutating func headAnswered(
+        _ head: ResponseHead, _ place: String, now: Int64, random: Double
+    ) -> [Action] {
+        switch head.status {
+        case 200...299:
+            guard let offset = head["upload-offset"].flatMap({ Int64(digits: $0) }) else { return sendWhole(to: place) }
+            if let length = head["upload-length"], Int64(digits: length) != size {
+                return fail(
+                    TransferError(.unusable, "the server expects \(length.prefix(20)) bytes of a file of \(size)"))
+            }
+            guard offset <= size else {
+                return fail(TransferError(.unusable, "the server claims to hold \(offset) bytes of \(size)"))
+            }
+            holds(offset)
+            if offset == size { return complete() }
+            return record(then: .patch(place, offset: offset))
+        case 405, 501: return sendWhole(to: place)
+        case 423: return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+        default: return failed(head, now: now, random: random)
+        }
+    }
+
+    private mutating func patchAnswered(
+        _ head: ResponseHead, _ place: String, _ offset: Int64, now: Int64, random: Double
+    ) -> [Action] {
+        switch head.status {
+        case 200...299:
+            guard let reached = head["upload-offset"].flatMap({ Int64(digits: $0) }), reached > offset, reached <= size
+            else {
+                // Asking will show.
+                let error = TransferError(.unusable, "the server did not say how much of the file it has taken")
+                return tryLater(after: error, pause: nil, now: now, random: random)
+            }
+            holds(reached)
+            return reached == size ? complete() : record(then: .patch(place, offset: reached))
+        case 409, 423:
+            // Its offset is another, or a broken connection still holds the place.
+            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+        default: return failed(head, now: now, random: random)
+        }
+    }
+
+    private mutating func putAnswered(_ head: ResponseHead, now: Int64, random: Double) -> [Action] {
+        switch head.status {
+        // 303: it is done, and something about it stands elsewhere.
+        case 200...299, 303: return complete()
+        default: return failed(head, now: now, random: random)
+        }
+    }
+
+    // MARK: -
+
+    private mutating func complete() -> [Action] {
+        state = .completed
+        sent = size
+        return [.completed]
+    }
+
+    /// The place does not speak tus after all.
+    private mutating func sendWhole(to place: String) -> [Action] {
+        resumeData.speaksTus = false
+        resumeData.offset = 0
+        return record(then: .put(place))
+    }
+
+    /// The server holds this many bytes by its own word.
+    private mutating func holds(_ offset: Int64) {
+        if offset > resumeData.offset { progressed() }
+        resumeData.offset = offset
+        sent = offset
+        furthest = max(furthest, offset)
+    }
+
+    private mutating func failed(_ head: ResponseHead, now: Int64, random: Double) -> [Action] {
+        switch head.status {
+        case 408, 425, 429, 500...599:
+            return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
+        default: return fail(Self.failure(head))
+        }
+    }
+
+    /// By an answer to OPTIONS, or by any other that names the protocol.
+    private static func offersTus(_ head: ResponseHead) -> Bool {
+        let fields = [head["tus-version"], head["tus-resumable"]].compactMap { $0 }
+        return fields.flatMap { $0.split(separator: ",") }.contains {
+            $0.filter { $0 != " " && $0 != "\t" } == tusVersion
+        }
+    }
+
+    private static func failure(_ head: ResponseHead) -> TransferError {
+        let says = "the server answered \(head.status)"
+        switch head.status {
+        case 401:
+            return TransferError(
+                .refused, "\(says): it wants a name and a password, in the address or ~/.netrc, or refuses these")
+        case 403: return TransferError(.refused, "\(says): it does not allow this")
+        case 404, 410: return TransferError(.missing, says)
+        case 413: return TransferError(.failed, "\(says): this is too large for it")
+        case 200...399: return TransferError(.unusable, says)
+        default: return TransferError(.failed, says)
+        }
+    }
+}

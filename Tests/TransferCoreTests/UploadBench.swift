@@ -1,0 +1,111 @@
+@testable import TransferCore
+
+/// An upload's machine behind a reference, with a clock and short names for its events.
+final class UploadBench {
+    var machine: UploadMachine
+    var now: Int64 = 1_000_000
+    /// Of the request or the record that was last given out.
+    private(set) var lastID = 0
+
+    static let url = "http://a/videos"
+    static let place = "http://a/videos/1/movie"
+
+    init(_ resumeData: UploadResumeData = UploadResumeData(), retry: RetryPolicy = RetryPolicy()) {
+        machine = UploadMachine(url: Self.url, size: 1_000, resumeData: resumeData, retry: retry)
+    }
+
+    private func note(_ actions: [UploadMachine.Action]) -> [UploadMachine.Action] {
+        for action in actions {
+            switch action {
+            case .send(let id, _), .record(let id, _): lastID = id
+            default: break
+            }
+        }
+        return actions
+    }
+
+    // MARK: Events
+
+    func resume() -> [UploadMachine.Action] { note(machine.resume(now: now)) }
+    func suspend() -> [UploadMachine.Action] { note(machine.suspend()) }
+    func cancel() -> [UploadMachine.Action] { note(machine.cancel()) }
+    func recorded(_ id: Int) -> [UploadMachine.Action] { note(machine.recorded(id)) }
+    func confirm() -> [UploadMachine.Action] { recorded(lastID) }
+    func began(_ id: Int) { machine.began(id) }
+    func sent(_ count: Int64) { machine.sent(lastID, count) }
+    func pass(_ milliseconds: Int64) { now += milliseconds }
+
+    func answer(
+        _ status: Int, _ fields: [String: String] = [:], location: String? = nil
+    ) -> [UploadMachine.Action] {
+        machine.began(lastID)
+        let head = ResponseHead(status: status, fields: fields)
+        return note(machine.answered(lastID, head, location: location, now: now, random: 0))
+    }
+
+    func lost(wasSent: Bool = true, passes: Bool = true) -> [UploadMachine.Action] {
+        machine.began(lastID)
+        let error = TransferError(.failed, "broken")
+        return note(machine.lost(lastID, error, wasSent: wasSent, passes: passes, now: now, random: 0))
+    }
+
+    func settle(_ finding: UploadMachine.Finding) -> [UploadMachine.Action] {
+        note(machine.settled(finding, now: now, random: 0))
+    }
+
+    /// Lets the time come for which it waits.
+    func tick() -> [UploadMachine.Action] {
+        now = max(now, machine.deadline ?? now)
+        return note(machine.tick(now: now))
+    }
+
+    func failure(of actions: [UploadMachine.Action]) -> TransferError? {
+        actions.lazy.compactMap { if case .failed(let error) = $0 { error } else { nil } }.first
+    }
+
+    // MARK: Up to a step
+
+    /// The POST is on its way.
+    func post() {
+        _ = resume()
+        _ = confirm()
+        began(lastID)
+    }
+
+    /// The owner is asked what has become of the POST.
+    func doubt() {
+        post()
+        _ = lost()
+        _ = tick()
+    }
+
+    /// The place is asked whether it speaks tus.
+    func reachMedia() {
+        post()
+        _ = answer(303, location: Self.place)
+        _ = confirm()
+    }
+
+    /// All of the media are on their way.
+    func put() {
+        reachMedia()
+        _ = answer(404)
+        _ = confirm()
+        began(lastID)
+    }
+
+    /// The place is asked how much it holds.
+    func head() {
+        reachMedia()
+        _ = answer(204, ["tus-version": "1.0.0"])
+        _ = confirm()
+    }
+
+    /// The rest of the media is on its way.
+    func patch(from offset: Int64) {
+        head()
+        _ = answer(200, ["upload-offset": "\(offset)"])
+        _ = confirm()
+        began(lastID)
+    }
+}
