@@ -48,9 +48,13 @@ struct JSONFeed {
         case "description": feed.description = try text(scanner.value())
         case "language": feed.language = try line(scanner.value())
         case "icon": feed.image = try url(scanner.value()) ?? feed.image
-        case "favicon": feed.image = try feed.image ?? url(scanner.value())
+        case "favicon":
+            let address = try url(scanner.value())
+            feed.image = feed.image ?? address
         case "authors": feed.author = try names(scanner.value()) ?? feed.author
-        case "author": feed.author = try feed.author ?? line(scanner.value()["name"])
+        case "author":
+            let name = try line(scanner.value()["name"])
+            feed.author = feed.author ?? name
         case "next_url": feed.next = try url(scanner.value())
         case "expired": if case .bool(true) = try scanner.value() { feed.isComplete = true }
         case "items" where scanner.peek() == UInt8(ascii: "["):
