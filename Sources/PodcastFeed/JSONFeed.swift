@@ -1,4 +1,4 @@
-/// Reads a JSON Feed (version 1.1, jsonfeed.org) into a ``Feed``.
+/// Reads a JSON Feed (version 1.1, jsonfeed.org), or a plain list of videos, into a ``Feed``.
 ///
 /// A document that breaks off or is no JSON from some place on gives the items before it, as with XML.
 struct JSONFeed {
@@ -19,11 +19,20 @@ struct JSONFeed {
     mutating func feed(from bytes: [UInt8], isCut: Bool, diagnostics: [Diagnostic]) throws -> Feed {
         feed.diagnostics = diagnostics
         var scanner = JSONScanner(bytes)
-        guard scanner.peek() == UInt8(ascii: "{") else {
+        let first = scanner.peek()
+        guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else {
             throw FeedError.notAJSONFeed("its outermost value is no object")
         }
         do {
-            try scanner.members { scanner, name in try member(name, &scanner) }
+            if first == UInt8(ascii: "[") {
+                try videos(&scanner)
+                // An array of anything else is no list of videos; an empty one may become a list yet.
+                guard feed.items.isEmpty || feed.items.contains(where: { !$0.enclosures.isEmpty }) else {
+                    throw FeedError.notAJSONFeed("it is a list, but nothing in it names a video")
+                }
+            } else {
+                try scanner.members { scanner, name in try member(name, &scanner) }
+            }
         } catch let fault as JSONScanner.Fault {
             if isCut {
                 note("the document is larger than \(limits.bytes) bytes; the rest is left out", line: fault.line)
@@ -36,7 +45,7 @@ struct JSONFeed {
                 feed.isCut = true
             }
         }
-        guard hasItems else { throw FeedError.notAJSONFeed("it has no list “items”") }
+        guard hasItems else { throw FeedError.notAJSONFeed("it has no list “items” or “videos”") }
         for index in feed.items.indices where feed.items[index].author == feed.author { feed.items[index].author = nil }
         return feed
     }
@@ -59,12 +68,23 @@ struct JSONFeed {
         case "expired": if case .bool(true) = try scanner.value() { feed.isComplete = true }
         case "items" where scanner.peek() == UInt8(ascii: "["):
             hasItems = true
-            try scanner.elements { scanner in try element(&scanner) }
+            try scanner.elements { scanner in try element(&scanner) { $0.item($1, line: $2) } }
+        case "videos" where scanner.peek() == UInt8(ascii: "[") && !hasItems: try videos(&scanner)
+        case "next":
+            let address = try url(scanner.value())
+            feed.next = feed.next ?? address
         default: try scanner.skip()
         }
     }
 
-    private mutating func element(_ scanner: inout JSONScanner) throws {
+    private mutating func videos(_ scanner: inout JSONScanner) throws {
+        hasItems = true
+        try scanner.elements { scanner in try element(&scanner) { $0.video($1, line: $2) } }
+    }
+
+    private mutating func element(
+        _ scanner: inout JSONScanner, _ read: (inout JSONFeed, JSONScanner.Value, Int) -> Item
+    ) throws {
         guard feed.items.count < limits.items else {
             if !hasNotedItems {
                 hasNotedItems = true
@@ -77,7 +97,7 @@ struct JSONFeed {
         let start = scanner.line()
         let value = try scanner.value()
         guard isObject else { return note("an item is no object and is passed over", line: start) }
-        feed.items.append(item(value, line: start))
+        feed.items.append(read(&self, value, start))
     }
 
     private mutating func item(_ object: JSONScanner.Value, line start: Int) -> Item {
@@ -118,7 +138,7 @@ struct JSONFeed {
     }
 
     /// Version 1.0 allowed numbers too.
-    private func identifier(_ value: JSONScanner.Value?) -> String? {
+    func identifier(_ value: JSONScanner.Value?) -> String? {
         guard case .number(let number) = value else {
             return bytes(value, limits.line).flatMap { FeedValues.string($0) }
         }
@@ -126,11 +146,11 @@ struct JSONFeed {
         return number == number.rounded() && abs(number) <= 9_007_199_254_740_992 ? "\(Int64(number))" : "\(number)"
     }
 
-    private func line(_ value: JSONScanner.Value?) -> String? {
+    func line(_ value: JSONScanner.Value?) -> String? {
         bytes(value, limits.line).flatMap { FeedValues.line($0) }
     }
 
-    private func text(_ value: JSONScanner.Value?) -> String? {
+    func text(_ value: JSONScanner.Value?) -> String? {
         bytes(value, limits.text).flatMap { FeedValues.string($0) }
     }
 
@@ -145,12 +165,12 @@ struct JSONFeed {
         return Array(block.contents)
     }
 
-    private mutating func url(_ value: JSONScanner.Value?) -> String? {
+    mutating func url(_ value: JSONScanner.Value?) -> String? {
         guard case .string(let string) = value else { return nil }
         return urls.resolve(string, base: base)
     }
 
-    private func number(_ value: JSONScanner.Value?) -> Double? {
+    func number(_ value: JSONScanner.Value?) -> Double? {
         switch value {
         case .number(let number): number
         case .string(let text): FeedValues.seconds(text.trimmed)
@@ -160,7 +180,7 @@ struct JSONFeed {
 
     private var wantsNotes: Bool { feed.diagnostics.count < limits.diagnostics }
 
-    private mutating func note(_ message: String, line: Int) {
+    mutating func note(_ message: String, line: Int) {
         if wantsNotes { feed.diagnostics.append(Diagnostic(line: line, message: message)) }
     }
 }

@@ -67,7 +67,7 @@ struct FeedFetcher: Sendable {
         request.fields.append(
             (
                 "Accept",
-                "application/rss+xml, application/atom+xml, application/feed+json;q=0.9, application/rdf+xml;q=0.8, "
+                "application/rss+xml, application/atom+xml, application/feed+json;q=0.9, application/json;q=0.8, application/rdf+xml;q=0.8, "
                     + "application/xml;q=0.7, text/xml;q=0.7, */*;q=0.1"
             ))
         if let etag { request.fields.append(("If-None-Match", etag)) }

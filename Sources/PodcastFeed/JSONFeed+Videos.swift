@@ -1,0 +1,50 @@
+// Lists of videos as small servers give them, read as feeds.
+//
+// There is no standard for them: an array, or an object with a member `videos`, of objects that have an address of the
+// media and a title. Of the names that people give these members the common ones are understood.
+extension JSONFeed {
+    /// What the media are when nothing says so: the member is called `movie`.
+    private static let mediaType = "video/mp4"
+
+    mutating func video(_ object: JSONScanner.Value, line start: Int) -> Item {
+        var item = Item()
+        item.line = start
+        item.guid = identifier(object["id"]) ?? identifier(object["guid"])
+        item.title = line(object["title"]) ?? line(object["name"])
+        item.description = text(object["description"]) ?? text(object["summary"])
+        item.image = address(object["thumbnail"]) ?? address(object["image"])
+        item.author = line(object["author"])
+        for name: StaticString in ["published", "date", "created", "created_at"] {
+            guard item.published == nil else { break }
+            if case .number(let seconds)? = object[name] {
+                // Programs count milliseconds as often as seconds; as seconds those would be the year 5138 or later.
+                let whole = seconds < 1e11 ? seconds : seconds / 1_000
+                if whole >= 0, whole < 1e11 { item.published = PublicationDate(seconds: Int64(whole), offset: 0) }
+            } else if let written = line(object[name]) {
+                item.published = PublicationDate(parsing: written)
+                if item.published == nil { note("the date “\(written.prefix(40))” cannot be read", line: start) }
+            }
+        }
+        let seconds = number(object["duration"]) ?? 0
+        if seconds > 0, seconds <= 1e9 { item.duration = seconds }
+        let names: [StaticString] = ["movie", "url", "href"]
+        guard let place = names.firstIndex(where: { address(object[$0]) != nil }),
+            let media = address(object[names[place]])
+        else { return item }
+        // Where the media have a member of their own, the other is a page about them.
+        if place == 0 { item.link = address(object["url"]) ?? address(object["href"]) }
+        let inner = object[names[place]]
+        let length = number(object["size"]) ?? number(inner?["size"])
+        let type = (line(object["type"]) ?? line(inner?["type"]))?.lowercased()
+        var enclosure = Enclosure(
+            url: media, length: length.flatMap { $0 >= 1 && $0 < 1e15 ? Int64($0) : nil }, type: type)
+        if !enclosure.isAudioOrVideo, !(type?.contains("/") ?? false) { enclosure.type = Self.mediaType }
+        item.enclosures = [enclosure]
+        return item
+    }
+
+    /// An address, or an object that has one.
+    private mutating func address(_ value: JSONScanner.Value?) -> String? {
+        url(value) ?? url(value?["url"]) ?? url(value?["href"])
+    }
+}
