@@ -20,6 +20,16 @@ typedef size_t (*ccurl_data_callback)(char *bytes, size_t size, size_t count, vo
 static inline CURLcode ccurl_set_data_callback(CURL *handle, CURLoption option, ccurl_data_callback callback) {
     return curl_easy_setopt(handle, option, callback);
 }
+typedef int (*ccurl_seek_callback)(void *context, curl_off_t offset, int origin);
+static inline CURLcode ccurl_set_seek_callback(CURL *handle, ccurl_seek_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
+}
+static inline CURLcode ccurl_set_form(CURL *handle, curl_mime *form) {
+    return curl_easy_setopt(handle, CURLOPT_MIMEPOST, form);
+}
+static inline CURLcode ccurl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }
@@ -53,3 +63,5 @@ static inline CURLcode ccurl_message_result(const CURLMsg *message) { return mes
 /// Special return values of the write callback, as size_t.
 static const size_t ccurl_write_pause = CURL_WRITEFUNC_PAUSE;
 static const size_t ccurl_write_error = 0xFFFFFFFF;
+/// And of the read callback.
+static const size_t ccurl_read_abort = CURL_READFUNC_ABORT;

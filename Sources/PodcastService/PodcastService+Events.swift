@@ -27,6 +27,7 @@ extension PodcastService {
             case .failed(let key, let error): try failed(key, error)
             case .storageFull(_, let error): storageIsFull(error)
             case .addressRefused(let key, _): renewAddress(of: key)
+            case .upload: break  // Nothing is uploaded yet.
             case .marker(let work): await work()
             }
         } catch LibraryError.noSuchEpisode(let id) {

@@ -46,5 +46,17 @@ struct CurlCode: Equatable {
         }
     }
 
+    /// The same of a request that sends more than a question.
+    func uploadFailure(rejection: TransferError?) -> (error: TransferError, passes: Bool) {
+        if let rejection { return (rejection, false) }
+        switch raw {
+        case CURLE_OPERATION_TIMEDOUT: return (TransferError(.timedOut, "the server stopped answering"), true)
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            return (TransferError(.failed, "the server broke the connection off"), true)
+        case CURLE_SEND_FAIL_REWIND: return (TransferError(.failed, "the connection had to be made anew"), true)
+        default: return failure
+        }
+    }
+
     private func lowered(_ text: String) -> String { text.prefix(1).lowercased() + text.dropFirst() }
 }

@@ -110,6 +110,7 @@ package enum TransferEvent: Sendable {
     /// The address of this download was refused, and with `Limits.renewsAddress` it waits for a newer one: `renew` is the
     /// answer, in any case.
     case addressRefused(key: Int64, TransferError)
+    case upload(UploadEvent)
     /// Something that the owner put into the queue of events.
     case marker(@Sendable () async -> Void)
 }

@@ -50,10 +50,15 @@ final class EasyHandle {
         /// stops it for as long as the bytes before would have taken, and a stop of some length looks like a stall.
         var rateLimit: Int64 = 0
         var followsRedirects = true
+        var method = Method.get
     }
 
     let raw: OpaquePointer
     weak var receiver: (any EasyHandleReceiver)?
+    /// What a PUT or PATCH sends; curl's callbacks reach it through this handle.
+    let body: UploadBody?
+    /// Of a POST. curl reads it while the handle runs.
+    var form: OpaquePointer?
     private var fieldList: UnsafeMutablePointer<curl_slist>?
     private var head = ResponseHead(status: 0)
     private var hasReportedHead = false
@@ -62,6 +67,8 @@ final class EasyHandle {
     /// Why the answer was refused before it came to its body.
     private(set) var rejection: TransferError?
     private let followsRedirects: Bool
+    /// curl repeats a request by itself whose Expect a server does not understand (417).
+    private var mayRepeatWithoutExpect: Bool
     private(set) var isPaused = false
 
     /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time that it costs with
@@ -76,15 +83,18 @@ final class EasyHandle {
         guard CurlGlobal.isReady, let handle = curl_easy_init() else { return nil }
         raw = OpaquePointer(handle)
         followsRedirects = request.followsRedirects
+        if case .send(_, let body) = request.method { self.body = body } else { body = nil }
+        mayRepeatWithoutExpect = request.method.sendsSomething
         configure(request)
     }
 
     deinit {
         curl_easy_cleanup(UnsafeMutableRawPointer(raw))
         curl_slist_free_all(fieldList)
+        if let form { curl_mime_free(form) }
     }
 
-    private var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(raw) }
+    var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(raw) }
 
     private func configure(_ request: Request) {
         let handle = pointer
@@ -127,6 +137,7 @@ final class EasyHandle {
             fieldList = curl_slist_append(fieldList, "Expect:")
         }
         ccurl_set_list(handle, CURLOPT_HTTPHEADER, fieldList)
+        configureMethod(request.method)
         let context = Unmanaged.passUnretained(self).toOpaque()
         ccurl_set_pointer(handle, CURLOPT_WRITEDATA, context)
         ccurl_set_pointer(handle, CURLOPT_HEADERDATA, context)
@@ -209,6 +220,10 @@ final class EasyHandle {
         let url = address.map { String(cString: $0) }
         if followsRedirects, (300...399).contains(status), head["location"] != nil {
             redirects.append(ResponseHead.Redirect(status: status, url: url ?? ""))
+            return
+        }
+        if status == 417, mayRepeatWithoutExpect {
+            mayRepeatWithoutExpect = false
             return
         }
         head.url = url

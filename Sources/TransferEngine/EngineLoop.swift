@@ -19,6 +19,10 @@ final class EngineLoop {
     private var downloads: [Int64: Download] = [:]
     private var dirty: [Download] = []
     private var owners: [ObjectIdentifier: DownloadConnection] = [:]
+    var uploads: [Int64: Upload] = [:]
+    var uploadTurns = UploadTurns()
+    /// By the handles of their requests.
+    private var uploadOwners: [ObjectIdentifier: Upload] = [:]
     private var dataTasks: [ObjectIdentifier: (number: Int64, task: DataExchange)] = [:]
     private var pools: ConnectionPools
     /// How fast connections may be; by the tokens that they have for their turns.
@@ -27,7 +31,7 @@ final class EngineLoop {
     private var turns: [ConnectionPools.Token: DownloadConnection] = [:]
     private var starts: [ConnectionPools.Token: () -> Void] = [:]
     private var nextToken = 1
-    private var isStopping = false
+    private(set) var isStopping = false
     /// Requests were made that curl has not begun.
     private var hasNewHandles = false
     /// Automatic downloads may run.
@@ -62,6 +66,7 @@ final class EngineLoop {
             hasNewHandles = false
             multi.perform()
             readClock()
+            lookAfterUploads()
             while let (handle, code) = multi.nextEnded() { ended(handle, code) }
             settle()
             let deadline = tick()
@@ -76,8 +81,10 @@ final class EngineLoop {
         }
         let error = TransferError(.failed, "the daemon is stopping")
         for download in downloads.values { download.shutDown(error) }
+        for upload in uploads.values { upload.shutDown() }
         for entry in dataTasks.values { entry.task.fail(error) }
         downloads = [:]
+        uploads = [:]
         dataTasks = [:]
         // What came in the meantime is answered too: with a failure.
         for work in mailbox.close() { work(self) }
@@ -124,6 +131,7 @@ final class EngineLoop {
         }
         settle()
         var deadline = pools.deadline
+        if let due = tickUploads() { deadline = min(deadline ?? due, due) }
         if let due = rates.deadline { deadline = min(deadline ?? due, due) }
         for download in downloads.values {
             if let due = download.deadline { deadline = min(deadline ?? due, due) }
@@ -241,8 +249,15 @@ final class EngineLoop {
         hasNewHandles = true
     }
 
+    func add(_ handle: EasyHandle, upload: Upload) {
+        uploadOwners[ObjectIdentifier(handle)] = upload
+        multi.add(handle)
+        hasNewHandles = true
+    }
+
     func remove(_ handle: EasyHandle) {
         owners[ObjectIdentifier(handle)] = nil
+        uploadOwners[ObjectIdentifier(handle)] = nil
         multi.remove(handle)
     }
 
@@ -250,6 +265,8 @@ final class EngineLoop {
         let key = ObjectIdentifier(handle)
         if let connection = owners.removeValue(forKey: key) {
             connection.download.ended(connection, code)
+        } else if let upload = uploadOwners.removeValue(forKey: key) {
+            upload.ended(code)
         } else if let entry = dataTasks.removeValue(forKey: key) {
             entry.task.ended(code)
         }

@@ -16,7 +16,7 @@ package final class TransferEngine: Sendable {
     package typealias Loader = @Sendable () throws -> DownloadSource
 
     let cache: ContentCache
-    private let mailbox = Mailbox()
+    let mailbox = Mailbox()
     private let lastWait = Atomic<Int64>(0)
     private let ended = DispatchSemaphore(value: 0)
 

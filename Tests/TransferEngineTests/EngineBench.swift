@@ -116,7 +116,7 @@ final class EngineBench: Sendable {
                     owner.sources[key]?.generation = generation + 1
                 }
             case .completed(let key, _, _, _): owner.sources[key]?.isComplete = true
-            case .progress, .failed, .storageFull, .addressRefused, .marker: break
+            case .progress, .failed, .storageFull, .addressRefused, .upload, .marker: break
             }
         }
     }

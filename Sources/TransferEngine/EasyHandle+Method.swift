@@ -1,0 +1,136 @@
+internal import CCurl
+internal import TransferCore
+
+/// One field of a form (RFC 7578).
+package struct FormPart: Sendable, Equatable {
+    package enum Content: Sendable, Equatable {
+        case text(String)
+        /// A file that nobody changes, and what the server is told of it.
+        case file(path: String, name: String, type: String?)
+    }
+
+    package var name: String
+    package var content: Content
+
+    package init(name: String, content: Content) {
+        self.name = name
+        self.content = content
+    }
+}
+
+// Requests that are more than a question.
+extension EasyHandle {
+    enum Method {
+        case get
+        case head
+        case options
+        /// multipart/form-data
+        case post([FormPart])
+        /// PUT or PATCH.
+        case send(method: String, UploadBody)
+
+        var sendsSomething: Bool {
+            switch self {
+            case .get, .head, .options: false
+            case .post, .send: true
+            }
+        }
+    }
+
+    /// What curl reads of a body at once. The default of 64 KiB costs twice the calls at no gain in memory that matters.
+    private static let sendBuffer = 256 * 1024
+
+    func configureMethod(_ method: Method) {
+        let handle = pointer
+        switch method {
+        case .get: break
+        case .head: ccurl_set_long(handle, CURLOPT_NOBODY, 1)
+        case .options: ccurl_set_string(handle, CURLOPT_CUSTOMREQUEST, "OPTIONS")
+        case .post(let parts):
+            form = makeForm(parts)
+            ccurl_set_form(handle, form)
+            // On a kept connection that turns out to be dead curl sends a request again by itself: a POST would arrive
+            // twice where the server has closed after reading it.
+            ccurl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
+        case .send(let name, let body):
+            ccurl_set_long(handle, CURLOPT_UPLOAD, 1)
+            if name != "PUT" { ccurl_set_string(handle, CURLOPT_CUSTOMREQUEST, name) }
+            ccurl_set_long(handle, CURLOPT_UPLOAD_BUFFERSIZE, Self.sendBuffer)
+            ccurl_set_offset(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(body.count))
+            setBodyCallbacks()
+        }
+    }
+
+    /// The context is this object, unretained, as for the other callbacks: the handle is cleaned up in `deinit`, and is
+    /// retained by whoever runs it. It keeps the body.
+    private func setBodyCallbacks() {
+        let handle = pointer
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_set_pointer(handle, CURLOPT_READDATA, context)
+        ccurl_set_data_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, context in
+            guard let context else { return ccurl_read_abort }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+            return handle.body?.read(into: buffer) ?? ccurl_read_abort
+        }
+        ccurl_set_pointer(handle, CURLOPT_SEEKDATA, context)
+        ccurl_set_seek_callback(handle) { context, offset, origin in
+            guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            return handle.body?.seek(to: Int64(offset)) ?? false ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+        }
+    }
+
+    private func makeForm(_ parts: [FormPart]) -> OpaquePointer? {
+        guard let form = curl_mime_init(pointer) else { return nil }
+        for part in parts {
+            guard let field = curl_mime_addpart(form) else { continue }
+            curl_mime_name(field, part.name)
+            switch part.content {
+            case .text(let text):
+                let bytes = Array(text.utf8)
+                bytes.withUnsafeBytes {
+                    _ = curl_mime_data(field, $0.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+                }
+            case .file(let path, let name, let type):
+                curl_mime_filedata(field, path)
+                curl_mime_filename(field, name)
+                if let type { curl_mime_type(field, type) }
+            }
+        }
+        return form
+    }
+
+    /// Bytes of the body that the network has taken.
+    var bytesSent: Int64 {
+        var value: curl_off_t = 0
+        ccurl_get_offset(pointer, CURLINFO_SIZE_UPLOAD_T, &value)
+        return Int64(value)
+    }
+
+    /// Whether any of the request has reached the network.
+    var hasSentRequest: Bool {
+        var value = 0
+        ccurl_get_long(pointer, CURLINFO_REQUEST_SIZE, &value)
+        return value > 0
+    }
+}
+
+/// References made absolute, by curl's own rules (`curl_url_set`, RFC 3986).
+enum LocationField {
+    /// The http or https address that a Location means; `nil` when it means none.
+    static func resolve(_ location: String, against base: String) -> String? {
+        guard let parts = curl_url() else { return nil }
+        defer { curl_url_cleanup(parts) }
+        guard curl_url_set(parts, CURLUPART_URL, base, 0) == CURLUE_OK,
+            curl_url_set(parts, CURLUPART_URL, location, UInt32(CURLU_URLENCODE)) == CURLUE_OK
+        else { return nil }
+        // A fragment is the reader's own business.
+        curl_url_set(parts, CURLUPART_FRAGMENT, nil, 0)
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        let url = String(cString: text)
+        return Credentials.origin(of: url) == nil ? nil : url
+    }
+}

@@ -1,0 +1,204 @@
+internal import TransferCore
+
+/// One upload: the machine, and the request that it has under way.
+///
+/// Belongs to the engine's thread. While curl is at work nothing but the head is taken down; all else happens when the
+/// exchange has ended.
+final class Upload: EasyHandleReceiver {
+    let source: UploadSource
+    private unowned let engine: EngineLoop
+    private(set) var machine: UploadMachine
+    private var exchange: (id: UploadMachine.RequestID, handle: EasyHandle)?
+    private var head: ResponseHead?
+    /// Bytes of the answer's body, which nobody reads.
+    private var ignored = 0
+    private var rate = RateMeter()
+    private var counted: Int64 = 0
+    private var reported: UploadSnapshot?
+    private var reportDue: Int64 = .min
+
+    /// Progress is told this often, in milliseconds: as often as that of downloads.
+    private static let reportInterval: Int64 = 250
+    /// Nothing may move for so many times the limit for downloads: a server that has got all of a large file may take its
+    /// time to store it before it answers.
+    private static let patience: Int64 = 6
+    /// What is taken of an answer's body, so that the connection can be kept.
+    private static let longestAnswer = 1 << 20
+
+    init(_ source: UploadSource, engine: EngineLoop) {
+        self.source = source
+        self.engine = engine
+        machine = UploadMachine(
+            url: source.url, size: source.size, resumeData: source.resumeData, retry: engine.configuration.limits.retry)
+    }
+
+    // MARK: Events
+
+    func resume() { apply(machine.resume(now: engine.now)) }
+    func suspend() { apply(machine.suspend()) }
+    func cancel() { apply(machine.cancel()) }
+    func recorded(_ id: UploadMachine.RecordID) { apply(machine.recorded(id)) }
+
+    func settle(_ finding: UploadMachine.Finding) {
+        apply(machine.settled(finding, now: engine.now, random: .random(in: 0..<1)))
+    }
+
+    var deadline: Int64? { machine.deadline }
+
+    func tick() { apply(machine.tick(now: engine.now)) }
+
+    /// Whether nothing will ever come of it again.
+    var isOver: Bool { [.completed, .cancelled].contains(machine.people) }
+
+    /// The process ends. Nothing is told: what is written down is what counts.
+    func shutDown() { for case .abort(let id) in machine.shutDown() { abort(id) } }
+
+    /// curl has moved: counts what has gone.
+    func look() {
+        guard let exchange, machine.awaits(exchange.id) else { return }
+        let sent = exchange.handle.bytesSent
+        if sent > counted { rate.add(Int(sent - counted), at: engine.now) }
+        counted = sent
+        machine.sent(exchange.id, sent)
+        report(force: false)
+    }
+
+    // MARK: Requests
+
+    private func apply(_ actions: [UploadMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .send(let id, let request):
+                engine.requestUploadTurn(self) { [unowned self] in begin(id, request) }
+            case .abort(let id): abort(id)
+            case .record(let id, let data): engine.emit(.upload(.record(key: source.key, id, data)))
+            case .settleDoubt(let error): engine.emit(.upload(.doubtful(key: source.key, error)))
+            case .completed:
+                engine.emit(.upload(.completed(key: source.key, size: source.size)))
+            case .failed(let error): engine.emit(.upload(.failed(key: source.key, error)))
+            }
+        }
+        report(force: false)
+    }
+
+    private func begin(_ id: UploadMachine.RequestID, _ request: UploadMachine.Request) {
+        guard let method = method(of: request) else {
+            let error = TransferError(.failed, "the copy of the file that was to be uploaded is missing or damaged")
+            end()
+            return apply(
+                machine.lost(id, error, wasSent: false, passes: false, now: engine.now, random: 0))
+        }
+        var asked = EasyHandle.Request(
+            url: request.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
+            connectTimeout: engine.configuration.limits.stall,
+            stall: max(1, engine.configuration.limits.stall / 1_000) * Self.patience)
+        asked.method = method
+        asked.fields = fields(of: request)
+        asked.netrcFile = engine.configuration.netrcFile
+        asked.credentials = source.credentials
+        // The machine decides on redirects: curl would make a GET of a POST, and go on with the fields of one's own.
+        asked.followsRedirects = false
+        guard let handle = EasyHandle(asked) else {
+            end()
+            return apply(
+                machine.lost(
+                    id, TransferError(.failed, "out of memory"), wasSent: false, passes: true, now: engine.now,
+                    random: .random(in: 0..<1)))
+        }
+        handle.receiver = self
+        head = nil
+        ignored = 0
+        counted = 0
+        exchange = (id, handle)
+        machine.began(id)
+        engine.add(handle, upload: self)
+        report(force: false)
+    }
+
+    private func method(of request: UploadMachine.Request) -> EasyHandle.Method? {
+        switch request {
+        case .post: .post(source.form)
+        case .options: .options
+        case .head: .head
+        case .patch(_, let offset):
+            UploadBody(source.content, size: source.size, offset: offset).map { .send(method: "PATCH", $0) }
+        case .put: UploadBody(source.content, size: source.size, offset: 0).map { .send(method: "PUT", $0) }
+        }
+    }
+
+    private func fields(of request: UploadMachine.Request) -> [(name: String, value: String)] {
+        let tus = [("Tus-Resumable", UploadMachine.tusVersion)]
+        switch request {
+        // A string of RFC 8941 §3.3.3, as the draft's §2.1 wants it; a UUID needs no escaping.
+        case .post: return [("Idempotency-Key", "\"\(source.idempotencyKey)\"")]
+        case .options, .head: return tus
+        case .patch(_, let offset):
+            return tus + [("Upload-Offset", "\(offset)"), ("Content-Type", "application/offset+octet-stream")]
+        case .put: return [("Content-Type", source.contentType ?? "application/octet-stream")]
+        }
+    }
+
+    private func abort(_ id: UploadMachine.RequestID) {
+        if let exchange, exchange.id == id { engine.remove(exchange.handle) }
+        end()
+    }
+
+    private func end() {
+        exchange = nil
+        engine.endUploadTurn(self)
+    }
+
+    func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) { self.head = head }
+
+    func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
+        ignored += bytes.count
+        return ignored > Self.longestAnswer ? .stop : .taken
+    }
+
+    /// curl has ended the exchange.
+    func ended(_ code: CurlCode) {
+        look()
+        guard let (id, handle) = exchange else { return }
+        end()
+        let random = Double.random(in: 0..<1)
+        // What has an answer is answered, also where the server closed before it had taken all, or its text broke off.
+        if let head {
+            let base = head.url ?? source.url
+            let location = head["location"].flatMap { LocationField.resolve($0, against: base) }
+            return apply(machine.answered(id, head, location: location, now: engine.now, random: random))
+        }
+        if let problem = handle.body?.failure {
+            let error = TransferError(.failed, "the copy of the file that is uploaded cannot be read: \(problem)")
+            return apply(
+                machine.lost(id, error, wasSent: true, passes: false, now: engine.now, random: random))
+        }
+        let failure = code.uploadFailure(rejection: handle.rejection)
+        apply(
+            machine.lost(
+                id, failure.error, wasSent: handle.hasSentRequest, passes: failure.passes, now: engine.now,
+                random: random))
+    }
+
+    // MARK: Reports
+
+    private func report(force: Bool) {
+        let now = engine.now
+        let state = machine.people
+        let isNews = reported?.state != state || reported?.error != machine.error
+        guard isNews || now >= reportDue && reported?.sent != machine.sent else { return }
+        let snapshot = UploadSnapshot(
+            key: source.key, state: state, sent: machine.sent, size: source.size,
+            rate: state == .running ? rate.bytesPerSecond(at: now) : nil, error: machine.error)
+        reported = snapshot
+        reportDue = now + Self.reportInterval
+        engine.emit(.upload(.progress(snapshot)))
+    }
+}
+
+extension UploadMachine.Request {
+    var url: String {
+        switch self {
+        case .post(let url), .options(let url), .head(let url), .patch(let url, _), .put(let url): url
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Uploads over real connections, to a server that does not always do as it should.
+@Suite(.timeLimit(.minutes(5))) struct UploadTests {
+    private let bench: UploadEngineBench
+
+    init() throws { bench = try UploadEngineBench() }
+
+    @Test func whatIsPostedArrivesWithItsMedia() async throws {
+        bench.source.form = [
+            FormPart(name: "title", content: .text("Größe, 1")), FormPart(name: "description", content: .text("")),
+            FormPart(
+                name: "thumbnail",
+                content: .file(
+                    path: try bench.folder.write("cover", TestContent(seed: 9, size: 30_000).bytes), name: "cover.jpg",
+                    type: "image/jpeg")),
+        ]
+        bench.source.contentType = "video/mp4"
+        try await bench.run()
+        let video = try #require(bench.server.videos.first)
+        #expect(bench.server.videos.count == 1)
+        #expect(video.title == "Größe, 1" && video.description == "")
+        #expect(video.thumbnail == TestContent(seed: 9, size: 30_000).bytes)
+        #expect(video.type == "video/mp4")
+        try bench.expectWhole()
+        let post = try #require(bench.server.calls("POST").first)
+        #expect(post.headers["Idempotency-Key"] == "\"key-1\"")
+        #expect(bench.server.calls("PUT").allSatisfy { $0.headers["Idempotency-Key"] == nil })
+        #expect(bench.snapshots.last?.state == .completed && bench.snapshots.last?.sent == bench.source.size)
+        #expect(bench.records.map(\.step) == [.posting, .posted, .posted])
+    }
+
+    @Test func bytesAreAsGoodAsAFile() async throws {
+        bench.source.content = .bytes(bench.content.bytes)
+        try await bench.run()
+        try bench.expectWhole()
+    }
+
+    @Test func tusGoesOnWhereTheConnectionBroke() async throws {
+        bench.server.change { $0.speaksTus = true }
+        bench.server.misbehave { $0.method == "PATCH" && $0.index < 2 ? .dropBody(after: 1_000_000) : nil }
+        try await bench.run()
+        try bench.expectWhole()
+        let offsets = bench.server.calls("PATCH").map { $0.headers["Upload-Offset"] }
+        #expect(offsets == ["0", "1000000", "2000000"])
+        #expect(bench.server.calls("PUT").isEmpty)
+    }
+
+    @Test func aPutBeginsAnew() async throws {
+        bench.server.misbehave { $0.method == "PUT" && $0.index < 2 ? .dropBody(after: 1_000_000) : nil }
+        try await bench.run()
+        try bench.expectWhole()
+        #expect(bench.server.calls("PUT").count == 3)
+    }
+
+    @Test(arguments: [true, false]) func theMediasLostAnswerMakesNoSecondVideo(_ speaksTus: Bool) async throws {
+        bench.server.change { $0.speaksTus = speaksTus }
+        bench.server.misbehave { ["PUT", "PATCH"].contains($0.method) && $0.index == 0 ? .dropAnswer : nil }
+        try await bench.run()
+        try bench.expectWhole()
+        #expect(bench.server.videos.map(\.timesStored) == [speaksTus ? 1 : 2])
+    }
+
+    @Test func aLostAnswerToThePostIsDoubtedAndNotRepeatedByItself() async throws {
+        bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
+        bench.finding = .arrived(location: bench.server.url("/videos/1/movie"))
+        try await bench.run()
+        try bench.expectWhole()
+        #expect(bench.server.calls("POST").count == 1)
+        #expect(bench.doubts == 1)
+    }
+
+    @Test func onAKeptConnectionAPostIsNotRepeatedByTheLibrary() async throws {
+        // The connection of this request is kept; a second request on it would be sent again when it ends.
+        for try await _ in bench.engine.data(for: DataRequest(url: bench.server.url(), limit: 1 << 20)) {}
+        bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
+        bench.finding = .arrived(location: bench.server.url("/videos/1/movie"))
+        try await bench.run()
+        #expect(bench.server.calls("POST").count == 1 && bench.server.videos.count == 1)
+    }
+
+    @Test func aPostToNobodyIsNoDoubt() async throws {
+        bench.server.stop()
+        bench.start()
+        try await bench.wait("it waits for its next try") { $0.contains { $0.state == .queued && $0.error != nil } }
+        try bench.server.start()
+        try await bench.waitForEnd()
+        try bench.expectWhole()
+        #expect(bench.doubts == 0 && bench.server.calls("POST").count == 1)
+    }
+
+    @Test(arguments: [413, 401, 403, 404, 507]) func refusedMediaAreToldBeforeTheyAreSent(_ status: Int) async throws {
+        bench.server.misbehave { $0.method == "PUT" && $0.index == 0 ? .status(status) : nil }
+        if status == 507 {
+            try await bench.run()
+            return try bench.expectWhole()
+        }
+        let error = try #require(try await bench.failure())
+        #expect(error.message.contains("\(status)"))
+        #expect(bench.server.calls("PUT").count == 1)
+        // A person lets it go on.
+        bench.start()
+        try await bench.waitForEnd()
+        try bench.expectWhole()
+        #expect(bench.server.calls("POST").count == 1)
+    }
+
+    @Test func theServersPauseIsKept() async throws {
+        bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .status(429, retryAfter: 1) : nil }
+        let start = ContinuousClock.now
+        try await bench.run()
+        #expect(start.duration(to: .now) >= .seconds(1))
+        #expect(bench.server.videos.count == 1)
+    }
+
+    @Test func aFileThatWentMissingIsTold() async throws {
+        bench.source.content = .file(path: bench.folder.file("none"))
+        #expect(try await bench.failure()?.message.contains("missing or damaged") ?? false)
+    }
+
+    @Test func aShorterFileIsNotSent() async throws {
+        bench.source.size += 1
+        #expect(try await bench.failure()?.message.contains("missing or damaged") ?? false)
+        #expect(bench.server.videos.allSatisfy { $0.movie == nil })
+    }
+
+    @Test func credentialsGoToTheirOriginAlone() async throws {
+        let other = try VideoServer()
+        bench.server.change { $0.authorization = "Basic dTpw" }
+        bench.source.credentials = Credentials(
+            user: "u", password: "p", origin: try #require(Credentials.origin(of: bench.server.url())))
+        let away = other.url("/videos/1/movie")
+        bench.server.misbehave { $0.method == "PUT" ? .redirect(307, to: away) : nil }
+        bench.start()
+        // There is no such video there.
+        _ = try await bench.waitForFailure()
+        #expect(bench.server.calls.allSatisfy { $0.headers["Authorization"] == "Basic dTpw" })
+        #expect(!other.calls.isEmpty && other.calls.allSatisfy { $0.headers["Authorization"] == nil })
+    }
+
+    @Test func aRedirectToAFileIsRefused() async throws {
+        bench.server.misbehave { $0.method == "POST" ? .redirect(303, to: "file:///etc/passwd") : nil }
+        #expect(try await bench.failure()?.code == .unusable)
+    }
+
+    @Test func aSuspendedUploadRestsUntilItIsResumed() async throws {
+        bench.server.change {
+            $0.speaksTus = true
+            $0.bytesPerSecond = 2_000_000
+        }
+        bench.start()
+        try await bench.wait("bytes go") { $0.contains { $0.sent > 0 } }
+        bench.engine.suspendUpload(1)
+        try await bench.wait("it rests") { $0.last?.state == .suspended }
+        bench.server.change { $0.bytesPerSecond = nil }
+        bench.start()
+        try await bench.waitForEnd()
+        try bench.expectWhole()
+        #expect(bench.server.videos.count == 1)
+    }
+
+    @Test func aCancelledUploadEnds() async throws {
+        bench.server.change { $0.bytesPerSecond = 500_000 }
+        bench.start()
+        try await bench.wait("bytes go") { $0.contains { $0.sent > 0 } }
+        bench.engine.cancelUpload(1)
+        try await bench.wait("it is over") { $0.last?.state == .cancelled }
+        #expect(bench.server.videos.allSatisfy { $0.movie == nil })
+    }
+
+    @Test func locationsAreMadeAbsolute() {
+        let base = "http://a.example/videos?x=1"
+        let pairs: [(String, String?)] = [
+            ("/videos/1/movie", "http://a.example/videos/1/movie"), ("1", "http://a.example/1"),
+            ("https://b.example:8443/x?y#z", "https://b.example:8443/x?y"), ("//c.example/x", "http://c.example/x"),
+            ("a b", "http://a.example/a%20b"), ("file:///etc/passwd", nil), ("ftp://a.example/x", nil),
+            ("javascript:alert(1)", nil),
+        ]
+        for (location, url) in pairs { #expect(LocationField.resolve(location, against: base) == url, "\(location)") }
+    }
+}
