@@ -87,7 +87,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
-        tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed"]),
+        tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", grdb]),
         tests("PodcastPagesTests", ["PodcastPages", "PodcastLibrary", "PodcastFeed", "CCrypto"]),
         tests("TransferCoreTests", ["TransferCore"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),

@@ -36,18 +36,21 @@ extension Library {
 
     /// Keeps an event, and drops those that are too many or too old.
     package func keep(_ event: KeptEvent) throws {
-        try write { db in
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO event (sequence, time, payload) VALUES (?, ?, ?)")
-                .execute(arguments: [event.sequence, event.time, event.payload])
-            try db.cachedStatement(sql: "DELETE FROM event WHERE time < ?")
-                .execute(arguments: [event.time - Self.keepsEventsFor])
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM event WHERE sequence <=
-                        (SELECT sequence FROM event ORDER BY sequence DESC LIMIT 1 OFFSET ?)
-                    """
-            ).execute(arguments: [Self.mostKeptEvents])
-        }
+        try write { db in try Self.keep(event, db) }
+    }
+
+    /// The same within a transaction.
+    static func keep(_ event: KeptEvent, _ db: Database) throws {
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO event (sequence, time, payload) VALUES (?, ?, ?)")
+            .execute(arguments: [event.sequence, event.time, event.payload])
+        try db.cachedStatement(sql: "DELETE FROM event WHERE time < ?")
+            .execute(arguments: [event.time - keepsEventsFor])
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM event WHERE sequence <=
+                    (SELECT sequence FROM event ORDER BY sequence DESC LIMIT 1 OFFSET ?)
+                """
+        ).execute(arguments: [mostKeptEvents])
     }
 
     /// The kept events after `sequence`, in order.

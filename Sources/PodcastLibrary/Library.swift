@@ -80,7 +80,7 @@ package final class Library: Sendable {
                 // Touches the root pages: a file cut short shows itself here rather than at the first listing.
                 for table in [
                     "podcast", "episode", "detail", "attachment", "rendition", "download", "setting", "event",
-                    "session", "counter", "address", "sync_account", "sync_episode", "sync_removed",
+                    "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed",
                 ] {
                     _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 1")
                 }

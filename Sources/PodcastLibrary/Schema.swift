@@ -18,6 +18,10 @@ enum Schema {
             try db.execute(sql: second)
             try reach(2, db)
         }
+        migrator.registerMigration("3") { db in
+            try db.execute(sql: third)
+            try reach(3, db)
+        }
         migrator.registerMigration("4") { db in
             try db.execute(sql: sync)
             try reach(4, db)
@@ -25,10 +29,9 @@ enum Schema {
         return migrator
     }
 
-    /// A migration has been done. One that was registered later and done earlier keeps the version up.
-    static func reach(_ version: Int, _ db: Database) throws {
-        let reached = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        try db.execute(sql: "PRAGMA user_version = \(max(version, reached))")
+    /// A migration has been done.
+    private static func reach(_ version: Int, _ db: Database) throws {
+        try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
     /// AUTOINCREMENT, because an id is an inode number: an id given twice would be two files to the kernel's cache.

@@ -1,0 +1,99 @@
+import GRDB
+
+extension Library {
+    /// All uploads that are outstanding or failed, oldest first.
+    package func uploads() throws -> [Upload] {
+        try query { db in try Self.uploads(db, "1 ORDER BY id", []) }
+    }
+
+    package func upload(id: Int64) throws -> Upload? {
+        try query { db in try Self.uploads(db, "id = ?", [id]).first }
+    }
+
+    /// The upload whose copy of the media has this name.
+    package func upload(file: String) throws -> Upload? {
+        try query { db in try Self.uploads(db, "file = ?", [file]).first }
+    }
+
+    /// Adds an upload and gives it a number.
+    package func add(_ upload: Upload) throws -> Upload {
+        try write { db in
+            var upload = upload
+            let last = try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'download'")
+            upload.id = (last ?? 0) + 1
+            try db.execute(
+                sql: last == nil
+                    ? "INSERT INTO sqlite_sequence (seq, name) VALUES (?, 'download')"
+                    : "UPDATE sqlite_sequence SET seq = ? WHERE name = 'download'", arguments: [upload.id])
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO upload (id, url, title, description, name, file, size, type, image_name, image_file,
+                        image_type, idempotency_key, step, location, tus, held, suspended, created, error)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """
+            ).execute(arguments: [
+                upload.id, upload.url, upload.title, upload.description, upload.media.name, upload.media.file,
+                upload.size, upload.media.type, upload.image?.name, upload.image?.file, upload.image?.type,
+                upload.idempotencyKey, upload.progress.step, upload.progress.location, upload.progress.tus,
+                upload.progress.held, upload.suspended, upload.created, upload.error,
+            ])
+            return upload
+        }
+    }
+
+    /// Writes down how far an upload has come. One that is not there is no error: it may have been cancelled meanwhile.
+    package func record(upload: Int64, _ progress: Upload.Progress) throws {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE upload SET step = ?, location = ?, tus = ?, held = ? WHERE id = ?")
+                .execute(arguments: [progress.step, progress.location, progress.tus, progress.held, upload])
+        }
+    }
+
+    /// A person's suspension, which stays across restarts; resumed, it has not failed any more either.
+    package func setSuspended(upload: Int64, _ suspended: Bool) throws {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE upload SET suspended = ?1, error = iif(?1, error, NULL) WHERE id = ?2")
+                .execute(arguments: [suspended, upload])
+        }
+    }
+
+    /// Writes down why an upload gave up, and keeps the event that tells it.
+    package func fail(upload: Int64, error: String, keeping event: KeptEvent?) throws {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE upload SET error = ? WHERE id = ?").execute(arguments: [error, upload])
+            if let event { try Self.keep(event, db) }
+        }
+    }
+
+    /// Forgets an upload that has completed or was cancelled, and keeps the event that tells it: both or neither.
+    package func removeUpload(id: Int64, keeping event: KeptEvent?) throws {
+        try write { db in
+            try db.cachedStatement(sql: "DELETE FROM upload WHERE id = ?").execute(arguments: [id])
+            if let event { try Self.keep(event, db) }
+        }
+    }
+
+    private static func uploads(
+        _ db: Database, _ condition: String, _ arguments: StatementArguments
+    ) throws -> [Upload] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT id, url, title, description, name, file, size, type, image_name, image_file, image_type,
+                    idempotency_key, step, location, tus, held, suspended, created, error
+                FROM upload WHERE \(condition)
+                """)
+        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+            var upload = Upload(
+                id: row[0], url: row[1], title: row[2], description: row[3],
+                media: Upload.Part(name: row[4], file: row[5], type: row[7]), size: row[6],
+                idempotencyKey: row[11], created: row[17])
+            if let name: String = row[8], let file: String = row[9] {
+                upload.image = Upload.Part(name: name, file: file, type: row[10])
+            }
+            upload.progress = Upload.Progress(step: row[12], location: row[13], tus: row[14], held: row[15])
+            upload.suspended = row[16]
+            upload.error = row[18]
+            return upload
+        }
+    }
+}

@@ -1,0 +1,27 @@
+extension Schema {
+    /// What people publish: outstanding until the server has it, or failed. The id is of the sequence that downloads have
+    /// theirs from, so that a task's number is its own.
+    static let third = """
+        CREATE TABLE upload (
+            id INTEGER PRIMARY KEY,
+            url TEXT NOT NULL,
+            title TEXT NOT NULL,
+            description TEXT,
+            name TEXT NOT NULL,                    -- of the file that was published
+            file TEXT NOT NULL UNIQUE,             -- of the copy of it
+            size INTEGER NOT NULL,
+            type TEXT,
+            image_name TEXT,
+            image_file TEXT UNIQUE,
+            image_type TEXT,
+            idempotency_key TEXT NOT NULL UNIQUE,
+            step TEXT NOT NULL DEFAULT 'unposted' CHECK (step IN ('unposted', 'posting', 'posted')),
+            location TEXT,                         -- where the media go, once the server has said so
+            tus INTEGER,                           -- whether that place speaks tus; unknown until it was asked
+            held INTEGER NOT NULL DEFAULT 0,       -- bytes that the server has, by its own word
+            suspended INTEGER NOT NULL DEFAULT 0,
+            created INTEGER NOT NULL,
+            error TEXT
+        ) STRICT;
+        """
+}

@@ -1,0 +1,101 @@
+import GRDB
+import Testing
+
+@testable import PodcastLibrary
+
+struct LibraryUploadTests {
+    private let folder: TemporaryFolder
+    private let library: Library
+
+    init() throws {
+        folder = try TemporaryFolder()
+        library = try Library.openForWriting(at: folder.library)
+    }
+
+    private func add(_ number: Int, _ change: (inout Upload) -> Void = { _ in }) throws -> Upload {
+        var upload = Upload(
+            url: "https://e.com/videos", title: "Title \(number)",
+            media: Upload.Part(name: "a.mp4", file: "file-\(number)", type: "video/mp4"), size: 1_000,
+            idempotencyKey: "key-\(number)", created: 5)
+        change(&upload)
+        return try library.add(upload)
+    }
+
+    @Test func whatIsAddedComesBack() throws {
+        let upload = try add(1) {
+            $0.description = "Text"
+            $0.image = Upload.Part(name: "a.jpg", file: "image-1", type: "image/jpeg")
+        }
+        let plain = try add(2)
+        #expect(try library.uploads() == [upload, plain])
+        #expect(try library.upload(id: upload.id) == upload)
+        #expect(try library.upload(file: "file-2") == plain && plain.image == nil)
+        #expect(try library.upload(file: "file-3") == nil)
+    }
+
+    @Test func aTasksNumberIsItsOwn() throws {
+        let podcast = try library.subscribe([
+            makeItem("One", url: "https://e.com/1.mp3"), makeItem("Two", url: "https://e.com/2.mp3"),
+        ]).podcast.id
+        let episodes = try library.episodes(of: podcast).map(\.id)
+        let first = try add(1)
+        let second = try library.enqueue(episode: episodes[0], session: "s", now: 1)
+        let third = try add(2)
+        let fourth = try library.enqueue(episode: episodes[1], session: "s", now: 1)
+        #expect([first.id, second.id, third.id, fourth.id] == [1, 2, 3, 4])
+        // Also after it has gone.
+        try library.removeUpload(id: third.id, keeping: nil)
+        #expect(try add(3).id == 5)
+    }
+
+    @Test func itsProgressAndItsFailureAreKept() throws {
+        let id = try add(1).id
+        let progress = Upload.Progress(step: "posted", location: "https://e.com/1", tus: true, held: 77)
+        try library.record(upload: id, progress)
+        try library.fail(upload: id, error: "broken", keeping: KeptEvent(sequence: 1, time: 2, payload: "x"))
+        let reopened = try #require(try Library.openForReading(at: folder.library).upload(id: id))
+        #expect(reopened.progress == progress && reopened.error == "broken" && !reopened.suspended)
+        try library.setSuspended(upload: id, true)
+        #expect(try library.upload(id: id)?.error == "broken")
+        try library.setSuspended(upload: id, false)
+        #expect(try library.upload(id: id)?.error == nil && library.upload(id: id)?.suspended == false)
+        #expect(try library.events(since: 0).count == 1)
+    }
+
+    @Test func itLeavesTogetherWithTheNewsOfIt() throws {
+        let id = try add(1).id
+        try library.removeUpload(id: id, keeping: KeptEvent(sequence: 7, time: 2, payload: "done"))
+        #expect(try library.uploads().isEmpty && library.events(since: 0).map(\.sequence) == [7])
+    }
+
+    @Test func twoOfOneCopyAreRefused() throws {
+        _ = try add(1)
+        #expect(throws: LibraryError.self) { try add(2) { $0.media.file = "file-1" } }
+        #expect(try library.uploads().count == 1)
+        #expect(throws: LibraryError.self) { try library.record(upload: 1, Upload.Progress(step: "nowhere")) }
+    }
+
+    @Test func aLibraryOfTheVersionBeforeGetsTheTable() throws {
+        let path = folder.path + "/old.sqlite"
+        let old = try DatabaseQueue(path: path)
+        try Schema.migrator.migrate(old, upTo: "2")
+        try old.write { db in
+            try db.execute(
+                sql:
+                    "INSERT INTO podcast (name, folded, url, title, created, changed) VALUES ('A', 'a', 'u', 'A', 1, 1)"
+            )
+        }
+        try old.close()
+        #expect(throws: LibraryError.olderSchema(found: 2, known: Library.schemaVersion)) {
+            try Library.openForReading(at: path)
+        }
+        let library = try Library.openForWriting(at: path)
+        #expect(try library.podcasts().map(\.name) == ["A"])
+        #expect(try library.uploads().isEmpty)
+        _ = try library.add(
+            Upload(
+                url: "u", title: "t", media: Upload.Part(name: "n", file: "f"), size: 1, idempotencyKey: "k",
+                created: 1))
+        #expect(try Library.openForReading(at: path).uploads().map(\.id) == [1])
+    }
+}
