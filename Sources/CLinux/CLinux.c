@@ -18,6 +18,10 @@ int clinux_ofd_lock(int fd, short type) {
 off_t clinux_seek_data(int fd, off_t offset) { return lseek(fd, offset, SEEK_DATA); }
 off_t clinux_seek_hole(int fd, off_t offset) { return lseek(fd, offset, SEEK_HOLE); }
 
+ssize_t clinux_copy_file_range(int from, int to, size_t count) {
+    return copy_file_range(from, NULL, to, NULL, count, 0);
+}
+
 int clinux_accept(int fd, int flags) { return accept4(fd, NULL, NULL, flags); }
 int clinux_pipe(int fds[2], int flags) { return pipe2(fds, flags); }
 

@@ -165,14 +165,3 @@ package struct DownloadTask: Sendable {
     /// How the task has ended; returns when it has. Throws `ClientError` when the daemon goes first.
     package func end() async throws -> Event { try await session.end(of: episode) }
 }
-
-extension Event {
-    /// Whether this is the last that is heard of a task.
-    package var endsTask: Bool {
-        switch kind {
-        case .completed, .failed: return true
-        case .state: return state == "remote"
-        case .progress, .library, .idle: return false
-        }
-    }
-}

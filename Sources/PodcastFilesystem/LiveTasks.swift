@@ -13,12 +13,18 @@ package final class LiveTasks: Sendable {
         package var ranges: String?
     }
 
+    /// What a task is about: its episode, or, when it is about none, itself.
+    private enum Key: Hashable {
+        case episode(Int64)
+        case task(Int64)
+    }
+
     private struct State {
-        var tasks: [Int64: Task] = [:]
+        var tasks: [Key: Task] = [:]
         /// Failures of episodes that have no task: an open that was answered with an error.
-        var failures: [Int64: String] = [:]
+        var failures: [Key: String] = [:]
         /// What had come of the generation before the present one, of episodes that were replaced.
-        var past: [Int64: (generation: Int, ranges: String)] = [:]
+        var past: [Key: (generation: Int, ranges: String)] = [:]
         var rates = RateHistory()
 
         mutating func noteRate(_ second: Int64) {
@@ -41,11 +47,12 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    /// Episodes by their row, everything else by its task's number, which is negative.
-    private static func key(_ info: TaskInfo) -> Int64 { info.episode ?? info.id }
+    private static func key(_ info: TaskInfo) -> Key { info.episode.map { .episode($0) } ?? .task(info.id) }
 
     package func take(_ event: Event) {
-        guard let key = event.id ?? event.task, event.kind != .library, event.kind != .idle else { return }
+        guard let key = event.id.map({ Key.episode($0) }) ?? event.task.map({ Key.task($0) }),
+            event.kind != .library, event.kind != .idle
+        else { return }
         let now = Self.seconds
         state.withLock { state in
             defer { state.noteRate(now) }
@@ -59,7 +66,9 @@ package final class LiveTasks: Sendable {
             {
                 state.past[key] = (old, ranges)
             }
-            guard let name = event.state, name != "remote", name != "cached", let number = event.task else {
+            guard let name = event.state, !event.endsTask || event.kind == .failed, name != "remote", name != "cached",
+                let number = event.task
+            else {
                 state.tasks[key] = nil
                 return
             }
@@ -83,17 +92,17 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    package func task(of episode: Int64) -> Task? { state.withLock { $0.tasks[episode] } }
+    package func task(of episode: Int64) -> Task? { state.withLock { $0.tasks[.episode(episode)] } }
 
     /// The bytes that are present of a generation that another has just replaced, as last heard.
     func past(of episode: Int64, generation: Int) -> ByteRanges? {
         state.withLock { state in
-            guard let past = state.past[episode], past.generation == generation else { return nil }
+            guard let past = state.past[.episode(episode)], past.generation == generation else { return nil }
             return ByteRanges(text: past.ranges)
         }
     }
 
-    package func failure(of episode: Int64) -> String? { state.withLock { $0.failures[episode] } }
+    package func failure(of episode: Int64) -> String? { state.withLock { $0.failures[.episode(episode)] } }
 
     /// Bytes a second of all tasks together, one for each of the last seconds, the newest last.
     package var rates: [Double] {

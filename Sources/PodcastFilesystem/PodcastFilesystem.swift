@@ -366,9 +366,16 @@ package final class PodcastFilesystem: Sendable {
 }
 
 extension Library {
-    /// The downloads that are to be carried on, as the library knows them when no daemon runs.
+    /// The downloads and uploads that are to be carried on, as the library knows them when no daemon runs.
     package func outstandingTasks() throws -> [TaskInfo] {
-        try downloads().compactMap { download in
+        let uploads = try uploads().map { upload in
+            TaskInfo(
+                id: upload.id, kind: .upload, path: upload.title, episode: nil,
+                state: upload.error != nil ? "failed" : upload.suspended ? "suspended" : "queued",
+                received: upload.progress.held, expected: upload.size, rate: nil, error: upload.error,
+                started: upload.created)
+        }
+        let downloads: [TaskInfo] = try downloads().compactMap { download in
             guard let episode = try episode(id: download.episode), let podcast = try podcast(id: episode.podcast) else {
                 return nil
             }
@@ -378,5 +385,6 @@ extension Library {
                 received: episode.cachedBytes, expected: episode.confirmedSize ?? episode.length, rate: nil,
                 error: download.error, started: download.created)
         }
+        return uploads + downloads
     }
 }

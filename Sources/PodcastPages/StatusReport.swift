@@ -92,7 +92,8 @@ package struct StatusReport: Sendable, Equatable {
 }
 
 extension StatusReport.Task {
-    fileprivate var json: OrderedJSON {
+    /// One of the list's tasks.
+    package var json: OrderedJSON {
         .object([
             ("id", .int(id)), ("kind", .string(kind)), ("path", .string(path)), ("state", .string(state)),
             ("progress", progress.map { .double(($0 * 10).rounded(.down) / 10) } ?? .null),
@@ -110,7 +111,8 @@ extension StatusReport.Task {
         columns.append((rate.map(ByteText.rate) ?? "-").padded(10))
         columns.append((eta.map(TimeText.duration) ?? "-").padded(8))
         // Names come from outside: nothing in them may steer a terminal, nor break the line.
-        columns.append(PlainText.oneLine(path))
+        // An upload has no path: commands name it by its number.
+        columns.append((kind == "upload" ? "upload:\(id) " : "") + PlainText.oneLine(path))
         var line = columns.joined(separator: " ")
         if let error { line += ": " + PlainText.oneLine(error) }
         return line

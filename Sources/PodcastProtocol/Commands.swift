@@ -83,6 +83,10 @@ package enum Command: Sendable, Codable, Equatable {
     case inspect(url: String)
     case tasks
     case act(TaskAction, episodes: [Int64])
+    /// An upload of a copy that is in the folder of uploads; begins at once. Asked for twice with the same copy it is one.
+    case publish(PublishRequest)
+    /// `resume`, `suspend` and `cancel` of uploads, by their tasks' numbers.
+    case actOnUploads(TaskAction, ids: [Int64])
     case setPlayed(episode: Int64, Bool)
     case setPosition(episode: Int64, seconds: Double)
     /// Sets what a show has of its own, each as `KEY=VALUE`, or takes it away with `KEY=`. None is set unless all can be.
@@ -237,6 +241,18 @@ package struct Event: Sendable, Codable, Equatable {
         self.sequence = sequence
         self.time = time
         self.kind = kind
+    }
+}
+
+extension Event {
+    /// Whether this is the last that is heard of a task.
+    package var endsTask: Bool {
+        switch kind {
+        case .completed, .failed: return true
+        // Of a download, and of an upload, that was cancelled.
+        case .state: return state == "remote" || state == "cancelled"
+        case .progress, .library, .idle: return false
+        }
     }
 }
 

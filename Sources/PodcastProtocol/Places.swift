@@ -44,6 +44,10 @@ package struct Places: Sendable, Equatable {
     package var credentials: String { data + "/credentials.json" }
     /// The feeds' documents as last fetched.
     package var feeds: String { data + "/feeds" }
+    /// Copies of what is published, until its server has it.
+    package var uploads: String { data + "/uploads" }
+    /// The names and passwords of servers that something is published on, until it is there.
+    package var uploadCredentials: String { data + "/upload-credentials.json" }
     /// Art, transcripts and chapters.
     package var assets: String { cache + "/assets" }
     package var configFile: String { config + "/config.toml" }
@@ -54,5 +58,5 @@ package struct Places: Sendable, Equatable {
     package var startLock: String { runtime + "/start.lock" }
 
     /// All folders, in the order in which to make them; each 0700.
-    package var folders: [String] { [data, feeds, cache, assets, config, state, runtime] }
+    package var folders: [String] { [data, feeds, uploads, cache, assets, config, state, runtime] }
 }

@@ -40,6 +40,8 @@ extension PodcastService {
             return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))
         case .tasks: return .tasks(taskList())
         case .act(let action, let episodes): return try await act(action, on: episodes)
+        case .publish(let request): return try publish(request)
+        case .actOnUploads(let action, let ids): return try act(action, onUploads: ids)
         case .setPlayed(let episode, let played):
             try library.setPlayed(episode: episode, played, now: now())
             broadcastChange(episode: episode)

@@ -27,7 +27,7 @@ extension PodcastService {
             case .failed(let key, let error): try failed(key, error)
             case .storageFull(_, let error): storageIsFull(error)
             case .addressRefused(let key, _): renewAddress(of: key)
-            case .upload: break  // Nothing is uploaded yet.
+            case .upload(let event): take(event)
             case .marker(let work): await work()
             }
         } catch LibraryError.noSuchEpisode(let id) {
@@ -112,11 +112,17 @@ extension PodcastService {
         log.info("complete: \(record?.path ?? "episode \(episode)"), \(size) bytes")
         makeRoom()
         runHook(configuration.onDownload, episode: episode)
-        if tasks.values.allSatisfy({ $0.snapshot?.state != .running && $0.snapshot?.state != .queued }) {
-            broadcast(Event(sequence: nextSequence(), time: now(), kind: .idle))
-            runHook(configuration.onIdle, episode: nil)
-        }
+        tellIfIdle()
         considerIdle()
+    }
+
+    /// Something has completed: was it the last?
+    func tellIfIdle() {
+        guard tasks.values.allSatisfy({ $0.snapshot?.state != .running && $0.snapshot?.state != .queued }),
+            uploads.values.allSatisfy({ $0.state != .running && $0.state != .queued })
+        else { return }
+        broadcast(Event(sequence: nextSequence(), time: now(), kind: .idle))
+        runHook(configuration.onIdle, episode: nil)
     }
 
     private func failed(_ episode: Int64, _ error: TransferError) throws {
@@ -182,12 +188,18 @@ extension PodcastService {
     /// Keeps an event for clients that are away, then tells those that are here.
     private func announce(_ event: Event) {
         do {
-            let payload = String(decoding: WireJSON.encode(event), as: UTF8.self)
-            try library.keep(KeptEvent(sequence: event.sequence, time: event.time, payload: payload))
+            try library.keep(kept(event))
         } catch {
             log.error("\(error)")
         }
         broadcast(event)
+    }
+
+    /// An event as the library keeps it.
+    func kept(_ event: Event) -> KeptEvent {
+        KeptEvent(
+            sequence: event.sequence, time: event.time,
+            payload: String(decoding: WireJSON.encode(event), as: UTF8.self))
     }
 
     /// The kept events after a number, in order.

@@ -5,12 +5,13 @@ internal import TransferEngine
 
 // When the daemon has nothing left to do.
 extension PodcastService {
-    /// Whether there is no client, no command and no download that could move.
+    /// Whether there is no client, no command, and no download or upload that could move.
     private var isIdle: Bool {
         commandsUnderWay == 0 && refreshing.isEmpty && clients.withLock { $0.isEmpty }
             && tasks.values.allSatisfy { record in
                 record.snapshot.map { $0.state == .suspended || $0.state == .failed } ?? true
             }
+            && uploads.values.allSatisfy { $0.state == .suspended || $0.state == .failed }
     }
 
     /// Begins to count down when there is nothing to do; ends the count when there is.

@@ -22,6 +22,8 @@ package actor PodcastService {
     var subscriptionsCopy = SubscriptionsCopy()
     let documents: FeedDocuments
     let assets: AssetStore
+    let snapshots: UploadSnapshots
+    nonisolated let uploadCredentials: CredentialStore
     let log = Logger(label: "podfs.daemon")
     /// The engine's events, and answers that have to come after them.
     let events: AsyncStream<TransferEvent>
@@ -29,6 +31,8 @@ package actor PodcastService {
     nonisolated let clients = Mutex<[ObjectIdentifier: ClientConnection]>([:])
     /// Downloads that people and programs can see, by episode.
     var tasks: [Int64: TaskRecord] = [:]
+    /// What people publish, by task.
+    var uploads: [Int64: UploadRecord] = [:]
     /// Feeds being fetched, by show.
     var refreshing: [Int64: TaskInfo] = [:]
     /// Of clients that have opened one.
@@ -101,6 +105,8 @@ package actor PodcastService {
         credentials = CredentialStore(path: configuration.places.credentials)
         documents = FeedDocuments(folder: configuration.places.feeds)
         assets = AssetStore(folder: configuration.places.assets)
+        snapshots = UploadSnapshots(folder: configuration.places.uploads)
+        uploadCredentials = CredentialStore(path: configuration.places.uploadCredentials)
         refreshes = Refreshes(queue: HostQueue(total: configuration.refreshConnections))
     }
 
@@ -111,7 +117,9 @@ package actor PodcastService {
             log.error("\(recovery.notice)")
             try library.skipGenerations()
         }
-        if let problem = credentials.problem { log.error("\(problem)") }
+        for store in [credentials, uploadCredentials] {
+            if let problem = store.problem { log.error("\(problem)") }
+        }
         try forgetEphemeralMedia()
         purgeEphemeral()
         try restoreSubscriptions(isRecovering: recovery != nil)
@@ -131,6 +139,7 @@ package actor PodcastService {
                     load: loader(download.episode))
             }
         }
+        try startUploads(isRecovering: recovery != nil)
         makeRoom()
         watchConditions()
         considerIdle()

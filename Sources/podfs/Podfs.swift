@@ -22,7 +22,7 @@ struct Podfs: AsyncParsableCommand {
         subcommands: [
             MountCommand.self, UnmountCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, ListCommand.self,
             ImportCommand.self, ExportCommand.self, RefreshCommand.self, SearchCommand.self, RenameCommand.self,
-            DownloadCommand.self,
+            DownloadCommand.self, PublishCommand.self,
             ResumeCommand.self, SuspendCommand.self,
             CancelCommand.self, EvictCommand.self, PinCommand.self, UnpinCommand.self, StatusCommand.self,
             EventsCommand.self, SetCommand.self, SyncCommand.self, InspectCommand.self, DoctorCommand.self,

@@ -42,7 +42,7 @@ struct EventsTests {
         // Every member is there, whether or not it says anything.
         let first = try #require(watcher.output.split(separator: "\n").first)
         let names = [
-            "seq", "time", "event", "task", "id", "path", "state", "bytes_received", "bytes_expected", "error",
+            "seq", "time", "event", "task", "kind", "id", "path", "state", "bytes_received", "bytes_expected", "error",
         ]
         for name in names { #expect(first.contains("\"\(name)\":")) }
 

@@ -52,6 +52,9 @@ int clinux_ofd_lock(int fd, short type);
 off_t clinux_seek_data(int fd, off_t offset);
 off_t clinux_seek_hole(int fd, off_t offset);
 
+/// copy_file_range(2) from the descriptors' own offsets.
+ssize_t clinux_copy_file_range(int from, int to, size_t count);
+
 /// accept4(2) without the peer's address; pipe2(2).
 int clinux_accept(int fd, int flags);
 int clinux_pipe(int fds[2], int flags);

@@ -10,7 +10,7 @@ struct EventsCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "events", abstract: "Print what happens to transfers and subscriptions, as it happens.",
         discussion: """
-            Downloads that have completed or failed are kept for those who were not there: a thousand, for seven days. \
+            Downloads and uploads that have completed or failed are kept for those who were not there: a thousand, for seven days. \
             --since prints those after a sequence number first; 0 means all. An event a line; ends with Ctrl-C.
 
             Examples:
@@ -69,7 +69,8 @@ extension Event {
     fileprivate var json: String {
         let value = OrderedJSON.object([
             ("seq", .int(sequence)), ("time", .string(TimeText.iso8601(time))), ("event", .string(kind.rawValue)),
-            ("task", .int(orNull: task)), ("id", .int(orNull: id)), ("path", .string(orNull: path)),
+            ("task", .int(orNull: task)), ("kind", .string(orNull: task.map { _ in taskKind ?? "download" })),
+            ("id", .int(orNull: id)), ("path", .string(orNull: path)),
             ("state", .string(orNull: state)), ("bytes_received", .int(orNull: received)),
             ("bytes_expected", .int(orNull: expected)), ("error", .string(orNull: error)),
         ])
@@ -85,6 +86,7 @@ extension Event {
         } else if let expected, kind == .completed {
             words.append(ByteText.size(expected))
         }
+        if let task, taskKind == TaskInfo.Kind.upload.rawValue { words.append("upload:\(task)") }
         if let path { words.append(PlainText.oneLine(path)) }
         let line = words.joined(separator: " ")
         return error.map { line + ": " + PlainText.oneLine($0) } ?? line

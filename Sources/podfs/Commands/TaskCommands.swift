@@ -14,11 +14,22 @@ extension TaskCommand {
     func perform() async throws {
         let installation = try Installation()
         let action = Self.action
-        let episodes = try PathResolver(library: installation.existingLibrary()).episodes(paths, for: action)
+        let uploads = paths.compactMap { UploadName($0)?.id }
+        let paths = paths.filter { UploadName($0) == nil }
+        var commands: [Command] = []
+        if !paths.isEmpty {
+            let episodes = try PathResolver(library: installation.existingLibrary()).episodes(paths, for: action)
+            commands.append(.act(action, episodes: episodes))
+        }
+        if !uploads.isEmpty { commands.append(.actOnUploads(action, ids: uploads)) }
         let daemon = try installation.daemon()
         defer { daemon.end() }
-        guard case .acted(let count, let problems) = try await daemon.perform(.act(action, episodes: episodes)) else {
-            return
+        var count = 0
+        var problems: [String] = []
+        for command in commands {
+            guard case .acted(let some, let more) = try await daemon.perform(command) else { continue }
+            count += some
+            problems += more
         }
         for problem in problems { Terminal.error(problem) }
         if !problems.isEmpty {
@@ -26,6 +37,26 @@ extension TaskCommand {
         }
     }
 }
+
+/// An upload on the command line: `upload:7`, and nothing else that may be written so. A show of such a name is
+/// `upload:7/`, or the path of its folder.
+struct UploadName: Equatable {
+    let id: Int64
+
+    init?(_ text: String) {
+        let prefix = "upload:"
+        guard text.hasPrefix(prefix) else { return nil }
+        let digits = text.dropFirst(prefix.count)
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let id = Int64(digits) else {
+            return nil
+        }
+        self.id = id
+    }
+}
+
+private let taskHelp = ArgumentHelp(
+    "Episodes as SHOW/EPISODE or by their paths in a mount; a show means its episodes; upload:ID is an upload.",
+    valueName: "path")
 
 let pathHelp = ArgumentHelp(
     "Episodes as SHOW/EPISODE or by their paths in a mount; a show means its episodes.", valueName: "path")
@@ -40,29 +71,31 @@ private func example(_ name: String) -> String {
 struct ResumeCommand: TaskCommand {
     static let action = TaskAction.resume
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Let suspended or failed downloads go on.", discussion: example("resume"))
+        commandName: "resume", abstract: "Let suspended or failed downloads and uploads go on.",
+        discussion: example("resume"))
 
-    @Argument(help: pathHelp, completion: NameCompletion.paths)
+    @Argument(help: taskHelp, completion: NameCompletion.paths)
     var paths: [String]
 }
 
 struct SuspendCommand: TaskCommand {
     static let action = TaskAction.suspend
     static let configuration = CommandConfiguration(
-        commandName: "suspend", abstract: "Halt downloads until they are resumed; readers still get what they ask for.",
+        commandName: "suspend",
+        abstract: "Halt downloads and uploads until they are resumed; readers still get what they ask for.",
         discussion: example("suspend"))
 
-    @Argument(help: pathHelp, completion: NameCompletion.paths)
+    @Argument(help: taskHelp, completion: NameCompletion.paths)
     var paths: [String]
 }
 
 struct CancelCommand: TaskCommand {
     static let action = TaskAction.cancel
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "End downloads; what has arrived stays in the cache.",
+        commandName: "cancel", abstract: "End downloads and uploads; what has arrived stays in the cache.",
         discussion: example("cancel"))
 
-    @Argument(help: pathHelp, completion: NameCompletion.paths)
+    @Argument(help: taskHelp, completion: NameCompletion.paths)
     var paths: [String]
 }
 

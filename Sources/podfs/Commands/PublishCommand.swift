@@ -1,0 +1,207 @@
+import ArgumentParser
+import Foundation
+import PodcastClient
+import PodcastFeed
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastPages
+import PodcastProtocol
+
+struct PublishCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publish", abstract: "Publish an episode on a server, in the background.",
+        discussion: """
+            Posts title, description and image to the address (multipart/form-data, fields title, description and thumbnail), \
+            then puts the file where the answer says (303 or 201 with a Location), by tus 1.0 where the server speaks it, else \
+            by PUT. What is published is copied first: the file may change or go afterwards. Prints the task's name, upload:ID, \
+            by which it can be suspended, resumed and cancelled.
+
+            Examples:
+              podfs publish talk.mp4 --to https://example.com/videos --title 'My talk' --image talk.jpg
+              podfs suspend upload:7
+            """)
+
+    @Argument(help: ArgumentHelp("The audio or video file.", valueName: "file"))
+    var file: String
+
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp("The http or https address of the server's list of videos.", valueName: "url"))
+    var url: String
+
+    @Option(help: "The episode's title.")
+    var title: String
+
+    @Option(help: "What it is about.")
+    var description: String?
+
+    @Option(help: ArgumentHelp("A picture for it.", valueName: "file"))
+    var image: String?
+
+    @Flag(help: "Return when the server has it, or it has failed; interrupting this leaves the upload alone.")
+    var wait = false
+
+    @Flag(help: "Print the task as JSON, as podfs status --json does.")
+    var json = false
+
+    /// A server's database column for a title rarely takes more; and a title is a line.
+    private static let longestTitle = 1_000
+
+    func validate() throws {
+        if PlainText.oneLine(title).allSatisfy(\.isWhitespace) { throw ValidationError("--title must not be empty") }
+        if title.count > Self.longestTitle {
+            throw ValidationError("--title takes at most \(Self.longestTitle) characters; --description may be longer")
+        }
+        if file.isEmpty { throw ValidationError("name a file") }
+    }
+
+    func perform() async throws {
+        let installation = try Installation()
+        try Self.checkAddress(url)
+        // Makes the folders, and says at once when there is no daemon to be had.
+        try installation.daemon().end()
+        let task = try await enqueue(installation)
+        guard wait else { return show(task) }
+        if !json { show(task) }
+        show(try await UploadWait(installation).end(of: task))
+    }
+
+    private static func checkAddress(_ url: String) throws {
+        guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme?.lowercased() ?? ""),
+            parts.host?.isEmpty == false
+        else {
+            throw CommandError(
+                .usage,
+                "\(RedactedURL.text(url)) is not an address that podfs can publish to: give an http:// or https:// one")
+        }
+    }
+
+    // MARK: Enqueueing
+
+    private func enqueue(_ installation: Installation) async throws -> TaskInfo {
+        let media = try snapshot(of: file, installation)
+        let picture = try image.map { try snapshot(of: $0, installation) }
+        let request = PublishRequest(
+            url: url, title: PlainText.oneLine(title), description: description, media: Self.part(media, of: file),
+            image: picture.flatMap { picture in image.map { Self.part(picture, of: $0) } })
+        let task = try await send(request, installation)
+        media.handOver()
+        picture?.handOver()
+        return task
+    }
+
+    private func snapshot(of file: String, _ installation: Installation) throws -> FileSnapshot {
+        do {
+            return try FileSnapshot.make(of: file, in: installation.places.uploads)
+        } catch {
+            throw CommandError(.failed, "\(error)")
+        }
+    }
+
+    private static func part(_ snapshot: FileSnapshot, of file: String) -> SnapshotFile {
+        let name = URL(fileURLWithPath: file).lastPathComponent
+        let type = imageTypes[fileExtension(name)] ?? MediaType.mimeType(forExtension: fileExtension(name))
+        return SnapshotFile(file: snapshot.name, name: name, type: type)
+    }
+
+    private static func fileExtension(_ name: String) -> String {
+        name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
+    }
+
+    private static let imageTypes = [
+        "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
+        "avif": "image/avif", "svg": "image/svg+xml",
+    ]
+
+    /// How often a daemon may die under the request.
+    private static let tries = 10
+
+    /// The same copy is the same upload: a daemon that was killed before it answered is asked again, or its successor.
+    private func send(_ request: PublishRequest, _ installation: Installation) async throws -> TaskInfo {
+        var problem: any Error = ClientError(.unreachable, "the daemon cannot be reached")
+        for _ in 0..<Self.tries {
+            do {
+                let daemon = try installation.daemon()
+                defer { daemon.end() }
+                guard case .task(let task) = try await daemon.perform(.publish(request)) else {
+                    throw ClientError(.disagrees, "the daemon's answer cannot be read")
+                }
+                return task
+            } catch let error as ClientError where error.code == .disconnected {
+                problem = error
+            }
+        }
+        throw problem
+    }
+
+    // MARK: Output
+
+    private func show(_ task: TaskInfo) {
+        if json {
+            for task in StatusReport([task]).tasks { Terminal.print(task.json) }
+        } else if task.state == UploadWait.completed {
+            Terminal.print("published \(PlainText.oneLine(task.path))")
+        } else {
+            Terminal.print("upload:\(task.id) \(PlainText.oneLine(task.path))")
+        }
+    }
+}
+
+/// Waits for the end of an upload, over the deaths of daemons.
+struct UploadWait {
+    static let completed = "completed"
+    private let installation: Installation
+
+    init(_ installation: Installation) { self.installation = installation }
+
+    /// The task as it was in the end. Throws `CommandError` when it has failed or was cancelled.
+    func end(of task: TaskInfo) async throws -> TaskInfo {
+        while true {
+            let (events, inbox) = AsyncStream<Event>.makeStream()
+            let daemon = try installation.launcher.connectOrStart(
+                role: .command, onEvent: { inbox.yield($0) }, onEnd: { inbox.finish() })
+            defer { daemon.end() }
+            do {
+                // Events first, so that nothing falls between.
+                _ = try await daemon.perform(.watch)
+                if let ended = try await known(task, daemon) { return try result(of: task, ended) }
+            } catch let error as ClientError where error.code == .disconnected {
+                continue
+            }
+            for await event in events where event.task == task.id && event.endsTask {
+                return try result(of: task, event)
+            }
+            // The daemon has gone; the next one goes on with the task.
+        }
+    }
+
+    /// How it has ended already, if it has.
+    private func known(_ task: TaskInfo, _ daemon: DaemonConnection) async throws -> Event? {
+        guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { return nil }
+        if let present = tasks.first(where: { $0.id == task.id }), present.state != "failed" { return nil }
+        guard case .events(let kept) = try await daemon.perform(.events(since: 0)) else { return nil }
+        if let event = kept.last(where: { $0.task == task.id && $0.endsTask }) { return event }
+        // Neither there nor kept: somebody has cancelled it.
+        var event = Event(sequence: 0, time: 0, kind: .state)
+        event.state = "cancelled"
+        return event
+    }
+
+    private func result(of task: TaskInfo, _ event: Event) throws -> TaskInfo {
+        switch event.kind {
+        case .completed:
+            var task = task
+            task.state = Self.completed
+            task.received = event.received ?? task.received
+            task.expected = event.expected ?? task.expected
+            task.rate = nil
+            return task
+        case .failed:
+            throw CommandError(
+                .failed,
+                "upload:\(task.id) \(task.path): \(event.error ?? "failed"); it is kept: podfs resume upload:\(task.id)"
+            )
+        default: throw CommandError(.failed, "upload:\(task.id) \(task.path): it was cancelled")
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// A publish that is killed again and again, and servers that go away, arrives once and whole.
+///
+/// `PODFS_PUBLISH_BYTES` says how large it is (20 MB), `PODFS_SEED` repeats a run (1): the victims and the moments follow
+/// from it. What was found is printed in one line.
+@Suite(.timeLimit(.minutes(15))) final class PublishKillTests {
+    private enum Victim: CaseIterable { case command, daemon, both }
+
+    /// How the server takes media, and what it knows of repeated requests.
+    enum Server: CaseIterable {
+        case tus, put, putWithoutKeys
+    }
+
+    private static let kills = 5
+    private static let bytes = number("PODFS_PUBLISH_BYTES", otherwise: 20_000_000)
+    private static let seed = number("PODFS_SEED", otherwise: 1)
+
+    private static func number(_ name: String, otherwise value: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
+    }
+
+    private let home: PodfsHome
+    private let server: VideoServer
+    private let file: String
+    /// All that were started.
+    private let commands = Mutex<[ChildProcess]>([])
+
+    init() throws {
+        home = try PodfsHome()
+        server = try VideoServer()
+        file = home.directory.file("talk.mp4")
+        let content = TestContent(seed: 11, size: Self.bytes)
+        try Data().write(to: URL(fileURLWithPath: file))
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+        defer { try? handle.close() }
+        for start in stride(from: 0, to: Self.bytes, by: 1 << 22) {
+            try handle.write(contentsOf: content.bytes(in: start..<min(start + 1 << 22, Self.bytes)))
+        }
+    }
+
+    private func start() throws -> ChildProcess {
+        let command = try home.start("publish", file, "--to", server.url(), "--title", "My talk", "--wait")
+        commands.withLock { $0.append(command) }
+        return command
+    }
+
+    /// Somebody, or something, uses podfs again. Not by `podfs daemon`, which would race with a command that starts one.
+    private func wakeDaemon() async throws {
+        if home.daemonProcessIdentifier == nil {
+            _ = try await home.run("events", "--since", "\(Int64.max)", "--once")
+        }
+    }
+
+    private func isOutstanding() async throws -> Bool {
+        try await home.run("status", "--json").output.contains("\"kind\": \"upload\"")
+    }
+
+    /// Says how things stand when what is waited for does not come.
+    private func wait(_ description: String, _ condition: () async throws -> Bool) async throws {
+        do {
+            try await waitUntil(deadline: .seconds(120), description: description, condition)
+        } catch {
+            let status = try await home.run("status", "--json").output
+            let calls = server.calls.map { "\($0.method) \($0.path) \($0.status ?? 0) \($0.received)" }
+            let log = (try? String(contentsOfFile: "\(home.stateDirectory)/daemon.log", encoding: .utf8)) ?? ""
+            let ends = commands.withLock { $0 }.map { "\($0.isRunning) \($0.output) \($0.error)" }
+            Issue.record("\(ends)\n\(status)\n\(calls.joined(separator: "\n"))\n\(log.suffix(4_000))")
+            throw error
+        }
+    }
+
+    private var received: Int { server.calls.reduce(0) { $0 + $1.received } }
+
+    @Test(arguments: Server.allCases) func itArrivesOnceAndWholeAfterManyKills(_ kind: Server) async throws {
+        var generator = SeededGenerator(seed: UInt64(bitPattern: Int64(Self.seed)))
+        server.change {
+            $0.speaksTus = kind == .tus
+            $0.heedsKeys = kind != .putWithoutKeys
+            $0.namesKeys = kind != .putWithoutKeys
+            // Slow enough for a kill to find it on its way.
+            $0.bytesPerSecond = Self.bytes / 3
+        }
+        let began = ContinuousClock.now
+        var command: ChildProcess? = try start()
+        var killed: [String] = []
+        for kill in 0..<Self.kills {
+            let victim = Victim.allCases.randomElement(using: &generator) ?? .daemon
+            if kill == 0 {
+                // While it is copied, handed over or posted.
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0..<400, using: &generator)))
+            } else {
+                // In the middle of the media.
+                let share = Double.random(in: 0.05..<(kind == .tus ? 0.2 : 0.9), using: &generator)
+                let mark = received + Int(share * Double(Self.bytes))
+                try await wait("\(mark) bytes have come") { received >= mark || server.videos.first?.movie != nil }
+            }
+            if victim != .daemon { command?.kill() }
+            if victim != .command { home.killDaemon() }
+            killed.append("\(victim)")
+            if victim != .daemon {
+                _ = try await command?.wait()
+                command = nil
+            }
+            if victim != .command { try await home.waitUntilDaemonHasEnded() }
+            try await wakeDaemon()
+            // A command that was killed before it had handed the file over has published nothing: a person says it again.
+            let isKnown = try await isOutstanding()
+            if command == nil, !isKnown, server.videos.isEmpty { command = try start() }
+        }
+        server.change { $0.bytesPerSecond = nil }
+        try await wait("it has arrived") {
+            try await wakeDaemon()
+            if server.videos.first?.movie == nil { return false }
+            return try await !isOutstanding()
+        }
+        if let command {
+            let result = try await command.wait()
+            #expect(result.exitCode == 0, "\(result.error)")
+        }
+
+        #expect(server.videos.count == 1, "\(server.videos.map(\.title))")
+        let movie = try #require(server.videos.first?.movie)
+        let sums = try await ChildProcess.run("sha256sum", [file, movie]).output.split(separator: "\n")
+        #expect(sums.count == 2 && sums[0].prefix(64) == sums[1].prefix(64), "\(sums)")
+        #expect(server.videos.first?.size == Self.bytes)
+        let copies = try FileManager.default.contentsOfDirectory(atPath: "\(home.dataDirectory)/uploads")
+        #expect(copies.isEmpty, "\(copies)")
+        let again = Double(received) / Double(Self.bytes)
+        print(
+            "publish test: \(kind), seed \(Self.seed), \(Self.bytes) bytes, killed \(killed.joined(separator: ", ")); "
+                + "\(server.calls("POST").count) POST, \(server.calls("PUT").count) PUT, "
+                + "\(server.calls("PATCH").count) PATCH, \(received) bytes taken "
+                + "(\((again * 1_000).rounded() / 1_000) times), \(server.videos.count) video, sha256 equal: "
+                + "\(sums[0].prefix(64) == sums[1].prefix(64)), \(ContinuousClock.now - began)")
+    }
+
+    @Test func aServerThatComesAndGoesGetsItInTheEnd() async throws {
+        server.stop()
+        server.change { $0.bytesPerSecond = Self.bytes / 2 }
+        let command = try start()
+        try await waitUntil(description: "it waits for the server") {
+            try await home.run("status", "--json").output.contains("\"state\": \"queued\"")
+        }
+        for _ in 0..<2 {
+            try server.start()
+            let mark = received + Self.bytes / 10
+            try await waitUntil(description: "some bytes have come") { received >= mark }
+            server.stop()
+        }
+        server.change { $0.bytesPerSecond = nil }
+        try server.start()
+        #expect(try await command.wait(deadline: .seconds(240)).exitCode == 0)
+        #expect(server.videos.map(\.size) == [Self.bytes] && server.videos.first?.movie != nil)
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `podfs publish`, and what is published played from a mount.
+@Suite(.timeLimit(.minutes(5))) struct PublishTests {
+    private let home: PodfsHome
+    private let server: VideoServer
+    private let content = TestContent(seed: 6, size: 2_000_000)
+
+    init() throws {
+        home = try PodfsHome()
+        server = try VideoServer()
+    }
+
+    private func file(_ name: String = "My talk.mp4") throws -> String {
+        try home.directory.write(name, content.bytes)
+    }
+
+    private func publish(_ file: String, _ more: String...) async throws -> ChildProcess.Result {
+        try await home.run(["publish", file, "--to", server.url(), "--title", "My talk"] + more)
+    }
+
+    /// The tasks of `podfs status --json`.
+    private func tasks() async throws -> [[String: Any]] {
+        let output = try await home.run("status", "--json").standardOutput
+        let value = try JSONSerialization.jsonObject(with: Data(output)) as? [String: Any]
+        return try #require(value?["tasks"] as? [[String: Any]])
+    }
+
+    private func state(_ state: String) async throws {
+        try await waitUntil(description: "the upload is \(state)") {
+            try await tasks().first?["state"] as? String == state
+        }
+    }
+
+    private func arrival() async throws {
+        try await waitUntil(description: "it has arrived") {
+            if server.videos.first?.movie == nil { return false }
+            return try await tasks().isEmpty
+        }
+    }
+
+    private func expectWhole() throws {
+        #expect(server.videos.count == 1)
+        let movie = try #require(server.videos.first?.movie)
+        #expect(content.matches(try #require(FileManager.default.contents(atPath: movie))))
+        #expect(server.videos.first?.size == content.size)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(home.dataDirectory)/uploads").isEmpty)
+    }
+
+    // MARK: Publishing
+
+    @Test func anEpisodeArrivesWithAllThatIsSaidOfIt() async throws {
+        let picture = try home.directory.write("talk.jpg", TestContent(seed: 8, size: 40_000).bytes)
+        let result = try await publish(file(), "--description", "Größe\nand more", "--image", picture, "--wait")
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(result.output.hasSuffix("published My talk\n") && result.output.hasPrefix("upload:"))
+        try expectWhole()
+        let video = try #require(server.videos.first)
+        #expect(video.title == "My talk" && video.description == "Größe\nand more" && video.type == "video/mp4")
+        #expect(video.thumbnail == TestContent(seed: 8, size: 40_000).bytes)
+        let events = try await home.run("events", "--json", "--since", "0", "--once").output
+        #expect(events.contains("\"event\":\"completed\"") && events.contains("\"kind\":\"upload\""), "\(events)")
+    }
+
+    @Test func theFileMayChangeAndGoAfterwards() async throws {
+        server.stop()
+        let file = try file()
+        let result = try await publish(file)
+        #expect(result.exitCode == 0, "\(result.error)")
+        try home.directory.write("My talk.mp4", text: "something else")
+        unlink(file)
+        try server.start()
+        try await arrival()
+        try expectWhole()
+    }
+
+    @Test func itIsTaskNumberSoAndSo() async throws {
+        server.change { $0.bytesPerSecond = 200_000 }
+        let result = try await publish(file(), "--json")
+        let task = try #require(try JSONSerialization.jsonObject(with: Data(result.standardOutput)) as? [String: Any])
+        let id = try #require(task["id"] as? Int)
+        #expect(task["kind"] as? String == "upload" && task["path"] as? String == "My talk")
+        #expect(task["bytes_expected"] as? Int == content.size)
+        #expect(try await home.run("suspend", "upload:\(id)").exitCode == 0)
+        try await state("suspended")
+        #expect(try await home.run("status").output.contains("upload:\(id) My talk"))
+        #expect(try await home.run("resume", "upload:\(id)").exitCode == 0)
+        try await state("running")
+        let evicted = try await home.run("evict", "upload:\(id)")
+        #expect(evicted.exitCode == 1 && evicted.error.contains("is an upload"), "\(evicted.error)")
+        #expect(try await home.run("cancel", "upload:\(id)").exitCode == 0)
+        #expect(try await tasks().isEmpty)
+        let gone = try await home.run("resume", "upload:\(id)")
+        #expect(gone.exitCode == 1 && gone.error == "podfs: there is no upload:\(id); see: podfs status\n")
+        #expect(server.videos.allSatisfy { $0.movie == nil })
+        // What only looks like it is a path.
+        #expect(try await home.run("resume", "upload:\(id)x").error.contains("there is no show"))
+    }
+
+    @Test func aFailureIsToldAndKept() async throws {
+        server.misbehave { $0.method == "POST" && $0.index == 0 ? .status(401) : nil }
+        let result = try await publish(file(), "--wait")
+        #expect(result.exitCode == 1 && result.error.contains("401") && result.error.contains("podfs resume upload:"))
+        try await state("failed")
+        let id = try #require(try await tasks().first?["id"] as? Int)
+        // Without a daemon too.
+        home.killDaemon(SIGTERM)
+        try await home.waitUntilDaemonHasEnded()
+        try await state("failed")
+        #expect(try await home.run("resume", "upload:\(id)").exitCode == 0)
+        try await arrival()
+        try expectWhole()
+    }
+
+    @Test func wrongUsageIsToldAndNothingIsLeft() async throws {
+        let file = try file()
+        let empty = try home.directory.write("empty.mp4", text: "")
+        let cases: [([String], Int32, String)] = [
+            (["publish", empty, "--to", server.url(), "--title", "T"], 1, "is empty"),
+            (["publish", home.directory.path, "--to", server.url(), "--title", "T"], 1, "is a folder"),
+            (["publish", home.directory.file("none"), "--to", server.url(), "--title", "T"], 1, "No such file"),
+            (["publish", file, "--to", "ftp://e.com/", "--title", "T"], 64, "http://"),
+            (["publish", file, "--to", "videos", "--title", "T"], 64, "http://"),
+            (["publish", file, "--to", server.url(), "--title", " "], 64, "--title"),
+            (["publish", file, "--to", server.url()], 64, "--title"),
+            (["publish", file, "--title", "T"], 64, "--to"),
+            (["publish", file, "--to", server.url(), "--title", "T", "--image", empty], 1, "is empty"),
+        ]
+        for (arguments, code, message) in cases {
+            let result = try await home.run(arguments)
+            #expect(result.exitCode == code && result.error.contains(message), "\(arguments): \(result.error)")
+        }
+        #expect(server.calls.isEmpty)
+        let copies = "\(home.dataDirectory)/uploads"
+        #expect((try? FileManager.default.contentsOfDirectory(atPath: copies)) ?? [] == [])
+    }
+
+    // MARK: Served back
+
+    @Test(arguments: [false, true]) func whatIsPublishedIsReadInTheMount(_ listsInObject: Bool) async throws {
+        server.change { $0.listsInObject = listsInObject }
+        #expect(try await publish(file(), "--description", "Text", "--wait").exitCode == 0)
+        let subscribed = try await home.run("subscribe", server.url(), "--name", "Mine")
+        #expect(subscribed.output == "Mine: 1 episode\n", "\(subscribed.error)")
+        let mount = try home.makeMountPoint()
+        #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
+        let path = "\(mount.mountPoint)/Mine/2026-11-20 My talk.mp4"
+        let result = try await ChildProcess.run("cat", [path])
+        #expect(
+            result.standardOutput.count == content.size && content.matches(result.standardOutput), "\(result.error)")
+        // The next one comes with a refresh.
+        let second = try await home.run("publish", file("b.mp4"), "--to", server.url(), "--title", "Two", "--wait")
+        #expect(second.exitCode == 0, "\(second.error)")
+        #expect(try await home.run("refresh", "Mine").exitCode == 0)
+        #expect(try await home.run("list", "Mine").output.contains("Two.mp4"))
+    }
+
+    @Test func theMountsStatusShowsIt() async throws {
+        server.change { $0.bytesPerSecond = 100_000 }
+        let mount = try home.makeMountPoint()
+        #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
+        #expect(try await publish(file()).exitCode == 0)
+        try await waitUntil(description: "the status has the upload") {
+            let status = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status.json"]).output
+            return status.contains("\"kind\": \"upload\"") && status.contains("\"path\": \"My talk\"")
+        }
+        server.change { $0.bytesPerSecond = nil }
+        try await waitUntil(description: "it leaves the status") {
+            try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output == "no active tasks\n"
+        }
+        try expectWhole()
+    }
+}

@@ -1,0 +1,86 @@
+import CLinux
+import Foundation
+import Glibc
+import PodcastClient
+import TestSupport
+import Testing
+
+/// Copies of what is published.
+struct FileSnapshotTests {
+    private let directory: TemporaryDirectory
+    private let folder: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        folder = try directory.makeDirectory("uploads")
+    }
+
+    private var copies: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
+
+    private func problem(_ file: String) -> String? {
+        do {
+            _ = try FileSnapshot.make(of: file, in: folder)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func aCopyIsTheFilesAndNobodyElsesToRead() throws {
+        let content = TestContent(seed: 1, size: 3_000_001)
+        let file = try directory.write("a.mp4", content.bytes)
+        let snapshot = try FileSnapshot.make(of: file, in: folder)
+        try directory.write("a.mp4", text: "something else")
+        let path = "\(folder)/\(snapshot.name)"
+        #expect(snapshot.size == 3_000_001 && UUID(uuidString: snapshot.name) != nil)
+        #expect(content.matches(try #require(FileManager.default.contents(atPath: path))))
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        snapshot.handOver()
+    }
+
+    @Test func aCopyIsLockedUntilItIsHandedOver() throws {
+        let file = try directory.write("a.mp4", text: "bytes")
+        var snapshot: FileSnapshot? = try FileSnapshot.make(of: file, in: folder)
+        let path = "\(folder)/\(snapshot?.name ?? "")"
+        let other = open(path, O_RDWR | O_CLOEXEC)
+        #expect(clinux_ofd_lock(other, Int16(F_WRLCK)) == -1 && errno == EAGAIN)
+        snapshot?.handOver()
+        snapshot = nil
+        #expect(clinux_ofd_lock(other, Int16(F_WRLCK)) == 0)
+        close(other)
+        #expect(copies.count == 1)
+    }
+
+    @Test func aCopyThatNobodyTookGoes() throws {
+        let file = try directory.write("a.mp4", text: "bytes")
+        var snapshot: FileSnapshot? = try FileSnapshot.make(of: file, in: folder)
+        #expect(snapshot != nil && copies.count == 1)
+        snapshot = nil
+        #expect(copies.isEmpty)
+    }
+
+    @Test func whatCannotBePublishedIsToldAndLeavesNothing() throws {
+        #expect(problem(directory.file("none"))?.contains("No such file or directory") ?? false)
+        #expect(problem(directory.path)?.hasSuffix("is a folder: name a file") ?? false)
+        #expect(problem(try directory.write("empty", text: ""))?.contains("is empty") ?? false)
+        let pipe = directory.file("pipe")
+        mkfifo(pipe, 0o600)
+        #expect(problem(pipe)?.contains("not a regular file") ?? false)
+        #expect(problem("/dev/zero")?.contains("not a regular file") ?? false)
+        #expect(copies.isEmpty)
+    }
+
+    @Test func filesThatTheKernelMakesUpAreEmpty() throws {
+        // Their size is said to be 0, whatever is in them.
+        #expect(problem("/proc/self/status")?.contains("is empty") ?? false)
+    }
+
+    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskIsToldAndLeavesNothing() async throws {
+        let disk = try await TemporaryFilesystem(mebibytes: 1, at: folder)
+        let file = try directory.write("a.mp4", TestContent(seed: 1, size: 3_000_000).bytes)
+        #expect(problem(file)?.contains("no space is left for a copy") ?? false, "\(problem(file) ?? "none")")
+        #expect(copies.isEmpty)
+        withExtendedLifetime(disk) {}
+    }
+}

@@ -1,0 +1,303 @@
+import CLinux
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferCore
+import TransferEngine
+
+/// What the daemon does with what is published.
+@Suite(.timeLimit(.minutes(5))) struct UploadServiceTests {
+    private let home: ServiceHome
+    private let server: VideoServer
+    private let content = TestContent(seed: 4, size: 1_500_000)
+
+    init() throws {
+        home = try ServiceHome()
+        server = try VideoServer()
+    }
+
+    private func start() async throws -> (RunningService, ServiceClient) {
+        let daemon = try await home.start { $0.transfers.limits.retry.first = 20 }
+        return (daemon, try await daemon.connect())
+    }
+
+    /// A copy as a client leaves it.
+    private func request(_ title: String = "Title", user: String = "", url: String? = nil) throws -> PublishRequest {
+        let name = UUID().uuidString
+        try Data(content.bytes).write(to: URL(fileURLWithPath: "\(home.places.uploads)/\(name)"))
+        return PublishRequest(
+            url: (url ?? server.url()).replacing("http://", with: "http://\(user)"), title: title, description: "Text",
+            media: SnapshotFile(file: name, name: "a.mp4", type: "video/mp4"))
+    }
+
+    private func publish(_ request: PublishRequest, _ client: ServiceClient) async throws -> TaskInfo {
+        guard case .task(let info) = try await client.perform(.publish(request)) else {
+            throw DeadlineError("a task is answered")
+        }
+        return info
+    }
+
+    private func end(of id: Int64, _ client: ServiceClient) async throws -> Event {
+        try await client.event("upload \(id) ends") { $0.task == id && $0.endsTask }
+    }
+
+    private func act(_ action: TaskAction, _ id: Int64, _ client: ServiceClient) async throws -> [String] {
+        guard case .acted(_, let problems) = try await client.perform(.actOnUploads(action, ids: [id])) else {
+            return ["not acted"]
+        }
+        return problems
+    }
+
+    private func state(_ state: String, of id: Int64, _ client: ServiceClient) async throws {
+        try await waitUntil(description: "upload \(id) is \(state)") {
+            try await client.tasks().first { $0.id == id }?.state == state
+        }
+    }
+
+    private var copies: [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: home.places.uploads)) ?? []
+    }
+
+    private func expectWhole() throws {
+        #expect(server.videos.count == 1)
+        let movie = try #require(server.videos.first?.movie)
+        #expect(content.matches(try #require(FileManager.default.contents(atPath: movie))))
+        #expect(server.videos.first?.size == content.size)
+    }
+
+    @Test func itArrivesAndItsEndIsKept() async throws {
+        let (daemon, client) = try await start()
+        let info = try await publish(request(), client)
+        #expect(info.kind == .upload && info.path == "Title" && info.expected == Int64(content.size))
+        let event = try await end(of: info.id, client)
+        #expect(event.kind == .completed && event.taskKind == "upload" && event.path == "Title")
+        #expect(event.state == "completed" && event.received == Int64(content.size) && event.id == nil)
+        try expectWhole()
+        #expect(try await client.tasks().isEmpty && daemon.library.uploads().isEmpty && copies.isEmpty)
+        guard case .events(let kept) = try await client.perform(.events(since: 0)) else { return }
+        #expect(kept == [event])
+        await daemon.stop()
+    }
+
+    @Test func askedForTwiceItIsOne() async throws {
+        server.stop()
+        let (daemon, client) = try await start()
+        let request = try request()
+        let first = try await publish(request, client)
+        let second = try await publish(request, client)
+        #expect(first.id == second.id)
+        #expect(try daemon.library.uploads().count == 1)
+        await daemon.stop()
+    }
+
+    @Test func aPersonHaltsItAndLetsItGoOnAndEndsIt() async throws {
+        server.change { $0.bytesPerSecond = 200_000 }
+        let (daemon, client) = try await start()
+        let id = try await publish(request(), client).id
+        try await client.event("bytes go") { $0.task == id && ($0.received ?? 0) > 0 }
+        #expect(try await act(.suspend, id, client) == [])
+        try await state("suspended", of: id, client)
+        #expect(try daemon.library.upload(id: id)?.suspended == true)
+        #expect(try await act(.resume, id, client) == [])
+        try await state("running", of: id, client)
+        #expect(try await act(.pin, id, client).count == 1)
+        #expect(try await act(.cancel, id, client) == [])
+        let event = try await end(of: id, client)
+        #expect(event.kind == .state && event.state == "cancelled")
+        #expect(try await client.tasks().isEmpty && daemon.library.uploads().isEmpty && copies.isEmpty)
+        #expect(try await act(.resume, id, client) == ["there is no upload:\(id); see: podfs status"])
+        await daemon.stop()
+    }
+
+    @Test(arguments: [true, false]) func theNextDaemonGoesOn(_ speaksTus: Bool) async throws {
+        server.change {
+            $0.bytesPerSecond = 400_000
+            $0.speaksTus = speaksTus
+        }
+        let (first, client) = try await start()
+        let id = try await publish(request(), client).id
+        try await client.event("bytes go") { $0.task == id && ($0.received ?? 0) > 200_000 }
+        await first.stop()
+        server.change { $0.bytesPerSecond = nil }
+        let (second, other) = try await start()
+        #expect(try await end(of: id, other).kind == .completed)
+        try expectWhole()
+        #expect(server.calls("POST").count == 1)
+        await second.stop()
+    }
+
+    @Test func aSuspendedUploadStaysSoInTheNextDaemon() async throws {
+        server.stop()
+        let (first, client) = try await start()
+        let id = try await publish(request(), client).id
+        _ = try await act(.suspend, id, client)
+        await first.stop()
+        try server.start()
+        let (second, other) = try await start()
+        #expect(try await other.tasks().map(\.state) == ["suspended"])
+        #expect(server.calls.isEmpty)
+        _ = try await act(.resume, id, other)
+        #expect(try await end(of: id, other).kind == .completed)
+        try expectWhole()
+        await second.stop()
+    }
+
+    // MARK: Lost answers
+
+    @Test func aServerThatHeedsTheKeyIsPostedToAgain() async throws {
+        server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
+        let (daemon, client) = try await start()
+        let id = try await publish(request(), client).id
+        #expect(try await end(of: id, client).kind == .completed)
+        try expectWhole()
+        let keys = server.calls("POST").map { $0.headers["Idempotency-Key"] }
+        #expect(keys.count == 2 && keys[0] == keys[1] && keys[0] != nil)
+        await daemon.stop()
+    }
+
+    @Test func elsewhereWhatWasPostedIsFoundInTheList() async throws {
+        server.change {
+            $0.heedsKeys = false
+            $0.namesKeys = false
+        }
+        let (daemon, client) = try await start()
+        // One of the same title whose media are there is another.
+        #expect(try await end(of: try await publish(request(), client).id, client).kind == .completed)
+        server.misbehave { $0.method == "POST" && $0.index == 1 ? .dropAnswer : nil }
+        let id = try await publish(request(), client).id
+        #expect(try await end(of: id, client).kind == .completed)
+        #expect(server.calls("POST").count == 2)
+        #expect(server.videos.map(\.timesStored) == [1, 1])
+        await daemon.stop()
+    }
+
+    @Test func whatTheListDoesNotHaveIsPostedAgain() async throws {
+        server.change {
+            $0.heedsKeys = false
+            $0.namesKeys = false
+        }
+        server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropBody(after: 100) : nil }
+        let (daemon, client) = try await start()
+        let id = try await publish(request(), client).id
+        #expect(try await end(of: id, client).kind == .completed)
+        try expectWhole()
+        #expect(server.calls("POST").count == 2)
+        await daemon.stop()
+    }
+
+    @Test func withoutAListAPersonDecides() async throws {
+        server.change {
+            $0.heedsKeys = false
+            $0.namesKeys = false
+            $0.lists = false
+        }
+        server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropBody(after: 100) : nil }
+        let (daemon, client) = try await start()
+        let id = try await publish(request(), client).id
+        let event = try await end(of: id, client)
+        #expect(event.kind == .failed && event.error?.contains("look there") ?? false, "\(event)")
+        #expect(server.calls("POST").count == 1)
+        await daemon.stop()
+        // The next daemon leaves it at that, until a person has looked.
+        let (second, other) = try await start()
+        #expect(try await other.tasks().map(\.state) == ["failed"])
+        _ = try await act(.resume, id, other)
+        #expect(try await end(of: id, other).kind == .completed)
+        try expectWhole()
+        await second.stop()
+    }
+
+    // MARK: Bad input
+
+    @Test func aRefusalIsKeptUntilAPersonLetsItGoOn() async throws {
+        server.misbehave { $0.method == "PUT" && $0.index == 0 ? .status(413) : nil }
+        let (daemon, client) = try await start()
+        let id = try await publish(request(), client).id
+        let event = try await end(of: id, client)
+        #expect(event.kind == .failed && event.error?.contains("413") ?? false)
+        #expect(try await client.tasks().map(\.state) == ["failed"] && copies.count == 1)
+        _ = try await act(.resume, id, client)
+        try await client.event("it completes") { $0.task == id && $0.kind == .completed }
+        try expectWhole()
+        await daemon.stop()
+    }
+
+    @Test func credentialsAreKeptApartAndGoWithTheUpload() async throws {
+        server.change { $0.authorization = "Basic dTpw" }
+        server.misbehave { $0.method == "PUT" && $0.index == 0 ? .status(403) : nil }
+        let (daemon, client) = try await start()
+        let id = try await publish(request(user: "u:p@"), client).id
+        #expect(try await end(of: id, client).kind == .failed)
+        #expect(try daemon.library.upload(id: id)?.url == server.url())
+        let attributes = try FileManager.default.attributesOfItem(atPath: home.places.uploadCredentials)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        _ = try await act(.resume, id, client)
+        try await client.event("it completes") { $0.task == id && $0.kind == .completed }
+        let left = try #require(FileManager.default.contents(atPath: home.places.uploadCredentials))
+        #expect(!String(decoding: left, as: UTF8.self).contains("password"))
+        await daemon.stop()
+    }
+
+    @Test func requestsThatMakeNoSenseAreRefused() async throws {
+        let (daemon, client) = try await start()
+        var request = try request(url: "ftp://e.com/videos")
+        #expect(await client.failure(of: .publish(request))?.kind == .usage)
+        request = try self.request("")
+        #expect(await client.failure(of: .publish(request))?.kind == .usage)
+        for name in ["../library.sqlite", "", "/etc/passwd", UUID().uuidString] {
+            request = try self.request()
+            request.media.file = name
+            #expect(await client.failure(of: .publish(request)) != nil, "\(name)")
+        }
+        #expect(try daemon.library.uploads().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aCopyThatHasGoneIsTold() async throws {
+        server.stop()
+        let (first, client) = try await start()
+        let id = try await publish(request(), client).id
+        await first.stop()
+        for name in copies { unlink("\(home.places.uploads)/\(name)") }
+        let (second, other) = try await start()
+        let task = try #require(try await other.tasks().first { $0.id == id })
+        #expect(task.state == "failed" && task.error?.contains("the copy of a.mp4 is gone") ?? false)
+        await second.stop()
+    }
+
+    @Test func copiesThatNobodyKnowsOfGoUnlessTheyAreBeingMade() async throws {
+        server.stop()
+        let (first, client) = try await start()
+        _ = try await publish(request(), client)
+        await first.stop()
+        let known = copies
+        let (orphan, locked) = (UUID().uuidString, UUID().uuidString)
+        for name in [orphan, locked] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(home.places.uploads)/\(name)"))
+        }
+        let lock = open("\(home.places.uploads)/\(locked)", O_RDWR | O_CLOEXEC)
+        #expect(clinux_ofd_lock(lock, Int16(F_WRLCK)) == 0)
+        let (second, _) = try await start()
+        #expect(Set(copies) == Set(known + [locked]))
+        close(lock)
+        await second.stop()
+    }
+
+    @Test func itCountsAsWork() async throws {
+        server.change { $0.bytesPerSecond = 300_000 }
+        let daemon = try await home.start { $0.idleExit = 1 }
+        let client = try await daemon.connect()
+        let id = try await publish(request(), client).id
+        client.connection.end()
+        try await waitUntil(description: "it has arrived") { server.videos.first?.movie != nil }
+        #expect(daemon.idle.entries.isEmpty)
+        try await waitUntil(description: "the daemon may leave") { !daemon.idle.entries.isEmpty }
+        #expect(try daemon.library.upload(id: id) == nil)
+        await daemon.stop()
+    }
+}
