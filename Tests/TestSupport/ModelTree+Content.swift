@@ -133,6 +133,37 @@ extension ModelTree {
         return nil
     }
 
+    /// The text of a page with what is escaped in it as it is read.
+    private static func text(of page: [UInt8]) -> String? {
+        guard page.starts(with: Array("<!DOCTYPE html>".utf8)) || page.starts(with: Array("<!doctype html>".utf8))
+        else {
+            return nil
+        }
+        var text = String(decoding: page, as: UTF8.self)
+        for (escaped, plain) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")] {
+            text = text.replacingOccurrences(of: escaped, with: plain)
+        }
+        return text
+    }
+
+    func judgeStatusPage(_ bytes: [UInt8]) -> String? {
+        guard let text = Self.text(of: bytes) else { return "a page" }
+        for (path, states) in tasks where !states.contains("") && !text.contains(path) {
+            return "\(path), which is \(states)"
+        }
+        return nil
+    }
+
+    func judgeShelf(_ bytes: [UInt8]) -> String? {
+        guard let text = Self.text(of: bytes) else { return "a page" }
+        return library.shows.first { !text.contains($0.feed.title) }.map { "the show \($0.feed.title)" }
+    }
+
+    static func judgePage(_ bytes: [UInt8], _ show: ModelShow) -> String? {
+        guard let text = text(of: bytes) else { return "a page" }
+        return show.episodes.first { !text.contains($0.item.title) }.map { "the episode \($0.item.title)" }
+    }
+
     func judgeStatusJSON(_ bytes: [UInt8]) -> String? {
         guard let value = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any],
             let found = value["tasks"] as? [[String: Any]], let summary = value["summary"] as? [String: Any]

@@ -177,7 +177,9 @@ package struct ModelTree: Sendable {
     /// `kind (6 bits) | generation (18) | row (40)`, the generation 0 in what programs see.
     package static func inode(_ kind: UInt64, _ row: Int64) -> UInt64 { kind << 58 | UInt64(row) }
 
-    private static let fixed = [".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml"]
+    private static let fixed = [
+        ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml", ".status.html", "index.html",
+    ]
     private static let newestLinks = 50
 
     // MARK: Names
@@ -230,6 +232,7 @@ package struct ModelTree: Sendable {
     private func names(of show: ModelShow) -> [ModelName] {
         var names = [
             ModelName(name: "playlist.m3u8", inode: Self.inode(7, show.id), kind: .file),
+            ModelName(name: "index.html", inode: Self.inode(21, show.id), kind: .file),
             ModelName(name: ".feed.json", inode: Self.inode(8, show.id), kind: .file),
             ModelName(name: ".feed.xml", inode: Self.inode(9, show.id), kind: .file),
             ModelName(name: ".notes", inode: Self.inode(10, show.id), kind: .folder),
@@ -305,7 +308,7 @@ package struct ModelTree: Sendable {
         case 4: return ModelNode(folder: listed.inode, modified: .between(started.lowerBound, .max))
         case 16: return ModelNode(folder: listed.inode, modified: ModelRange(started))
         case 5, 6: return linkNode(listed, row)
-        case 7, 8, 9, 14: return library[show: row].flatMap { showFile($0, listed) }
+        case 7, 8, 9, 14, 21: return library[show: row].flatMap { showFile($0, listed) }
         case 10, 11:
             guard let show = show(path[0]) else { return nil }
             return ModelNode(folder: listed.inode, modified: ModelRange(show.newest))
@@ -369,6 +372,10 @@ package struct ModelTree: Sendable {
             return ModelNode(file: inode, .judged { [self] in judgeStatus($0) }, modified: always)
         case ".status.json":
             return ModelNode(file: inode, .judged { [self] in judgeStatusJSON($0) }, modified: always)
+        case ".status.html":
+            return ModelNode(file: inode, .judged { [self] in judgeStatusPage($0) }, modified: always)
+        case "index.html":
+            return ModelNode(file: inode, .judged { [self] in judgeShelf($0) }, modified: .between(0, .max))
         case ".subscriptions.opml":
             return ModelNode(file: inode, .judged { [self] in judgeSubscriptions($0) }, modified: .between(0, .max))
         default: return ModelNode(file: inode, .bytes([]), modified: ModelRange(started))
@@ -382,6 +389,11 @@ package struct ModelTree: Sendable {
             let high = max(show.newest.upperBound, show.changed.upperBound)
             return ModelNode(
                 file: listed.inode, .bytes(Array(playlist(show).utf8)), modified: ModelRange(low...high))
+        case "index.html":
+            // It has the time of the last change of any episode.
+            return ModelNode(
+                file: listed.inode, .judged { Self.judgePage($0, show) },
+                modified: .between(show.changed.lowerBound, .max))
         case ".feed.json":
             let moment = show.changed.lowerBound...max(show.changed.upperBound, show.refreshed.upperBound)
             var node = ModelNode(
