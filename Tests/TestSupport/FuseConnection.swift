@@ -8,15 +8,16 @@ package struct FuseConnection: Sendable {
     private static let control = "/sys/fs/fuse/connections"
 
     /// Whether fusectl is mounted, or can be.
-    package static let areVisible = getuid() == 0 || !isEmpty
+    package static let areVisible = getuid() == 0 || isMounted
 
-    private static var isEmpty: Bool {
-        (try? FileManager.default.contentsOfDirectory(atPath: control))?.isEmpty ?? true
+    private static var isMounted: Bool {
+        let table = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
+        return table.split(separator: "\n").contains { $0.split(separator: " ").dropFirst(2).first == "fusectl" }
     }
 
     /// - Parameter mountPoint: as it stands in /proc/self/mountinfo, without characters that are escaped there.
     package init(at mountPoint: String) async throws {
-        if Self.isEmpty { _ = try await ChildProcess.run("mount", ["-t", "fusectl", "none", Self.control]) }
+        if !Self.isMounted { _ = try await ChildProcess.run("mount", ["-t", "fusectl", "none", Self.control]) }
         let table = try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
         let line = table.split(separator: "\n").map { $0.split(separator: " ") }.last { fields in
             fields.count > 4 && fields[4] == mountPoint
