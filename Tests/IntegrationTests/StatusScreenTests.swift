@@ -118,7 +118,7 @@ struct StatusScreenTests {
         board.take(event(.progress, state: "running", received: 60, rate: 20), now: 1)
         #expect(board.tasks(now: 5).first?.rate == 20)
         #expect(board.tasks(now: 7).first?.rate == nil)
-        #expect(board.total(now: 7)?.eta == nil)
+        #expect(board.total(now: 7)?.task.eta == nil)
     }
 
     @Test func theTotalCountsWhatHasCompletedAndNothingThatRests() {
@@ -128,11 +128,23 @@ struct StatusScreenTests {
                 task(1, "a", received: 50, expected: 100, rate: 10), task(2, "b", received: 0, expected: 200),
                 task(3, "c", state: "suspended", received: 7, expected: 900),
             ], now: 0)
-        let total = board.total(now: 0)
+        let total = board.total(now: 0)?.task
         #expect(total?.received == 150 && total?.expected == 400)
         #expect(total?.rate == 10 + Double(2 << 20))
         board.replace(with: [task(3, "c", state: "suspended")], now: 0)
         #expect(board.total(now: 0) == nil)
+    }
+
+    @Test func whatHasNoSizeYetCountsAsTheOthersDo() {
+        board.replace(
+            with: [
+                task(1, "a", received: 10 << 20, expected: 20 << 20),
+                task(2, "b", state: "queued", received: 0, expected: nil, rate: nil),
+            ], now: 0)
+        #expect(board.total(now: 0)?.task.expected == 40 << 20 && board.total(now: 0)?.isEstimate == true)
+        #expect(lines(80)[1].contains(" 25.0%    10.0 MiB/~40.0 MiB "))
+        board.replace(with: [task(2, "b", state: "queued", received: 0, expected: nil, rate: nil)], now: 0)
+        #expect(board.total(now: 0)?.task.expected == nil)
     }
 
     @Test func framesAreDrawnFiveTimesASecondAtMost() {

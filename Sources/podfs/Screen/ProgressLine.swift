@@ -73,12 +73,14 @@ enum ProgressText {
     /// `1 of 3 [####......]  37.4% 12.0 MiB/32.1 MiB 2.1 MiB/s 10s left`.
     static func downloads(_ board: TaskBoard, done: Int, of total: Int, now: Double) -> String {
         var words = ["\(done) of \(total)"]
-        if let sum = board.total(now: now) {
+        if let total = board.total(now: now) {
+            let sum = total.task
+            let mark = total.isEstimate ? "~" : ""
             if let progress = sum.progress {
                 words.append(ProgressBar.text(progress, width: 10))
                 words.append("\(Int(progress))%")
             }
-            words.append("\(ByteText.size(sum.received))\(sum.expected.map { "/" + ByteText.size($0) } ?? "")")
+            words.append("\(ByteText.size(sum.received))\(sum.expected.map { "/\(mark)" + ByteText.size($0) } ?? "")")
             if let rate = sum.rate { words.append(ByteText.rate(rate)) }
             if let eta = sum.eta { words.append("\(TimeText.duration(eta)) left") }
         }

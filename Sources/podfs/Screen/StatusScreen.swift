@@ -29,7 +29,9 @@ struct StatusScreen {
     func lines(_ board: TaskBoard, now: Double) -> [String] {
         let tasks = board.tasks(now: now)
         var head = [[Piece(text: heading(tasks, done: board.done), style: .bold)]]
-        if let total = board.total(now: now) { head.append(details(of: total, style: .green)) }
+        if let total = board.total(now: now) {
+            head.append(details(of: total.task, style: .green, isEstimate: total.isEstimate))
+        }
         if !tasks.isEmpty { head.append([]) }
         var shown = head
         for (index, block) in tasks.map(block).enumerated() {
@@ -111,10 +113,13 @@ struct StatusScreen {
     }
 
     /// Bar, percent, size, rate and time left: as many of them as there is room for, the same for all tasks.
-    private func details(of task: StatusReport.Task, style: Style?, width: Int? = nil) -> [Piece] {
+    private func details(
+        of task: StatusReport.Task, style: Style?, width: Int? = nil, isEstimate: Bool = false
+    ) -> [Piece] {
         let width = width ?? self.width
         let percent = Self.percent(task.progress)
-        let size = "\(ByteText.size(task.received))/\(task.expected.map(ByteText.size) ?? "?")"
+        let expected = task.expected.map { (isEstimate ? "~" : "") + ByteText.size($0) } ?? "?"
+        let size = "\(ByteText.size(task.received))/\(expected)"
         var optional = [
             (TextWidth.padded(task.eta.map(TimeText.duration) ?? "-", to: 6, atStart: true), 7),
             (TextWidth.padded(task.rate.map(ByteText.rate) ?? "-", to: 12, atStart: true), 13),

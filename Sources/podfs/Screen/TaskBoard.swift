@@ -44,19 +44,30 @@ final class TaskBoard {
         .sorted { (place($0), $0.started, $0.id) < (place($1), $1.started, $1.id) }
     }
 
-    /// All downloads that are under way or have completed, as if they were one; `nil` when nothing is under way.
-    func total(now: Double) -> StatusReport.Task? {
+    /// All downloads that are under way or have completed, as if they were one.
+    struct Total {
+        var task: StatusReport.Task
+        /// Whether the size is a guess.
+        var isEstimate: Bool
+    }
+
+    /// `nil` when nothing is under way. What is queued has no size yet: until a server says, it counts as much as the
+    /// others on the average.
+    func total(now: Double) -> Total? {
         let active = tasks(now: now).filter {
             $0.kind == "download" && ($0.state == "running" || $0.state == "queued")
         }
         guard !active.isEmpty else { return nil }
-        let expected = active.reduce(Optional(doneBytes)) { sum, task in
-            sum.flatMap { sum in task.expected.map { sum + max($0, task.received) } }
-        }
+        let known = active.compactMap { task in task.expected.map { max($0, task.received) } }
+        let unknown = active.count - known.count
+        let sum = known.reduce(0, +)
+        let (all, count) = (sum + doneBytes, known.count + done)
+        let guess: Int64? = count > 0 ? all / Int64(count) * Int64(unknown) : unknown > 0 ? nil : 0
         let rates = active.compactMap(\.rate)
-        return StatusReport.Task(
+        let task = StatusReport.Task(
             id: 0, kind: "download", path: "", state: "running",
-            received: active.reduce(doneBytes) { $0 + $1.received }, expected: expected,
+            received: active.reduce(doneBytes) { $0 + $1.received }, expected: guess.map { all + $0 },
             rate: rates.isEmpty ? nil : rates.reduce(0, +), error: nil, started: 0)
+        return Total(task: task, isEstimate: unknown > 0)
     }
 }
