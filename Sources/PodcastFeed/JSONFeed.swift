@@ -8,6 +8,7 @@ struct JSONFeed {
     private var feed = Feed(format: .json)
     private var hasItems = false
     private var hasNotedItems = false
+    private var hasForeignItems = false
 
     init(base: String?, limits: FeedLimits) {
         self.base = base
@@ -27,7 +28,8 @@ struct JSONFeed {
             if first == UInt8(ascii: "[") {
                 try videos(&scanner)
                 // An array of anything else is no list of videos; an empty one may become a list yet.
-                guard feed.items.isEmpty || feed.items.contains(where: { !$0.enclosures.isEmpty }) else {
+                let isEmpty = feed.items.isEmpty && !hasForeignItems
+                guard isEmpty || feed.items.contains(where: { !$0.enclosures.isEmpty }) else {
                     throw FeedError.notAJSONFeed("it is a list, but nothing in it names a video")
                 }
             } else {
@@ -96,7 +98,10 @@ struct JSONFeed {
         let isObject = scanner.peek() == UInt8(ascii: "{")
         let start = scanner.line()
         let value = try scanner.value()
-        guard isObject else { return note("an item is no object and is passed over", line: start) }
+        guard isObject else {
+            hasForeignItems = true
+            return note("an item is no object and is passed over", line: start)
+        }
         feed.items.append(read(&self, value, start))
     }
 
