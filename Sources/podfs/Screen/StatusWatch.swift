@@ -58,9 +58,7 @@ struct StatusWatch {
             case .signal(let number):
                 picture.end()
                 connection?.end()
-                signal(number, SIG_DFL)
-                kill(getpid(), number)
-                return
+                Self.end(by: number)
             case .frame: wanted = picture.draw()
             }
             if let wanted {
@@ -104,6 +102,19 @@ struct StatusWatch {
         source.setEventHandler(handler: action)
         source.resume()
         return source
+    }
+
+    /// Ends the process as the signal does that was caught, so that a shell sees what has ended it.
+    private static func end(by number: Int32) -> Never {
+        signal(number, SIG_DFL)
+        var numbers = sigset_t()
+        sigemptyset(&numbers)
+        sigaddset(&numbers, number)
+        // A signal to the process may come to another thread, after this one has left main. One to this thread waits while
+        // it is blocked, as it is on threads of the dispatch library, and comes before pthread_sigmask(3) returns.
+        raise(number)
+        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
+        exit(128 + number)
     }
 }
 
