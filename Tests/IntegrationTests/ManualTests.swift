@@ -78,6 +78,9 @@ struct ManualTests {
         Set(text.matches(of: #/(?:^|[\s\[(|])(--?[a-z][a-z-]*)/#).map { String($0.1) })
     }
 
+    /// Commands that have commands.
+    private static let groups = ["service", "sync"]
+
     @Test func everyCommandAndOptionIsInTheSynopsisAndNothingElse() async throws {
         var documented: [String: Set<String>] = [:]
         for block in try Self.section("SYNOPSIS", of: "podfs.1").split(separator: ".br") {
@@ -86,9 +89,10 @@ struct ManualTests {
             // `podfs resume|suspend PATH...` stands for several commands.
             let names = words.dropFirst().prefix { $0.first?.isLowercase == true }
             let last = names.last.map { $0.split(separator: "|").map(String.init) } ?? []
-            let isPath = names.count > 1 && names.first == "service"
+            let group = names.count > 1 ? names.first.flatMap { Self.groups.contains($0) ? $0 : nil } : nil
             let heads =
-                isPath ? last.map { "podfs service \($0)" } : words[1].split(separator: "|").map { "podfs \($0)" }
+                group.map { group in last.map { "podfs \(group) \($0)" } }
+                ?? words[1].split(separator: "|").map { "podfs \($0)" }
             for head in heads { documented[head] = Self.options(in: text) }
         }
         var real: [String: Set<String>] = [:]

@@ -25,8 +25,9 @@ struct SyncNowCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Exchange with the server and wait for the end of it.",
         discussion: """
-            Example:
+            Examples:
               podfs sync
+              podfs sync run --now
             """)
 
     @Flag(help: "Also when the server has asked to be left alone for a while.")
