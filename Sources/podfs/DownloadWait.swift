@@ -30,7 +30,7 @@ struct DownloadWait {
     func run() async throws -> [String] {
         _ = try installation.configuration()
         let progress = ProgressLine()
-        defer { progress.clear() }
+        defer { progress.end() }
         let hearing = Mutex(Hearing())
         var rest = Rest(episodes: episodes)
         var failures = 0

@@ -43,7 +43,7 @@ struct ImportCommand: PodfsCommand {
             done += 1
             progress.show(ProgressText.count(done, of: subscriptions.count, subscription.title ?? ""))
         }
-        progress.clear()
+        progress.end()
         Terminal.print(tally.text)
         if tally.isPartlyFailed {
             throw ExitCode((tally.isUseless ? CommandError.Code.failed : .partlyFailed).rawValue)

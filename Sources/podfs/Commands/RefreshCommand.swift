@@ -34,9 +34,9 @@ struct RefreshCommand: PodfsCommand {
         })
         defer { daemon.end() }
         if progress.isShown { _ = try await daemon.perform(.watch) }
-        defer { progress.clear() }
+        defer { progress.end() }
         guard case .refreshed(let results) = try await daemon.perform(.refresh(podcasts: ids)) else { return }
-        progress.clear()
+        progress.end()
         for result in results {
             if let error = result.error {
                 Terminal.error("\(result.name): \(error)")

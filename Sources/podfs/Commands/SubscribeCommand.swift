@@ -36,6 +36,7 @@ struct SubscribeCommand: PodfsCommand {
             progress.show(ProgressText.fetching(path, received: event.received, expected: event.expected))
         })
         defer { daemon.end() }
+        defer { progress.end() }
         if progress.isShown { _ = try await daemon.perform(.watch) }
         var failures: [CommandError] = []
         for url in urls {

@@ -10,6 +10,8 @@ final class ProgressLine: Sendable {
         var last = -Double.infinity
         /// What is drawn when it is time to.
         var pending: String?
+        /// Nothing is drawn any more: news may still come while a command ends.
+        var hasEnded = false
     }
 
     /// Whether anybody sees it: else nothing need be found out for it.
@@ -26,6 +28,7 @@ final class ProgressLine: Sendable {
     func show(_ text: @autoclosure () -> String) {
         guard isShown else { return }
         state.withLock { state in
+            guard !state.hasEnded else { return }
             let isArranged = state.pending != nil
             state.pending = text()
             if isArranged { return }
@@ -52,8 +55,14 @@ final class ProgressLine: Sendable {
         guard isShown else { return }
         state.withLock { state in
             if state.isDrawn { Terminal.write("\r\u{1B}[K", to: descriptor) }
-            state = State()
+            state = State(hasEnded: state.hasEnded)
         }
+    }
+
+    /// Clears the line for good.
+    func end() {
+        state.withLock { $0.hasEnded = true }
+        clear()
     }
 }
 
