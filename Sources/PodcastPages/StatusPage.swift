@@ -73,11 +73,14 @@ package struct StatusPage: Sendable {
 
     // MARK: Tasks
 
+    /// Kinds of tasks whose path begins with a show.
+    private static let aboutShows: Set = ["download", "refresh", "artwork", "transcript"]
+
     private func add(_ task: StatusReport.Task, to page: inout PageText) {
         let known = ["running", "queued", "suspended", "failed"]
         page.add("<li class=\"\(known.contains(task.state) ? task.state : "queued")\"><h2 dir=\"auto\">")
         let parts = task.path.split(separator: "/", maxSplits: 1)
-        if task.kind != "search", let show = parts.first {
+        if Self.aboutShows.contains(task.kind), let show = parts.first {
             page.add("<a href=\"")
             page.path(String(show), "index.html")
             page.add("\">")

@@ -148,7 +148,9 @@ extension ModelTree {
 
     func judgeStatusPage(_ bytes: [UInt8]) -> String? {
         guard let text = Self.text(of: bytes) else { return "a page" }
-        for (path, states) in tasks where !states.contains("") && !text.contains(path) {
+        // The show and the episode stand apart.
+        for (path, states) in tasks
+        where !states.contains("") && !path.split(separator: "/").allSatisfy({ text.contains($0) }) {
             return "\(path), which is \(states)"
         }
         return nil
