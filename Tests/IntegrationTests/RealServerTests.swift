@@ -113,7 +113,11 @@ import Testing
         let mount = try home.makeMountPoint()
         #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
         let found = try await ChildProcess.run(
-            "getfattr", ["-R", "-P", "-n", "user.podfs.id", "--absolute-names", mount.mountPoint])
+            "find",
+            [
+                mount.mountPoint, "-type", "f", "-exec", "getfattr", "-n", "user.podfs.id", "--absolute-names", "{}",
+                "+",
+            ])
         let listed = try await home.run("list", "--json")
         let shows = try #require(JSONSerialization.jsonObject(with: Data(listed.standardOutput)) as? [[String: Any]])
         let episodes = shows.compactMap { $0["episodes"] as? Int }.reduce(0, +)

@@ -21,7 +21,8 @@ import Testing
             ]))
         #expect(
             places.folders == [
-                "/d/podfs", "/d/podfs/feeds", "/c/podfs", "/c/podfs/assets", "/k/podfs", "/s/podfs", "/r/podfs",
+                "/d/podfs", "/d/podfs/feeds", "/d/podfs/uploads", "/c/podfs", "/c/podfs/assets", "/k/podfs", "/s/podfs",
+                "/r/podfs",
             ])
         #expect(places.socket == "/r/podfs/daemon.sock")
     }
