@@ -62,8 +62,8 @@ final class OpenFile: Sendable {
 final class OpenFiles: Sendable {
     private struct State {
         var files: [UInt64: OpenFile] = [:]
-        /// With the moment until which its names are new to whoever asks for them first, in milliseconds.
-        var folders: [UInt64: (names: FolderSnapshot, isNewUntil: Int64)] = [:]
+        /// With whether nobody has asked for the names yet.
+        var folders: [UInt64: (names: FolderSnapshot, isNew: Bool)] = [:]
         var last: UInt64 = 0
         /// How often a node is open, and whether with direct I/O: the modes must not mix.
         var modes: [NodeNumber: (count: Int, direct: Bool)] = [:]
@@ -224,28 +224,25 @@ final class OpenFiles: Sendable {
 
     // MARK: Folders
 
-    func add(_ folder: FolderSnapshot, now: Int64) -> FileHandle {
+    func add(_ folder: FolderSnapshot) -> FileHandle {
         state.withLock { state in
             state.last += 1
-            state.folders[state.last] = (folder, now + Self.freshness)
+            state.folders[state.last] = (folder, true)
             return FileHandle(rawValue: state.last)
         }
     }
 
-    /// A folder that was opened long before it is read is looked at anew. In milliseconds.
-    private static let freshness: Int64 = 1_000
-
-    /// - Returns: the names, and whether they are of this moment and were not asked for before.
-    func folder(_ handle: FileHandle, now: Int64) -> (names: FolderSnapshot, isNew: Bool)? {
+    /// - Returns: the names, and whether this is the first time that they are asked for.
+    func folder(_ handle: FileHandle) -> (names: FolderSnapshot, isNew: Bool)? {
         state.withLock { state -> (names: FolderSnapshot, isNew: Bool)? in
             guard let folder = state.folders[handle.rawValue] else { return nil }
-            state.folders[handle.rawValue]?.isNewUntil = 0
-            return (names: folder.names, isNew: now < folder.isNewUntil)
+            state.folders[handle.rawValue]?.isNew = false
+            return folder
         }
     }
 
     func replace(_ handle: FileHandle, with folder: FolderSnapshot) {
-        state.withLock { $0.folders[handle.rawValue] = (folder, 0) }
+        state.withLock { $0.folders[handle.rawValue] = (folder, false) }
     }
 
     func removeFolder(_ handle: FileHandle) { state.withLock { _ = $0.folders.removeValue(forKey: handle.rawValue) } }

@@ -164,7 +164,7 @@ extension PodcastFilesystem {
     private func reply(_ request: consuming Request, _ outcome: Result<FolderSnapshot?, any Error>) {
         switch outcome {
         case .success(let snapshot?):
-            let handle = files.add(snapshot, now: Self.milliseconds)
+            let handle = files.add(snapshot)
             if !request.reply(open: OpenReply(handle: handle)) { files.removeFolder(handle) }
         case .success(nil): request.reply(error: .staleNFSFileHandle)
         case .failure(let error): request.reply(error: Self.errno(of: error))

@@ -148,7 +148,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 request.reply(error: .noSuchFileOrDirectory)
                 return
             }
-            let handle = files.add(snapshot, now: Self.milliseconds)
+            let handle = files.add(snapshot)
             if !request.reply(open: OpenReply(handle: handle)) { files.removeFolder(handle) }
         } catch {
             request.reply(error: Self.errno(of: error))
@@ -201,9 +201,9 @@ extension PodcastFilesystem: FilesystemOperations {
 
     package func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
         do {
-            let known = files.folder(page.handle, now: Self.milliseconds)
+            let known = files.folder(page.handle)
             var folder = known?.names
-            // rewinddir(3): the names as they are now. Those that opendir has found are as new at the first time.
+            // The names are those of opendir(3), and from a rewinddir(3) on those of that moment, as POSIX has it.
             if page.offset == 0, !(known?.isNew ?? false), let number = NodeNumber(node),
                 let fresh = try snapshot(of: number)
             {

@@ -154,8 +154,10 @@ extension ModelRun {
     private mutating func listPart() async throws {
         if folders.count < 2 || folders.count < 5 && chance(15) {
             let path = anyFolder()
+            if path == ["Downloaded"] { try await settle() }
             note("opendir \(Self.text(path))")
-            folders.append(OpenFolder(folder: try await subject.openFolder(path), path: path, names: []))
+            folders.append(
+                OpenFolder(folder: try await subject.openFolder(path), path: path, names: allNames(in: path)))
         }
         guard let index = folders.indices.randomElement(using: &generator) else { return }
         let path = folders[index].path
@@ -167,7 +169,8 @@ extension ModelRun {
             // It has left the tree since it was opened.
             guard tree.names(in: path) != nil else { return }
             if path == ["Downloaded"] { try await settle() }
-            folders[index].names = allNames(in: path)
+            // The first reading has the names of the moment at which it was opened.
+            if !folders[index].isFresh { folders[index].names = allNames(in: path) }
             folders[index].offsets = [0: 0]
             folders[index].isFresh = false
         }
