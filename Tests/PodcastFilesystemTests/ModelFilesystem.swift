@@ -27,6 +27,7 @@ final class ModelFilesystem: ModelSubject {
 
     let home: PodfsHome
     let owner: UInt32 = 1_000
+    let readsAhead = false
     static let cacheLimit: Int64 = 4 << 30
     private let places: Places
     private let launcher: DaemonLauncher

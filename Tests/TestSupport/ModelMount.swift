@@ -19,6 +19,7 @@ package final class ModelMount: ModelSubject {
     }
 
     package var owner: UInt32 { getuid() }
+    package var readsAhead: Bool { true }
 
     private func call<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in

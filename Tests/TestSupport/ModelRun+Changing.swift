@@ -97,6 +97,7 @@ extension ModelRun {
         case .moving:
             let state = try await waitForState(path, ["remote", "cached"])
             if state == "cached" { return change(episode.id) { $0.becomeCached() } }
+            if subject.readsAhead { return change(episode.id) { $0.isSure = false } }
         case .suspended, .refused: break
         }
         change(episode.id) {
@@ -269,7 +270,10 @@ extension ModelRun {
         let version = counts.values.reduce(0, +)
         publication.edit(number) { feed in
             switch kind {
-            case 2: feed.items[index].title = "Retitled \(version) of \(feed.items[index].number)"
+            case 2:
+                feed.items[index].title = "Retitled \(version) of \(feed.items[index].number)"
+                // Of one that nobody has seen yet.
+                feed.items[index].stem = feed.items[index].title
             case 3, 4:
                 // A file that was replaced by another one has another address.
                 feed.items[index].version += 1

@@ -113,6 +113,8 @@ package protocol ModelSubject: Sendable {
 
     /// Of the owner of everything.
     var owner: UInt32 { get }
-    /// Whether offsets of 0 always look again, as rewinddir(3) does. The kernel passes them on only when it has to.
+    /// Whether more is read than was asked for, at a time of its own: the kernel's read-ahead begins a download anew that
+    /// was cancelled, as every read does.
+    var readsAhead: Bool { get }
     var home: PodfsHome { get }
 }
