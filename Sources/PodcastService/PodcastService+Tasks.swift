@@ -81,9 +81,9 @@ extension PodcastService {
         if suspended { tasks[episode]?.snapshot?.state = .suspended }
     }
 
-    /// Ends a task for everybody; what has arrived stays.
+    /// Ends a task for everybody; what has arrived stays. Had everything arrived, the task ends as one that completes.
     func cancel(_ episode: Int64) async throws {
-        engine.cancel(episode)
+        guard await engine.cancel(episode) else { return }
         holds.withLock { $0.forget(episode) }
         try await removeTask(episode)
     }

@@ -90,8 +90,10 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Ends the task. What is present stays, and a reader that is blocked still gets its bytes.
+    /// Ends the task. What is present stays, and a reader that is blocked still gets its bytes. A task that has all its
+    /// bytes has nothing to be spared any more: it completes.
     package mutating func cancel(now: Int64) -> [Action] {
+        if isFinishing { return [] }
         isFilling = false
         isSuspended = false
         forgetFailure()

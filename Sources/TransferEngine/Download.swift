@@ -114,9 +114,13 @@ final class Download {
         report(force: false)
     }
 
-    func cancel() {
+    /// - Returns: whether the task has ended; if not, it completes.
+    @discardableResult
+    func cancel() -> Bool {
+        if machine.isFinishing { return false }
         apply { machine, now in machine.cancel(now: now) }
         report(force: true)
+        return true
     }
 
     /// The owner has looked for a newer address.

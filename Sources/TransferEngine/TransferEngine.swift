@@ -111,8 +111,16 @@ package final class TransferEngine: Sendable {
     }
 
     /// Ends the task; what is present stays.
-    package func cancel(_ key: Int64) {
-        mailbox.post { $0.download(key)?.cancel() }
+    ///
+    /// - Returns: whether there is no task any more: one that has all its bytes completes all the same, in a moment.
+    @discardableResult
+    package func cancel(_ key: Int64) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isRunning = mailbox.post { loop in
+                continuation.resume(returning: loop.download(key)?.cancel() ?? true)
+            }
+            if !isRunning { continuation.resume(returning: true) }
+        }
     }
 
     /// Ends the task as `cancel` does, and says what is left of it, once a checkpoint does.

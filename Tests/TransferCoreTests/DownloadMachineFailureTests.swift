@@ -270,6 +270,15 @@ import Testing
         #expect(bench.machine.isIdle)
     }
 
+    @Test func whatHasAllItsBytesCompletesInSpiteOfACancel() {
+        let bench = filling()
+        #expect(bench.received(1, 9_000).last == .finish(generation: 1))
+        #expect(bench.cancel() == [])
+        #expect(bench.machine.state == .running && bench.machine.isFilling)
+        #expect(bench.finished() == [])
+        #expect(bench.machine.state == .cached)
+    }
+
     @Test func aBlockedReaderOutlivesACancel() {
         let bench = filling()
         _ = bench.read(1, 1_000..<1_100)
