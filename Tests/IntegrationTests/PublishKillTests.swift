@@ -149,7 +149,7 @@ import Testing
         for _ in 0..<2 {
             try server.start()
             let mark = received + Self.bytes / 10
-            try await waitUntil(description: "some bytes have come") { received >= mark }
+            try await wait("some bytes have come") { received >= mark }
             server.stop()
         }
         server.change { $0.bytesPerSecond = nil }

@@ -174,7 +174,13 @@ package final class VideoServer: Sendable {
             if let listener = state.listener { shutdown(listener, Int32(SHUT_RDWR)) }
             return state.sockets
         }
-        for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) }
+        // Reset, as by a process that ends: a sender that has only heard that nothing more will be said, and for which
+        // there is no room at the moment, would ask for room again after minutes.
+        var reset = linger(l_onoff: 1, l_linger: 0)
+        for socket in sockets {
+            setsockopt(socket, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<linger>.size))
+            shutdown(socket, Int32(SHUT_RDWR))
+        }
     }
 
     private func opened(_ socket: Int32) -> Bool {
