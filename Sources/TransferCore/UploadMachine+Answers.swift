@@ -127,7 +127,9 @@ extension UploadMachine {
                 return fail(TransferError(.unusable, "the server claims to hold \(offset) bytes of \(size)"))
             }
             holds(offset)
-            if offset == size { return complete() }
+            namesLength = head["upload-length"] == nil && head["upload-defer-length"] == "1"
+            // A place that waits to be told the length is not complete before it has been, whatever it holds.
+            if offset == size, !namesLength { return complete() }
             return record(then: .patch(place, offset: offset))
         case 405, 501: return sendWhole(to: place)
         case 423: return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
@@ -140,7 +142,8 @@ extension UploadMachine {
     ) -> [Action] {
         switch head.status {
         case 200...299:
-            guard let reached = head["upload-offset"].flatMap({ Int64(digits: $0) }), reached > offset, reached <= size
+            guard let reached = head["upload-offset"].flatMap({ Int64(digits: $0) }), reached <= size,
+                reached > offset || offset == size
             else {
                 // Asking will show.
                 let error = TransferError(.unusable, "the server did not say how much of the file it has taken")
@@ -160,6 +163,7 @@ extension UploadMachine {
         // 303: it is done, and something about it stands elsewhere.
         case 200...299, 303: return complete()
         default: return failed(head, now: now, random: random)
+            namesLength = false
         }
     }
 

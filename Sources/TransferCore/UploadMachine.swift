@@ -98,6 +98,9 @@ package struct UploadMachine: Sendable {
     var furthest: Int64
     /// POSTs of this run.
     var posts = 0
+    /// The server does not know how long the media are (tus: Upload-Defer-Length in its answer to HEAD): the next request
+    /// that brings some of them has to say so, and only that one.
+    package internal(set) var namesLength = false
     private var lastID = 0
 
     /// As many as a browser follows, give or take.

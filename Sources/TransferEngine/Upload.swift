@@ -133,7 +133,8 @@ final class Upload: EasyHandleReceiver {
         case .post: return [("Idempotency-Key", "\"\(source.idempotencyKey)\"")]
         case .options, .head: return tus
         case .patch(_, let offset):
-            return tus + [("Upload-Offset", "\(offset)"), ("Content-Type", "application/offset+octet-stream")]
+            let length = machine.namesLength ? [("Upload-Length", "\(source.size)")] : []
+            return tus + [("Upload-Offset", "\(offset)"), ("Content-Type", "application/offset+octet-stream")] + length
         case .put: return [("Content-Type", source.contentType ?? "application/octet-stream")]
         }
     }

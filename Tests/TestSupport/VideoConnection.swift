@@ -101,6 +101,7 @@ struct VideoConnection {
                 status: 200,
                 fields: [
                     ("Tus-Resumable", "1.0.0"), ("Upload-Offset", "\(video.size)"), ("Cache-Control", "no-store"),
+                    video.length.map { ("Upload-Length", "\($0)") } ?? ("Upload-Defer-Length", "1"),
                 ])
         case ("PATCH", "movie") where options.speaksTus: return try patch(request, video, options, &input)
         default: return try unknown(request, &input, status: 405)
@@ -137,9 +138,15 @@ struct VideoConnection {
         guard offset == server.video(video.id)?.size, video.movie == nil else {
             return try unknown(request, &input, status: 409)
         }
+        let named = request.headers["Upload-Length"].flatMap { Int($0) }
+        guard let length = video.length ?? named, video.length == nil || named == nil else {
+            return try unknown(request, &input, status: 400)
+        }
+        guard offset + request.length <= length else { return try unknown(request, &input, status: 413) }
+        server.setLength(video.id, length)
         let part = server.partialFile(video.id)
         try receive(request, options, &input, into: part, at: offset) { server.setReceived(video.id, offset + $0) }
-        server.stored(video.id, from: part, size: offset + request.length, type: nil)
+        if offset + request.length == length { server.stored(video.id, from: part, size: length, type: nil) }
         return VideoServer.Answer(
             status: 204, fields: [("Tus-Resumable", "1.0.0"), ("Upload-Offset", "\(offset + request.length)")])
     }

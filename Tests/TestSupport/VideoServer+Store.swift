@@ -137,4 +137,10 @@ extension VideoServer {
         }
         return fields
     }
+    func setLength(_ id: Int, _ length: Int) {
+        state.withLock { state in
+            if let index = state.videos.firstIndex(where: { $0.id == id }) { state.videos[index].length = length }
+        }
+    }
+
 }

@@ -69,6 +69,9 @@ package final class VideoServer: Sendable {
     }
 
     package typealias Script = @Sendable (Call) -> Fault?
+        /// By tus: how long the media will be. Only the first request that brings some of them may say so
+        /// (creation-defer-length).
+        package internal(set) var length: Int?
 
     struct State {
         var options: Options

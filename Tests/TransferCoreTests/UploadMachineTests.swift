@@ -80,6 +80,27 @@ import Testing
         #expect(bench.confirm() == [.send(bench.lastID, .put(UploadBench.place))])
     }
 
+    @Test(arguments: [
+        (["upload-defer-length": "1"], true), (["upload-length": "1000"], false), ([:], false),
+        (["upload-defer-length": "1", "upload-length": "1000"], false),
+    ])
+    func aServerThatDoesNotKnowTheLengthIsToldIt(_ fields: [String: String], _ isTold: Bool) {
+        bench.head()
+        _ = bench.answer(200, fields.merging(["upload-offset": "100"]) { old, _ in old })
+        _ = bench.confirm()
+        #expect(bench.machine.namesLength == isTold)
+        _ = bench.answer(204, ["upload-offset": "500"])
+        #expect(!bench.machine.namesLength, "once")
+    }
+
+    @Test func aServerThatHasAllAndWaitsForTheLengthIsToldIt() {
+        bench.head()
+        let actions = bench.answer(200, ["upload-offset": "1000", "upload-defer-length": "1"])
+        #expect(!actions.contains(.completed))
+        #expect(bench.confirm() == [.send(bench.lastID, .patch(UploadBench.place, offset: 1_000))])
+        #expect(bench.answer(204, ["upload-offset": "1000"]) == [.completed])
+    }
+
     @Test func whatBrokeOffGoesOnWhereTheServerSaysItStopped() {
         bench.patch(from: 0)
         bench.sent(700)

@@ -49,6 +49,9 @@ import TransferCore
         try bench.expectWhole()
         let offsets = bench.server.calls("PATCH").map { $0.headers["Upload-Offset"] }
         #expect(offsets == ["0", "1000000", "2000000"])
+        // The server learns the length with the first bytes, and is not told it twice.
+        let lengths = bench.server.calls("PATCH").map { $0.headers["Upload-Length"] }
+        #expect(lengths == ["3000000", nil, nil])
         #expect(bench.server.calls("PUT").isEmpty)
     }
 
