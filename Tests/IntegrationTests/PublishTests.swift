@@ -140,8 +140,10 @@ import Testing
 
     // MARK: Served back
 
-    @Test(arguments: [false, true]) func whatIsPublishedIsReadInTheMount(_ listsInObject: Bool) async throws {
-        server.change { $0.listsInObject = listsInObject }
+    @Test(arguments: VideoServer.Listing.allCases) func whatIsPublishedIsReadInTheMount(
+        _ listing: VideoServer.Listing
+    ) async throws {
+        server.change { $0.listing = listing }
         #expect(try await publish(file(), "--description", "Text", "--wait").exitCode == 0)
         let subscribed = try await home.run("subscribe", server.url(), "--name", "Mine")
         #expect(subscribed.output == "Mine: 1 episode\n", "\(subscribed.error)")
@@ -174,3 +176,8 @@ import Testing
         try expectWhole()
     }
 }
+        let sums = try await ChildProcess.run("sha256sum", [file(), path]).output.split(separator: "\n")
+        #expect(sums.count == 2 && sums[0].prefix(64) == sums[1].prefix(64), "\(sums)")
+        let id = try #require(try await tasks().first?["id"] as? Int)
+        let text = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output
+        #expect(text.contains("upload:\(id) My talk\n"), "\(text)")

@@ -38,10 +38,26 @@ extension VideoServer {
     func list() -> Answer {
         let (videos, options) = state.withLock { ($0.videos, $0.options) }
         guard options.lists else { return Answer(status: 404) }
-        let entries: [[String: Any]] = videos.map { video in
+        let value: Any =
+            switch options.listing {
+            case .array: Self.entries(videos)
+            case .object: ["videos": Self.entries(videos)]
+            case .jsonFeed: feed(videos)
+            }
+        let body = (try? JSONSerialization.data(withJSONObject: value, options: [.sortedKeys])) ?? Data()
+        let type = options.listing == .jsonFeed ? "application/feed+json" : "application/json"
+        var answer = Answer(status: 200, fields: [("Content-Type", type)], body: Array(body))
+        if options.namesKeys { answer.fields.append(("Idempotency-Key", "?1")) }
+        return answer
+    }
+
+    private static func created(_ video: Video) -> String { "2026-11-20T10:00:0\(video.id % 10)Z" }
+
+    private static func entries(_ videos: [Video]) -> [[String: Any]] {
+        videos.map { video in
             var entry: [String: Any] = [
                 "id": video.id, "title": video.title, "movie": "/videos/\(video.id)/movie",
-                "created": "2026-11-20T10:00:0\(video.id % 10)Z",
+                "created": created(video),
             ]
             entry["description"] = video.description
             if video.thumbnail != nil { entry["thumbnail"] = "/videos/\(video.id)/thumbnail" }
@@ -49,11 +65,20 @@ extension VideoServer {
             entry["type"] = video.type
             return entry
         }
-        let value: Any = options.listsInObject ? ["videos": entries] : entries
-        let body = (try? JSONSerialization.data(withJSONObject: value, options: [.sortedKeys])) ?? Data()
-        var answer = Answer(status: 200, fields: [("Content-Type", "application/json")], body: Array(body))
-        if options.namesKeys { answer.fields.append(("Idempotency-Key", "?1")) }
-        return answer
+    }
+
+    private func feed(_ videos: [Video]) -> [String: Any] {
+        let items: [[String: Any]] = videos.map { video in
+            var attachment: [String: Any] = [
+                "url": url("/videos/\(video.id)/movie"), "mime_type": video.type ?? "video/mp4",
+            ]
+            if video.movie != nil { attachment["size_in_bytes"] = video.size }
+            return [
+                "id": "\(video.id)", "title": video.title, "content_text": video.description ?? "",
+                "date_published": Self.created(video), "attachments": [attachment],
+            ]
+        }
+        return ["version": "https://jsonfeed.org/version/1.1", "title": "Videos", "items": items]
     }
 
     func video(_ id: Int) -> Video? { videos.first { $0.id == id } }
@@ -112,6 +137,12 @@ extension VideoServer {
         }
     }
 
+    func setLength(_ id: Int, _ length: Int) {
+        state.withLock { state in
+            if let index = state.videos.firstIndex(where: { $0.id == id }) { state.videos[index].length = length }
+        }
+    }
+
     func setReceived(_ id: Int, _ size: Int) {
         state.withLock { state in
             if let index = state.videos.firstIndex(where: { $0.id == id }) { state.videos[index].size = size }
@@ -137,10 +168,4 @@ extension VideoServer {
         }
         return fields
     }
-    func setLength(_ id: Int, _ length: Int) {
-        state.withLock { state in
-            if let index = state.videos.firstIndex(where: { $0.id == id }) { state.videos[index].length = length }
-        }
-    }
-
 }

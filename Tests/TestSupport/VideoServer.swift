@@ -9,6 +9,14 @@ import Synchronization
 /// What it takes is kept in files of a temporary folder. One thread accepts, one serves each connection. Stopped and
 /// started again it keeps its port and its videos.
 package final class VideoServer: Sendable {
+    /// What the list of videos looks like.
+    package enum Listing: Sendable, CaseIterable {
+        /// An array of videos, or an object with such a member `videos`.
+        case array, object
+        /// JSON Feed 1.1.
+        case jsonFeed
+    }
+
     /// What the server offers.
     package struct Options: Sendable {
         /// tus 1.0.0 at the places of media.
@@ -19,8 +27,7 @@ package final class VideoServer: Sendable {
         package var namesKeys = true
         /// Answers GET /videos.
         package var lists = true
-        /// The list is an object with a member `videos`, else an array.
-        package var listsInObject = false
+        package var listing = Listing.array
         /// What Authorization must be.
         package var authorization: String?
         /// How fast bodies are read, in bytes per second; `nil` as fast as they come.
@@ -62,6 +69,9 @@ package final class VideoServer: Sendable {
         package internal(set) var type: String?
         /// Of the media, in bytes; by tus, those that are there.
         package internal(set) var size = 0
+        /// By tus: how long the media will be. Only the first request that brings some of them may say so
+        /// (creation-defer-length).
+        package internal(set) var length: Int?
         /// How often media were stored whole.
         package internal(set) var timesStored = 0
         /// By tus: a request that brings bytes is under way, and no other may.
@@ -69,9 +79,6 @@ package final class VideoServer: Sendable {
     }
 
     package typealias Script = @Sendable (Call) -> Fault?
-        /// By tus: how long the media will be. Only the first request that brings some of them may say so
-        /// (creation-defer-length).
-        package internal(set) var length: Int?
 
     struct State {
         var options: Options
