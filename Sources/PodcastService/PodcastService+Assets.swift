@@ -173,6 +173,11 @@ enum AssetContent {
             || bytes.dropFirst(4).starts(with: Array("ftyp".utf8))
     }
 
+    /// The same, and SVG, which people publish and feeds do not offer.
+    static func isPicture(_ bytes: [UInt8]) -> Bool {
+        isImage(bytes) || isMarkup(bytes) && bytes.firstRange(of: Array("<svg".utf8)) != nil
+    }
+
     private static func isMarkup(_ bytes: [UInt8]) -> Bool { text(bytes).first == UInt8(ascii: "<") }
 
     /// Without a byte order mark and white space before it.

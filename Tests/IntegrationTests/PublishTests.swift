@@ -53,14 +53,15 @@ import Testing
     // MARK: Publishing
 
     @Test func anEpisodeArrivesWithAllThatIsSaidOfIt() async throws {
-        let picture = try home.directory.write("talk.jpg", TestContent(seed: 8, size: 40_000).bytes)
+        let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + TestContent(seed: 8, size: 40_000).bytes
+        let picture = try home.directory.write("talk.jpg", image)
         let result = try await publish(file(), "--description", "Größe\nand more", "--image", picture, "--wait")
         #expect(result.exitCode == 0, "\(result.error)")
         #expect(result.output.hasSuffix("published My talk\n") && result.output.hasPrefix("upload:"))
         try expectWhole()
         let video = try #require(server.videos.first)
         #expect(video.title == "My talk" && video.description == "Größe\nand more" && video.type == "video/mp4")
-        #expect(video.thumbnail == TestContent(seed: 8, size: 40_000).bytes)
+        #expect(video.thumbnail == image)
         let events = try await home.run("events", "--json", "--since", "0", "--once").output
         #expect(events.contains("\"event\":\"completed\"") && events.contains("\"kind\":\"upload\""), "\(events)")
     }
@@ -161,6 +162,7 @@ import Testing
     }
 
     @Test func theMountsStatusShowsIt() async throws {
+            (["publish", file, "--to", server.url(), "--title", "T", "--image", file], 1, "is not a picture"),
         server.change { $0.bytesPerSecond = 100_000 }
         let mount = try home.makeMountPoint()
         #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)

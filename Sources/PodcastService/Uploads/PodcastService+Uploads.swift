@@ -84,6 +84,10 @@ extension PodcastService {
         if let image = request.image, snapshots.size(of: image.file) == nil {
             throw Failure(message: "the copy of \(image.name) is not there")
         }
+        if let image = request.image, !snapshots.isPicture(image.file) {
+            throw Failure(
+                message: "\(image.name) is not a picture: give a JPEG, PNG, GIF, WebP, AVIF, HEIC, BMP or SVG file")
+        }
         let upload = try library.add(
             Upload(
                 url: address.url, title: request.title, description: request.description,

@@ -20,6 +20,18 @@ struct UploadSnapshots: Sendable {
         return Int64(status.st_size)
     }
 
+    /// Whether a copy begins as pictures do.
+    func isPicture(_ name: String) -> Bool {
+        guard let path = path(name) else { return false }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        // An SVG may have a comment before its first element.
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        return count > 0 && AssetContent.isPicture(Array(bytes[..<count]))
+    }
+
     func remove(_ name: String) {
         if let path = path(name) { unlink(path) }
     }

@@ -35,7 +35,7 @@ struct PublishCommand: PodfsCommand {
     @Option(help: "What it is about.")
     var description: String?
 
-    @Option(help: ArgumentHelp("A picture for it.", valueName: "file"))
+    @Option(help: ArgumentHelp("A JPEG, PNG, GIF, WebP, AVIF or SVG picture for it.", valueName: "file"))
     var image: String?
 
     @Flag(help: "Return when the server has it, or it has failed; interrupting this leaves the upload alone.")
