@@ -77,7 +77,7 @@ extension UploadMachine {
                     TransferError(
                         .unusable,
                         "the server took what was posted, but named no http or https address for the media "
-                            + "(no Location)"))
+                            + "(no Location): is this the address of a list of videos?"))
             }
             return posted(at: location, speaksTus: Self.offersTus(head) ? true : nil)
         case 200...299:
@@ -95,7 +95,20 @@ extension UploadMachine {
         case 409 where posts > 1 || attempts > 0:
             // An earlier try of the same key is still being worked on (the draft's §2.7).
             return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
-        default: return takeBackPost() + fail(Self.failure(head))
+        default: return takeBackPost() + fail(Self.refusal(ofPost: head))
+        }
+    }
+
+    /// Says what a person can do about it, where that is known.
+    private static func refusal(ofPost head: ResponseHead) -> TransferError {
+        let failure = failure(head)
+        let says = "the server answered \(head.status) to the POST"
+        switch head.status {
+        case 404, 405, 410:
+            return TransferError(failure.code, "\(says): is this the address of a list of videos?")
+        case 400, 415, 422:
+            return TransferError(failure.code, "\(says): it does not take such a title, description or image")
+        default: return failure
         }
     }
 
@@ -150,6 +163,7 @@ extension UploadMachine {
                 return tryLater(after: error, pause: nil, now: now, random: random)
             }
             holds(reached)
+            namesLength = false
             return reached == size ? complete() : record(then: .patch(place, offset: reached))
         case 409, 423:
             // Its offset is another, or a broken connection still holds the place.
@@ -163,7 +177,6 @@ extension UploadMachine {
         // 303: it is done, and something about it stands elsewhere.
         case 200...299, 303: return complete()
         default: return failed(head, now: now, random: random)
-            namesLength = false
         }
     }
 
@@ -213,7 +226,7 @@ extension UploadMachine {
             return TransferError(
                 .refused, "\(says): it wants a name and a password, in the address or ~/.netrc, or refuses these")
         case 403: return TransferError(.refused, "\(says): it does not allow this")
-        case 404, 410: return TransferError(.missing, says)
+        case 404, 410: return TransferError(.missing, "\(says): the place for the media is not there any more")
         case 413: return TransferError(.failed, "\(says): this is too large for it")
         case 200...399: return TransferError(.unusable, says)
         default: return TransferError(.failed, says)

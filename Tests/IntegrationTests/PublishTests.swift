@@ -105,6 +105,7 @@ import Testing
         server.misbehave { $0.method == "POST" && $0.index == 0 ? .status(401) : nil }
         let result = try await publish(file(), "--wait")
         #expect(result.exitCode == 1 && result.error.contains("401") && result.error.contains("podfs resume upload:"))
+        #expect(result.error.contains("podfs cancel upload:") && result.error.split(separator: "\n").count == 1)
         try await state("failed")
         let id = try #require(try await tasks().first?["id"] as? Int)
         // Without a daemon too.
@@ -113,6 +114,38 @@ import Testing
         try await state("failed")
         #expect(try await home.run("resume", "upload:\(id)").exitCode == 0)
         try await arrival()
+        try expectWhole()
+    }
+
+    /// What a server that is something else answers to the POST, and the words that help.
+    @Test(arguments: [
+        (404, "list of videos"), (405, "list of videos"), (422, "such a title"), (403, "does not allow"),
+        (413, "too large"),
+    ])
+    func aServerThatIsAnotherIsToldInALine(_ status: Int, _ words: String) async throws {
+        server.misbehave { $0.method == "POST" ? .status(status) : nil }
+        let result = try await publish(file(), "--wait")
+        #expect(result.exitCode == 1 && result.error.contains("\(status)") && result.error.contains(words))
+        #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
+    }
+
+    @Test func aServerThatNamesNoPlaceIsToldInALine() async throws {
+        let web = HTTPTestServer()
+        try web.start()
+        web.serveElsewhere { _ in .status(200, body: "{}") }
+        let result = try await home.run("publish", file(), "--to", web.url("/videos"), "--title", "T", "--wait")
+        #expect(result.exitCode == 1 && result.error.contains("303") && result.error.contains("Location"))
+        #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
+    }
+
+    @Test func whoWaitsIsToldThatTheServerIsAway() async throws {
+        server.stop()
+        let command = try home.start("publish", file(), "--to", server.url(), "--title", "My talk", "--wait")
+        try await waitUntil(description: "it says so") { command.error.contains("it is tried again") }
+        #expect(command.isRunning)
+        try server.start()
+        let result = try await command.wait()
+        #expect(result.exitCode == 0 && result.error.split(separator: "\n").count == 1, "\(result.error)")
         try expectWhole()
     }
 
@@ -129,6 +162,7 @@ import Testing
             (["publish", file, "--to", server.url()], 64, "--title"),
             (["publish", file, "--title", "T"], 64, "--to"),
             (["publish", file, "--to", server.url(), "--title", "T", "--image", empty], 1, "is empty"),
+            (["publish", file, "--to", server.url(), "--title", "T", "--image", file], 1, "is not a picture"),
         ]
         for (arguments, code, message) in cases {
             let result = try await home.run(arguments)
@@ -154,6 +188,8 @@ import Testing
         let result = try await ChildProcess.run("cat", [path])
         #expect(
             result.standardOutput.count == content.size && content.matches(result.standardOutput), "\(result.error)")
+        let sums = try await ChildProcess.run("sha256sum", [file(), path]).output.split(separator: "\n")
+        #expect(sums.count == 2 && sums[0].prefix(64) == sums[1].prefix(64), "\(sums)")
         // The next one comes with a refresh.
         let second = try await home.run("publish", file("b.mp4"), "--to", server.url(), "--title", "Two", "--wait")
         #expect(second.exitCode == 0, "\(second.error)")
@@ -162,7 +198,6 @@ import Testing
     }
 
     @Test func theMountsStatusShowsIt() async throws {
-            (["publish", file, "--to", server.url(), "--title", "T", "--image", file], 1, "is not a picture"),
         server.change { $0.bytesPerSecond = 100_000 }
         let mount = try home.makeMountPoint()
         #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
@@ -171,6 +206,9 @@ import Testing
             let status = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status.json"]).output
             return status.contains("\"kind\": \"upload\"") && status.contains("\"path\": \"My talk\"")
         }
+        let id = try #require(try await tasks().first?["id"] as? Int)
+        let text = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output
+        #expect(text.contains("upload:\(id) My talk\n"), "\(text)")
         server.change { $0.bytesPerSecond = nil }
         try await waitUntil(description: "it leaves the status") {
             try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output == "no active tasks\n"
@@ -178,8 +216,3 @@ import Testing
         try expectWhole()
     }
 }
-        let sums = try await ChildProcess.run("sha256sum", [file(), path]).output.split(separator: "\n")
-        #expect(sums.count == 2 && sums[0].prefix(64) == sums[1].prefix(64), "\(sums)")
-        let id = try #require(try await tasks().first?["id"] as? Int)
-        let text = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output
-        #expect(text.contains("upload:\(id) My talk\n"), "\(text)")

@@ -266,6 +266,36 @@ import Testing
         #expect(bench.machine.sent == 0, "from the beginning")
     }
 
+    @Test(arguments: [
+        (404, "list of videos"), (405, "list of videos"), (410, "list of videos"), (400, "such a title"),
+        (422, "such a title"), (401, "name and a password"), (403, "does not allow"), (413, "too large"),
+    ])
+    func aRefusedPostSaysWhatCanBeDone(_ status: Int, _ words: String) {
+        bench.post()
+        #expect(bench.failure(of: bench.answer(status))?.message.contains(words) ?? false)
+    }
+
+    /// Of a server that is away for a day nothing is lost, and it is not stormed.
+    @Test(arguments: [false, true]) func aServerThatIsDownForADayGetsItInTheEnd(_ isPosted: Bool) {
+        if isPosted { bench.put() } else { bench.post() }
+        let back = bench.now + 24 * 3_600_000
+        var tries = 0
+        while bench.now < back {
+            #expect(bench.failure(of: bench.lost(wasSent: false)) == nil)
+            tries += 1
+            _ = bench.tick()
+            if !isPosted { _ = bench.confirm() }
+        }
+        #expect(tries < 24 * 60, "\(tries) tries in a day")
+        if !isPosted {
+            _ = bench.answer(303, location: UploadBench.place)
+            _ = bench.confirm()
+            _ = bench.answer(404)
+            _ = bench.confirm()
+        }
+        #expect(bench.answer(204) == [.completed])
+    }
+
     @Test func aFailedUploadGoesOnFromItsStepWhenAPersonWantsIt() {
         bench.put()
         _ = bench.answer(401)

@@ -74,7 +74,7 @@ extension PodcastService {
         guard URLText.isWeb(address.url) else {
             throw Failure(
                 kind: .usage,
-                message: "\(address.visible) is not an address that podfs can publish to: give an http:// or "
+                message: "'\(address.visible)' is not an address that podfs can publish to: give an http:// or "
                     + "https:// one")
         }
         guard !request.title.isEmpty else { throw Failure(kind: .usage, message: "a title is needed") }

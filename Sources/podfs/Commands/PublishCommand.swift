@@ -72,7 +72,8 @@ struct PublishCommand: PodfsCommand {
         else {
             throw CommandError(
                 .usage,
-                "\(RedactedURL.text(url)) is not an address that podfs can publish to: give an http:// or https:// one")
+                "'\(RedactedURL.text(url))' is not an address that podfs can publish to: give an http:// or https:// one"
+            )
         }
     }
 
@@ -156,6 +157,14 @@ struct UploadWait {
 
     /// The task as it was in the end. Throws `CommandError` when it has failed or was cancelled.
     func end(of task: TaskInfo) async throws -> TaskInfo {
+        var told: String?
+        // Else a server that is down, or an address that is wrong, looks like a command that hangs.
+        func tell(_ error: String?) {
+            guard let error, error != told else { return }
+            told = error
+            Terminal.error(
+                "upload:\(task.id) \(task.path): \(error); it is tried again, also without this command: podfs status")
+        }
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()
             let daemon = try installation.launcher.connectOrStart(
@@ -164,23 +173,32 @@ struct UploadWait {
             do {
                 // Events first, so that nothing falls between.
                 _ = try await daemon.perform(.watch)
-                if let ended = try await known(task, daemon) { return try result(of: task, ended) }
+                guard case .tasks(let tasks) = try await daemon.perform(.tasks) else {
+                    throw ClientError(.disagrees, "the daemon's answer cannot be read")
+                }
+                if let present = tasks.first(where: { $0.id == task.id }), present.state != "failed" {
+                    tell(present.error)
+                } else {
+                    return try result(of: task, await howItEnded(task, daemon))
+                }
             } catch let error as ClientError where error.code == .disconnected {
                 continue
             }
-            for await event in events where event.task == task.id && event.endsTask {
-                return try result(of: task, event)
+            for await event in events where event.task == task.id {
+                if event.endsTask { return try result(of: task, event) }
+                if event.kind == .state { tell(event.error) }
             }
             // The daemon has gone; the next one goes on with the task.
         }
     }
 
-    /// How it has ended already, if it has.
-    private func known(_ task: TaskInfo, _ daemon: DaemonConnection) async throws -> Event? {
-        guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { return nil }
-        if let present = tasks.first(where: { $0.id == task.id }), present.state != "failed" { return nil }
-        guard case .events(let kept) = try await daemon.perform(.events(since: 0)) else { return nil }
-        if let event = kept.last(where: { $0.task == task.id && $0.endsTask }) { return event }
+    /// How it has ended already.
+    private func howItEnded(_ task: TaskInfo, _ daemon: DaemonConnection) async throws -> Event {
+        if case .events(let kept) = try await daemon.perform(.events(since: 0)),
+            let event = kept.last(where: { $0.task == task.id && $0.endsTask })
+        {
+            return event
+        }
         // Neither there nor kept: somebody has cancelled it.
         var event = Event(sequence: 0, time: 0, kind: .state)
         event.state = "cancelled"
@@ -199,8 +217,8 @@ struct UploadWait {
         case .failed:
             throw CommandError(
                 .failed,
-                "upload:\(task.id) \(task.path): \(event.error ?? "failed"); it is kept: podfs resume upload:\(task.id)"
-            )
+                "upload:\(task.id) \(task.path): \(event.error ?? "failed"); it is kept: podfs resume upload:\(task.id) "
+                    + "tries again, podfs cancel upload:\(task.id) drops it")
         default: throw CommandError(.failed, "upload:\(task.id) \(task.path): it was cancelled")
         }
     }
