@@ -63,7 +63,10 @@ extension PodcastService {
             try library.beginSync(account, now: now())
             log.info("sync: logged in to \(address.url) as device \(device) (\(found.rawValue))")
         } catch let failure as SyncFailure {
-            throw Failure(kind: failure.code == .refused ? .refused : .failed, message: failure.message)
+            let advice =
+                failure.code == .unavailable
+                ? "; check the address and the network, or try again later: nothing was changed" : ""
+            throw Failure(kind: failure.code == .refused ? .refused : .failed, message: failure.message + advice)
         }
         planUpkeep()
         return .sync(try syncStatus())
@@ -167,8 +170,14 @@ extension PodcastService {
                     error: nil, isStopped: false, next: configuration.sync.next(now: now(), random: .random(in: 0..<1)),
                     now: now())
                 return nil
-            } catch let failure as SyncFailure {
+            } catch var failure as SyncFailure {
                 if sync.isStopping { return failure }
+                switch failure.code {
+                case .unavailable: failure.message += "; it is tried again by itself"
+                // gpodder.net answers so for a device that was deleted there.
+                case .missing: failure.message += "; podfs sync login makes this device known to it again"
+                case .refused, .rejected, .unusable: break
+                }
                 let isStopped = failure.code == .refused
                 let next = configuration.sync.next(
                     now: now(), failures: account.failures + 1, retryAfter: failure.retryAfter,

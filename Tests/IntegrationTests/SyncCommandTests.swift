@@ -69,6 +69,15 @@ import Testing
         let open = try await home.run(
             ["sync", "login", "http://sync.example", "--user", "a", "--password-stdin"], input: Array("x\n".utf8))
         #expect(open.exitCode == 64 && open.error.contains("--allow-http"))
+        for (url, words) in [
+            ("http://127.0.0.1:1", "check the address"), (web.url(""), "neither a gPodder server nor a Nextcloud"),
+            ("ftp://sync.example", "https://"), ("https:// sync", "https://"),
+        ] {
+            let result = try await home.run(
+                ["sync", "login", url, "--user", "anna", "--password-stdin"], input: Array("x\n".utf8))
+            #expect(result.exitCode != 0 && result.error.contains(words), "\(url): \(result.error)")
+            #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
+        }
         // Without a terminal nobody can be asked.
         let unasked = try await ChildProcess.run(
             "setsid", ["--wait", PodfsHome.executable, "sync", "login", server.url, "--user", "anna"],

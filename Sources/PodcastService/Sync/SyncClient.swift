@@ -32,6 +32,8 @@ struct SyncClient: Sendable {
 
     /// The largest answer: a hundred thousand actions of 300 bytes, and as much again for addresses that are long.
     private static let largestAnswer = 64 << 20
+    /// A server that wants to be left alone for longer is asked after this time nevertheless, in seconds: a day.
+    private static let longestHold: Int64 = 86_400
     /// Milliseconds to the end of an answer.
     private static let timeout: Int64 = 120_000
 
@@ -89,9 +91,8 @@ struct SyncClient: Sendable {
         case 400, 413, 414, 422:
             return SyncFailure(code: .rejected, message: "\(says): it does not take what was sent")
         default:
-            // A date is what nobody sends here; without a number it is tried again as after any failure.
-            let seconds = head["retry-after"].flatMap { Int64($0) }.map { max(1, min($0, 86_400)) }
-            return SyncFailure(code: .unavailable, message: "\(says); it is asked again later", retryAfter: seconds)
+            let seconds = head.retryAfter.map { max(1, min($0, Self.longestHold)) }
+            return SyncFailure(code: .unavailable, message: says, retryAfter: seconds)
         }
     }
 }
