@@ -46,7 +46,8 @@ struct ManualTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("man")
     private static let pages = [
-        "podfs.1", "podfs-daemon.8", "podfs.conf.5", "podfs-semantics.7", "podfs-xattr.7", "podfs-protocol.7",
+        "podfs.1", "podfs-daemon.8", "podfs.conf.5", "podfs-semantics.7", "podfs-sync.7", "podfs-xattr.7",
+        "podfs-protocol.7",
     ]
 
     private static func source(_ page: String) throws -> String {
