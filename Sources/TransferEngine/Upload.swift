@@ -16,6 +16,11 @@ final class Upload: EasyHandleReceiver {
     private var counted: Int64 = 0
     private var reported: UploadSnapshot?
     private var reportDue: Int64 = .min
+    /// Since when the server has had its side of the connection closed; `nil` while it is open.
+    private var closedSince: Int64?
+    private var lookDue: Int64 = .max
+    /// Of the request's bytes, when it was looked at last.
+    private var lookedAt: Int64 = 0
 
     /// Progress is told this often, in milliseconds: as often as that of downloads.
     private static let reportInterval: Int64 = 250
@@ -24,6 +29,10 @@ final class Upload: EasyHandleReceiver {
     private static let patience: Int64 = 6
     /// What is taken of an answer's body, so that the connection can be kept.
     private static let longestAnswer = 1 << 20
+
+    /// The connection is looked at this often, in milliseconds; and a server that has closed its side has so long for what
+    /// it said before to be read.
+    private static let lookInterval: Int64 = 1_000
 
     init(_ source: UploadSource, engine: EngineLoop) {
         self.source = source
@@ -43,9 +52,13 @@ final class Upload: EasyHandleReceiver {
         apply(machine.settled(finding, now: engine.now, random: .random(in: 0..<1)))
     }
 
-    var deadline: Int64? { machine.deadline }
+    var deadline: Int64? { exchange == nil ? machine.deadline : lookDue }
 
-    func tick() { apply(machine.tick(now: engine.now)) }
+    func tick() {
+        if exchange == nil { return apply(machine.tick(now: engine.now)) }
+        lookDue = engine.now + Self.lookInterval
+        lookForEnd()
+    }
 
     /// Whether nothing will ever come of it again.
     var isOver: Bool { [.completed, .cancelled].contains(machine.people) }
@@ -61,6 +74,22 @@ final class Upload: EasyHandleReceiver {
         counted = sent
         machine.sent(exchange.id, sent)
         report(force: false)
+    }
+
+    /// A server that ends a connection in the middle of a body may leave the sender waiting for room that will never be:
+    /// Linux answers its probes for a minute after a close, always that there is none. So this asks itself.
+    private func lookForEnd() {
+        guard let (id, handle) = exchange else { return }
+        let isStill = counted == lookedAt
+        lookedAt = counted
+        guard isStill, head == nil, handle.peerHasClosed else { return closedSince = nil }
+        guard let since = closedSince else { return closedSince = engine.now }
+        guard engine.now - since >= Self.lookInterval else { return }
+        let wasSent = handle.hasSentRequest
+        abort(id)
+        let error = TransferError(.failed, "the server broke the connection off")
+        apply(
+            machine.lost(id, error, wasSent: wasSent, passes: true, now: engine.now, random: .random(in: 0..<1)))
     }
 
     // MARK: Requests
@@ -110,6 +139,9 @@ final class Upload: EasyHandleReceiver {
         ignored = 0
         counted = 0
         exchange = (id, handle)
+        closedSince = nil
+        lookedAt = 0
+        lookDue = engine.now + Self.lookInterval
         machine.began(id)
         engine.add(handle, upload: self)
         report(force: false)

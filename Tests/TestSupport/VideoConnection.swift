@@ -45,7 +45,7 @@ struct VideoConnection {
         case .redirect(let status, let place):
             try refuse(VideoServer.Answer(status: status, fields: [("Location", place)]), request)
             return false
-        case .dropBody, .dropAnswer, nil: break
+        case .dropBody, .deafen, .dropAnswer, nil: break
         }
         if request.headers["Expect"]?.lowercased() == "100-continue" {
             try send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
@@ -198,7 +198,10 @@ struct VideoConnection {
         _ take: (ArraySlice<UInt8>) throws -> Void
     ) throws {
         var end = request.length
-        if case .dropBody(let count)? = request.fault { end = min(end, count) }
+        switch request.fault {
+        case .dropBody(let count)?, .deafen(let count)?: end = min(end, count)
+        default: break
+        }
         let start = ContinuousClock.now
         var done = 0
         while done < end {
@@ -213,7 +216,16 @@ struct VideoConnection {
             let left = ContinuousClock.now.duration(to: due)
             if left > .zero { usleep(UInt32(left / .microseconds(1))) }
         }
-        if end < request.length { throw Broken() }
+        if end < request.length {
+            if case .deafen? = request.fault { waitToBeAskedAgain(request) }
+            throw Broken()
+        }
+    }
+
+    private func waitToBeAskedAgain(_ request: Request) {
+        shutdown(socket, Int32(SHUT_WR))
+        let deadline = ContinuousClock.now + .seconds(240)
+        while server.calls.count <= request.number + 1, ContinuousClock.now < deadline { usleep(10_000) }
     }
 
     private func receive(_ input: inout [UInt8]) throws -> Bool {

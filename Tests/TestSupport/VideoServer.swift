@@ -42,6 +42,9 @@ package final class VideoServer: Sendable {
         case status(Int, retryAfter: Int? = nil)
         /// The connection ends after so many bytes of the body.
         case dropBody(after: Int)
+        /// The server has no more to say after so many bytes of the body, and takes no more, but does not let go of the
+        /// connection before it is asked again.
+        case deafen(after: Int)
         /// All is done that the request asks for, and the connection ends without an answer.
         case dropAnswer
         case redirect(Int, to: String)

@@ -21,10 +21,11 @@ final class UploadEngineBench: Sendable {
 
     let server: VideoServer
     let folder: TemporaryDirectory
-    let content = TestContent(seed: 3, size: 3_000_000)
+    let content: TestContent
     private let owner: Mutex<Owner>
 
-    init() throws {
+    init(size: Int = 3_000_000) throws {
+        content = TestContent(seed: 3, size: size)
         server = try VideoServer()
         folder = try TemporaryDirectory()
         let path = try folder.write("media", content.bytes)

@@ -62,6 +62,21 @@ import TransferCore
         #expect(bench.server.calls("PUT").count == 3)
     }
 
+    /// More than the buffers between the two take, so that the sender waits for room.
+    @Test(arguments: [true, false]) func aServerThatIsDoneBeforeTheMediaAreIsNotWaitedFor(_ speaksTus: Bool)
+        async throws
+    {
+        let bench = try UploadEngineBench(size: 24_000_000)
+        bench.server.change { $0.speaksTus = speaksTus }
+        bench.server.misbehave {
+            ["PUT", "PATCH"].contains($0.method) && $0.index == 0 ? .deafen(after: 100_000) : nil
+        }
+        try await bench.run()
+        try bench.expectWhole()
+        #expect(bench.server.calls(speaksTus ? "PATCH" : "PUT").count == 2)
+        #expect(bench.server.videos.map(\.timesStored) == [1])
+    }
+
     @Test(arguments: [true, false]) func theMediasLostAnswerMakesNoSecondVideo(_ speaksTus: Bool) async throws {
         bench.server.change { $0.speaksTus = speaksTus }
         bench.server.misbehave { ["PUT", "PATCH"].contains($0.method) && $0.index == 0 ? .dropAnswer : nil }

@@ -1,0 +1,45 @@
+internal import CCurl
+internal import Glibc
+
+// What the connection of a transfer that is under way has become.
+extension EasyHandle {
+    /// Whether the server has closed its side of the connection. What it had to say before is there to be read; more will
+    /// not come. curl goes on sending nevertheless, for as long as the server's kernel asks it to wait.
+    var peerHasClosed: Bool {
+        guard let socket = connectedSocket else { return false }
+        var entry = pollfd(fd: socket, events: Self.readSideClosed, revents: 0)
+        return poll(&entry, 1, 0) > 0 && entry.revents & Self.readSideClosed != 0
+    }
+
+    /// POLLRDHUP of <bits/poll.h>, which Glibc's module leaves out.
+    private static let readSideClosed: Int16 = 0x2000
+
+    /// The descriptor of the connection, found by its two ports: CURLINFO_ACTIVESOCKET tells it after the end of a transfer
+    /// alone. Costs a system call for each number that a descriptor may have: not for every turn of the loop.
+    private var connectedSocket: Int32? {
+        var (local, remote) = (0, 0)
+        guard ccurl_get_long(pointer, CURLINFO_LOCAL_PORT, &local) == CURLE_OK, local > 0,
+            ccurl_get_long(pointer, CURLINFO_PRIMARY_PORT, &remote) == CURLE_OK, remote > 0
+        else { return nil }
+        return (0..<Self.mostDescriptors).first {
+            Self.port(of: $0, getsockname) == local && Self.port(of: $0, getpeername) == remote
+        }
+    }
+
+    /// The soft limit that systems give: the lowest free number is the next that is given out.
+    private static let mostDescriptors: Int32 = 1_024
+
+    private static func port(
+        of socket: Int32,
+        _ ask: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
+    ) -> Int? {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let isSocket = withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask(socket, $0, &length) == 0 }
+        }
+        guard isSocket, [sa_family_t(AF_INET), sa_family_t(AF_INET6)].contains(storage.ss_family) else { return nil }
+        // The port stands at the same place in both.
+        return withUnsafeBytes(of: storage) { Int($0[2]) << 8 | Int($0[3]) }
+    }
+}
