@@ -15,28 +15,26 @@ async def carry(reader, writer, delay, not_before):
     """Copies one direction: what was read is written `delay` seconds later, in order."""
     queue = asyncio.Queue(maxsize=4096)
 
+    async def read():
+        while True:
+            data = await reader.read(65536)
+            await queue.put((max(time.monotonic(), not_before) + delay, data))
+            if not data:
+                return
+
     async def write():
         while True:
             due, data = await queue.get()
             pause = due - time.monotonic()
             if pause > 0:
                 await asyncio.sleep(pause)
-            if data is None:
+            if not data:
                 writer.write_eof()
                 return
             writer.write(data)
             await writer.drain()
 
-    task = asyncio.create_task(write())
-    try:
-        while True:
-            data = await reader.read(65536)
-            await queue.put((max(time.monotonic(), not_before) + delay, data or None))
-            if not data:
-                break
-        await task
-    except (ConnectionError, OSError):
-        task.cancel()
+    await asyncio.gather(read(), write())
 
 
 async def main(listen, server, rtt):
@@ -47,12 +45,15 @@ async def main(listen, server, rtt):
         except OSError:
             writer.close()
             return
-        try:
-            await asyncio.gather(
-                carry(reader, far_writer, rtt / 2, handshake), carry(far_reader, writer, rtt / 2, 0))
-        finally:
-            writer.close()
-            far_writer.close()
+        ways = [asyncio.ensure_future(carry(reader, far_writer, rtt / 2, handshake)),
+                asyncio.ensure_future(carry(far_reader, writer, rtt / 2, 0))]
+        # When one way breaks off, the other has nobody to carry for.
+        done, left = await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
+        for way in left:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
+        for end in [writer, far_writer]:
+            end.close()
 
     proxy = await asyncio.start_server(serve, "127.0.0.1", listen)
     print("ready", flush=True)

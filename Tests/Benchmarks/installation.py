@@ -95,10 +95,10 @@ class Installation:
         configuration = self.folder / f"nginx-{port}.conf"
         configuration.write_text(f"""
             daemon off; master_process off; pid {self.folder}/nginx-{port}.pid; error_log stderr error;
-            events {{ worker_connections 256; }}
+            events {{ worker_connections 1024; }}
             http {{
                 include /etc/nginx/mime.types;
-                sendfile on; keepalive_requests 100000; {limit}
+                sendfile on; autoindex on; keepalive_requests 1000000; {limit}
                 log_format bytes '$uri $args $status $body_bytes_sent';
                 access_log {self.folder}/access-{port}.log bytes;
                 client_body_temp_path {self.folder}/body;
@@ -115,9 +115,12 @@ class Installation:
 
     def bytes_sent(self, port, uri):
         """Bytes of bodies of answers that have ended."""
+        return sum(int(line[-1]) for line in self.requests(port) if line[0] == uri)
+
+    def requests(self, port):
+        """The lines of the log: address, query, status and bytes of each answer that has ended."""
         log = self.folder / f"access-{port}.log"
-        lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
-        return sum(int(line[-1]) for line in lines if line[0] == uri)
+        return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
 
     def start_proxy(self, server, rtt_ms):
         port = free_port()
@@ -135,6 +138,12 @@ class Installation:
                 rest -= len(piece)
             file.flush()
             os.fsync(file.fileno())
+
+    def link(self, name, folder, count):
+        """The file under `count` further names, in a folder of its own: no cache knows them."""
+        (self.www / folder).mkdir()
+        for number in range(1, count + 1):
+            os.link(self.www / name, self.www / folder / f"{number}.mp3")
 
     # podfs
 

@@ -1,0 +1,104 @@
+"""What the benchmarks share: taking turns, timing a read, running curl."""
+import os
+import random
+import subprocess
+import threading
+import time
+
+import rivals
+from installation import peak_memory
+
+
+class Contest:
+    """One row group in one installation: how often, how large, beside whom, and where the figures go."""
+
+    def __init__(self, place, size, rounds, table, with_rivals):
+        self.place, self.size, self.rounds, self.table = place, size, rounds, table
+        self.with_rivals = with_rivals
+
+    def mounts(self):
+        """The rival filesystems to measure beside."""
+        return rivals.mounts() if self.with_rivals else []
+
+    def rival_mounts(self, stack, url):
+        """The rivals' mounts of `url`, by name, which end with the stack; one that cannot mount is left out."""
+        mounted = {}
+        for rival in self.mounts():
+            try:
+                mounted[rival.name] = stack.enter_context(rival(self.place, url))
+                os.listdir(mounted[rival.name].mount_point)
+            except (OSError, RuntimeError, TimeoutError) as error:
+                print(f"{rival.name}: {error}", flush=True)
+                mounted.pop(rival.name, None)
+        return mounted
+
+    def turns(self, contestants, results=None):
+        """Each contestant's function once in every round, in another order each time; the values by name."""
+        results = results if results is not None else {}
+        for number in range(1, self.rounds + 1):
+            for name in random.sample(sorted(contestants), len(contestants)):
+                try:
+                    results.setdefault(name, []).append(contestants[name](number))
+                except (OSError, RuntimeError, TimeoutError, subprocess.SubprocessError) as error:
+                    if name == "podfs":
+                        raise
+                    print(f"{name}, round {number}: {error}", flush=True)
+        return results
+
+
+def column(results, index, scale=1):
+    """One figure of the tuples that the rounds gave."""
+    return {name: [value[index] * scale for value in values] for name, values in results.items()}
+
+
+def measured(command, output=subprocess.DEVNULL):
+    """Runs a program; its time and its processor time in seconds, its peak memory in MB, and what it printed."""
+    begin = time.monotonic()
+    child = subprocess.Popen(command, stdout=output, text=True)
+    # The peak that wait4() tells counts the memory of the parent before exec(); /proc does not.
+    peak, ended = [0.0], threading.Event()
+
+    def watch():
+        while not ended.wait(0.01):
+            try:
+                peak[0] = max(peak[0], peak_memory(child.pid))
+            except OSError:
+                return
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    told = child.stdout.read() if child.stdout else ""
+    _, status, usage = os.wait4(child.pid, 0)
+    elapsed = time.monotonic() - begin
+    ended.set()
+    watcher.join()
+    if child.stdout:
+        child.stdout.close()
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise RuntimeError(f"{command[0]} ended with {child.returncode}")
+    return elapsed, usage.ru_utime + usage.ru_stime, peak[0], told
+
+
+def curl(arguments):
+    """Runs curl, and gives what `measured` gives."""
+    return measured(["curl", "-s", "-S", "--fail", "--noproxy", "*", *arguments], subprocess.PIPE)
+
+
+def timed_read(path, offset, count):
+    """Opens a file and reads from it; seconds for the open and for both."""
+    begin = time.monotonic()
+    descriptor = os.open(path, os.O_RDONLY)
+    opened = time.monotonic()
+    data = os.pread(descriptor, count, offset)
+    end = time.monotonic()
+    os.close(descriptor)
+    if len(data) != count:
+        raise RuntimeError(f"{path}: {len(data)} bytes in place of {count}")
+    return opened - begin, end - begin
+
+
+def timed(command):
+    begin = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - begin

@@ -1,0 +1,39 @@
+"""Feeds made up for the benchmarks."""
+
+FEED_HEAD = "<rss version='2.0'><channel><title>{}</title>"
+FEED_ITEM = ("<item><title>Episode {n}</title><guid>{n}</guid><pubDate>{day} Jan 2026 {h:02}:{m:02}:{s:02} +0000</pubDate>"
+             "<enclosure type='audio/mpeg' length='{length}' url='http://127.0.0.1:{port}/{name}?n={n}'/></item>")
+
+
+def feed(title, count, port, name, length):
+    items = "".join(
+        FEED_ITEM.format(n=n, day=n % 28 + 1, h=n // 3600 % 24, m=n // 60 % 60, s=n % 60, length=length, port=port, name=name)
+        for n in range(1, count + 1))
+    return FEED_HEAD.format(title) + items + "</channel></rss>"
+
+
+def outlines(port, count, folder=""):
+    """An OPML list of feeds 1.xml to `count`.xml."""
+    body = "".join(
+        f"<outline type='rss' text='Show {n}' xmlUrl='http://127.0.0.1:{port}/{folder}{n}.xml'/>" for n in range(1, count + 1))
+    return f"<opml version='2.0'><body>{body}</body></opml>"
+
+
+def rich_feed(count, size):
+    """A feed as real ones are: names of three vocabularies, show notes twice, of about `size` bytes in all."""
+    sentence = "In this episode we talk about things &amp; people, with <a href=\"https://example.com/{n}\">links</a>. "
+    times = max(1, int((size / count - 900) / 2 / len(sentence)))
+    yield ("<?xml version='1.0' encoding='UTF-8'?>\n<rss version='2.0' xmlns:itunes='http://www.itunes.com/dtds/podcast-1.0.dtd' "
+           "xmlns:content='http://purl.org/rss/1.0/modules/content/' xmlns:podcast='https://podcastindex.org/namespace/1.0'>"
+           "<channel><title>Bench</title><link>https://example.com/</link><description>A show</description>\n")
+    for n in range(1, count + 1):
+        notes = sentence.replace("{n}", str(n)) * times
+        escaped = notes.replace("&", "&amp;").replace("<", "&lt;")
+        yield (f"<item><title>Episode {n}: a title &amp; more</title><guid isPermaLink='false'>urn:episode:{n}</guid>"
+               f"<pubDate>Mon, {n % 28 + 1:02} Jun 2020 {n % 24:02}:00:00 +0000</pubDate><link>https://example.com/{n}</link>"
+               f"<description>{escaped}</description><content:encoded><![CDATA[{notes}]]></content:encoded>"
+               f"<itunes:duration>01:{n % 60:02}:00</itunes:duration><itunes:episode>{n}</itunes:episode><itunes:season>1</itunes:season>"
+               f"<itunes:explicit>false</itunes:explicit><itunes:image href='https://example.com/{n}.jpg'/>"
+               f"<enclosure url='https://media.example.com/{n}.mp3?a=1&amp;b=2' length='{n + 1000000}' type='audio/mpeg'/>"
+               f"<podcast:transcript url='https://example.com/{n}.vtt' type='text/vtt'/></item>\n")
+    yield "</channel></rss>\n"

@@ -1,0 +1,163 @@
+"""How soon sound comes: the first bytes, the last bytes, and a player's seeks."""
+import contextlib
+import os
+import random
+import subprocess
+import time
+
+from contest import column, curl, timed_read
+
+RTT = 50  # ms
+
+
+def leave(place, number):
+    """Ends the download that a read has begun."""
+    place.run("cancel", place.path(number), check=False)
+
+
+def first_byte(contest):
+    """Open and the first 4 KiB, by the length of the way; the loopback interface itself is 0 ms."""
+    place, size, rounds = contest.place, contest.size, contest.rounds
+    place.make_file("long.mp3", size)
+    place.link("long.mp3", "rival", rounds)
+    server = place.start_nginx()
+    for rtt, port in [(rtt, place.start_proxy(server, rtt) if rtt else server) for rtt in [0, RTT, 200]]:
+        place.subscribe(server, port, ["long.mp3"] * 2 * rounds)
+        if not place.mounted:
+            place.mount()
+        url = f"http://127.0.0.1:{port}/long.mp3"
+        new, kept, opens = {}, {}, {"new": [], "kept": []}
+
+        def run_curl(_):
+            told = curl(["-w", "%{time_total}\n", "-r", "0-4095", "-o", "/dev/null", url, "-o", "/dev/null", url])[3]
+            first, second = (float(line) for line in told.split())
+            new.setdefault("curl", []).append(first)
+            return second
+
+        def run_podfs(number):
+            place.new_daemon()
+            for kind, episode in [("new", 2 * number - 1), ("kept", 2 * number)]:
+                opened, whole = timed_read(place.path(episode), 0, 4096)
+                opens[kind].append(opened)
+                if kind == "new":
+                    new.setdefault("podfs", []).append(whole)
+                # A small file comes whole, so that its connection is kept for the next.
+                place.wait_until_cached(episode)
+            return whole
+
+        with contextlib.ExitStack() as stack:
+            mounts = contest.rival_mounts(stack, f"http://127.0.0.1:{port}/rival/")
+            rivals = {name: lambda n, mount=mount: timed_read(mount.path(f"{n}.mp3"), 0, 4096)[1]
+                      for name, mount in mounts.items()}
+            contest.turns({"podfs": run_podfs, "curl": run_curl, **rivals}, kept)
+        for kind, times in [("new", new), ("kept", kept)]:
+            times = {name: [value * 1000 for value in values] for name, values in times.items()}
+            budget = {"budget": 1.05} if rtt else {"limit": 1.5}
+            opened = sorted(opens[kind])[len(opens[kind]) // 2] * 1000
+            contest.table.add(f"open + first 4 KiB, RTT {rtt} ms, {kind} connection", "ms", times, against="curl",
+                              note=f"of podfs's the open {opened:.1f} ms", **budget)
+        place.run("unsubscribe", "Bench")
+
+
+def tail(contest):
+    """4 KiB at the end right after the open: 2 MB/s a connection, 50 ms away."""
+    place, size, rounds = contest.place, contest.size, contest.rounds
+    place.make_file("long.mp3", size)
+    place.make_file("short.mp3", 65536)
+    place.link("long.mp3", "rival", rounds)
+    server = place.start_nginx("2m")
+    port = place.start_proxy(server, RTT)
+    # In each round one file for a new daemon, two that leave it with idle connections, and one more.
+    place.subscribe(server, port, ["long.mp3", "short.mp3", "short.mp3", "long.mp3"] * rounds)
+    place.mount()
+    url = f"http://127.0.0.1:{port}/long.mp3"
+    new, kept = {}, {}
+
+    def run_curl(_):
+        told = curl(["-w", "%{time_total}\n", "-r", f"{size - 4096}-", "-o", "/dev/null", url, "-o", "/dev/null", url])[3]
+        first, second = (float(line) for line in told.split())
+        new.setdefault("curl", []).append(first)
+        return second
+
+    def run_podfs(number):
+        first = 4 * number - 3
+        place.new_daemon()
+        for kind, episode in [("new", first), ("kept", first + 3)]:
+            if kind == "kept":
+                for cat in [subprocess.Popen(["cat", place.path(first + n)], stdout=subprocess.DEVNULL) for n in [1, 2]]:
+                    cat.wait()
+                place.wait_until_cached(first + 1)
+                place.wait_until_cached(first + 2)
+            _, whole = timed_read(place.path(episode), size - 4096, 4096)
+            if kind == "new":
+                new.setdefault("podfs", []).append(whole)
+            leave(place, episode)
+        return whole
+
+    with contextlib.ExitStack() as stack:
+        mounts = contest.rival_mounts(stack, f"http://127.0.0.1:{port}/rival/")
+        rivals = {name: lambda n, mount=mount: timed_read(mount.path(f"{n}.mp3"), size - 4096, 4096)[1]
+                  for name, mount in mounts.items()}
+        contest.turns({"podfs": run_podfs, "curl": run_curl, **rivals}, kept)
+    for kind, times, bound in [("new", new, {"budget": 1.05}), ("kept", kept, {"limit": 1.1 * RTT})]:
+        times = {name: [value * 1000 for value in values] for name, values in times.items()}
+        contest.table.add(f"4 KiB at the end of {size / 1e6:.0f} MB at once, 2 MB/s, RTT {RTT} ms, {kind} connection", "ms", times,
+                          against="curl", **bound)
+
+
+def seek(contest):
+    """A player's way through a file: its head, its tail, then ten places; 2 MB/s a connection, 50 ms away."""
+    place, size = contest.place, contest.size
+    piece = 65536
+    place.make_file("long.mp3", size)
+    place.link("long.mp3", "rival", contest.rounds)
+    server = place.start_nginx("2m")
+    port = place.start_proxy(server, RTT)
+    place.subscribe(server, port, ["long.mp3"] * contest.rounds)
+    place.mount()
+    steps = {n: [0, size - piece, *(random.randrange(size - piece) for _ in range(10))] for n in range(1, contest.rounds + 1)}
+
+    def walk(path, number):
+        begin, longest = time.monotonic(), 0
+        descriptor = os.open(path, os.O_RDONLY)
+        with open(place.www / "long.mp3", "rb") as file:
+            for offset in steps[number]:
+                asked = time.monotonic()
+                data = b""
+                while len(data) < piece:
+                    got = os.pread(descriptor, piece - len(data), offset + len(data))
+                    if not got:
+                        raise RuntimeError("the file ended early")
+                    data += got
+                longest = max(longest, time.monotonic() - asked)
+                file.seek(offset)
+                if data != file.read(piece):
+                    raise RuntimeError("the bytes differ")
+        elapsed = time.monotonic() - begin
+        os.close(descriptor)
+        return elapsed, longest
+
+    def run_podfs(number):
+        result = walk(place.path(number), number)
+        leave(place, number)
+        return result
+
+    def run_curl(number):
+        arguments = ["-w", "%{time_total}\n"]
+        for offset in steps[number]:
+            arguments += ["-r", f"{offset}-{offset + piece - 1}", "-o", "/dev/null", f"http://127.0.0.1:{port}/long.mp3",
+                          "--next", "-s", "-S", "--noproxy", "*", "-w", "%{time_total}\n"]
+        arguments = arguments[:-7]
+        seconds, _, _, told = curl(arguments)
+        return seconds, max(float(line) for line in told.split())
+
+    with contextlib.ExitStack() as stack:
+        mounts = contest.rival_mounts(stack, f"http://127.0.0.1:{port}/rival/")
+        rivals = {name: lambda n, mount=mount: walk(mount.path(f"{n}.mp3"), n) for name, mount in mounts.items()}
+        results = contest.turns({"podfs": run_podfs, "curl": run_curl, **rivals})
+    what = f"head, tail and 10 seeks in {size / 1e6:.0f} MB, 2 MB/s, RTT {RTT} ms"
+    contest.table.add(what, "ms", column(results, 0, 1000), against="curl", note="curl asks for just these ranges on one connection")
+    contest.table.add(f"{what}: the longest wait", "ms", column(results, 1, 1000), against="curl")
+
+
+COMMANDS = {"first-byte": (first_byte, 0.25), "tail": (tail, 100e6 / 1048576), "seek": (seek, 100e6 / 1048576)}

@@ -1,0 +1,129 @@
+"""What the processes themselves cost: how they start, with a large library, and what they do when nothing is asked."""
+import contextlib
+import os
+import pathlib
+import subprocess
+import time
+
+from contest import timed
+from feedtext import feed, outlines
+from installation import peak_memory, resident_memory, ticks
+
+SHOWS, EPISODES = 1_000, 300
+# A rival may ask its server for each of 300,000 names: it is given this long to list them.
+PATIENCE = 120
+
+
+def wakeups(pid):
+    """How often the threads of a process have waited and gone on (proc(5), status)."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        for line in (task / "status").read_text().splitlines():
+            if line.startswith("voluntary_ctxt_switches:"):
+                total += int(line.split()[1])
+    return total
+
+
+def start(contest):
+    """A library of 1,000 shows of 300 episodes: how soon daemon and mount are there, and what lists all of it."""
+    place, table = contest.place, contest.table
+    port = place.start_nginx()
+    for number in range(1, SHOWS + 1):
+        (place.www / f"{number}.xml").write_text(feed(f"Show {number}", EPISODES, port, "x.mp3", 1_000_000))
+    (place.folder / "list.opml").write_text(outlines(port, SHOWS))
+    begin = time.monotonic()
+    place.run("import", str(place.folder / "list.opml"))
+    library = f"{SHOWS:,} × {EPISODES} episodes"
+    table.add(f"import of {library}", "s", {"podfs": [time.monotonic() - begin]})
+
+    daemon = []
+    for _ in range(contest.rounds):
+        place.kill_daemon(15)
+        begin = time.monotonic()
+        place.run("daemon")
+        daemon.append((time.monotonic() - begin) * 1000)
+    table.add(f"daemon ready, {library}", "ms", {"podfs": daemon})
+
+    disk = place.www / "disk"
+    resident, peak, found = [], [], {}
+
+    def mount_rival(rival):
+        def run(_):
+            begin = time.monotonic()
+            with rival(place, f"http://127.0.0.1:{port}/disk/"):
+                return (time.monotonic() - begin) * 1000
+        return run
+
+    place.mount()
+    for show in place.mount_point.iterdir():
+        if show.is_dir() and show.name not in ["Latest", "Downloaded"]:
+            (disk / show.name).mkdir(parents=True)
+            for name in os.listdir(show):
+                os.close(os.open(disk / show.name / name, os.O_CREAT | os.O_WRONLY))
+    place.run("unmount", str(place.mount_point))
+    place.mounted = False
+
+    for kind in ["daemon runs", "daemon starts"]:
+        def mount_ours(_, kind=kind):
+            if kind == "daemon starts":
+                place.kill_daemon(15)
+            begin = time.monotonic()
+            place.mount()
+            elapsed = (time.monotonic() - begin) * 1000
+            process = place.mount_process
+            resident.append(resident_memory(process))
+            found.setdefault("podfs", []).append(timed(["find", str(place.mount_point), "-ls"]))
+            peak.append(peak_memory(process))
+            place.run("unmount", str(place.mount_point))
+            place.mounted = False
+            found.setdefault("disk", []).append(timed(["find", str(disk), "-ls"]))
+            return elapsed
+
+        times = contest.turns({"podfs": mount_ours, **{r.name: mount_rival(r) for r in contest.mounts()}})
+        table.add(f"mounted, {library}, {kind}", "ms", times, limit=200)
+    for rival in contest.mounts():
+        try:
+            with rival(place, f"http://127.0.0.1:{port}/disk/") as mount:
+                begin = time.monotonic()
+                with contextlib.ExitStack() as stack:
+                    child = subprocess.Popen(["find", str(mount.mount_point), "-ls"], stdout=subprocess.DEVNULL)
+                    stack.callback(child.wait)
+                    stack.callback(child.kill)
+                    child.wait(PATIENCE)
+                found[rival.name] = [time.monotonic() - begin]
+        except subprocess.TimeoutExpired:
+            print(f"{rival.name}: did not list {library} in {PATIENCE} s", flush=True)
+    table.add(f"find -ls over {library}", "s", found, against="disk", note="the disk's names are in the kernel's caches")
+    table.add(f"mount process ready, {library}", "MB", {"podfs": resident}, limit=60)
+    table.add(f"mount process at most, after find over all", "MB", {"podfs": peak}, limit=60)
+
+
+def idle(contest):
+    """A minute in which nothing is asked of a mount with one show, after an episode was read."""
+    place, seconds = contest.place, 60
+    place.make_file("some.mp3", contest.size)
+    place.link("some.mp3", "rival", 1)
+    port = place.start_nginx()
+    place.subscribe(port, port, ["some.mp3"])
+    place.mount()
+    with contextlib.ExitStack() as stack:
+        mounts = contest.rival_mounts(stack, f"http://127.0.0.1:{port}/rival/")
+        for path in [place.path(1), *(mount.path("1.mp3") for mount in mounts.values())]:
+            subprocess.run(["cat", path], check=True, stdout=subprocess.DEVNULL)
+        place.wait_until_cached(1)
+        time.sleep(5)  # What follows a transfer is not idling.
+        pids = {"podfs": [place.daemon, place.mount_process], **{name: [mount.pid] for name, mount in mounts.items()}}
+        before = {name: (sum(map(ticks, group)), sum(map(wakeups, group))) for name, group in pids.items()}
+        time.sleep(seconds)
+        after = {name: (sum(map(ticks, group)), sum(map(wakeups, group))) for name, group in pids.items()}
+        cpu = {name: [(after[name][0] - before[name][0]) * 1000] for name in pids}
+        woken = {name: [after[name][1] - before[name][1]] for name in pids}
+        memory = {name: [sum(map(resident_memory, group))] for name, group in pids.items()}
+    note = "podfs is two processes"
+    contest.table.add(f"{seconds} s of idling: CPU", "ms", cpu, limit=0, note=note)
+    contest.table.add(f"{seconds} s of idling: times woken", "times", woken, note=note)
+    contest.table.add("resident when idle", "MB", memory, note=note)
+    contest.table.add("resident when idle, daemon alone", "MB", {"podfs": [resident_memory(place.daemon)]})
+
+
+COMMANDS = {"start": (start, 0), "idle": (idle, 8)}

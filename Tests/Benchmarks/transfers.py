@@ -1,0 +1,201 @@
+"""Whole files: throughput, processor time and memory, many readers at once, and what a kill costs."""
+import contextlib
+import os
+import subprocess
+import threading
+import time
+
+from contest import column, curl
+from installation import peak_memory, threads_of, ticks, wait_for
+
+
+def throughput(contest):
+    """A whole file: `cat` through the mount against `curl -o` beside the cache."""
+    place, size, rounds = contest.place, contest.size, contest.rounds
+    place.make_file("big.mp3", size)
+    port = place.start_nginx()
+    place.link("big.mp3", "rival", 1)
+    place.subscribe(port, port, ["big.mp3"] * rounds)
+    place.mount()
+    target = str(place.folder / "target")
+    whole = []
+
+    def run_curl(_):
+        os.sync()
+        seconds, cpu, memory, _ = curl(["-o", target, f"http://127.0.0.1:{port}/big.mp3"])
+        os.unlink(target)
+        return seconds, cpu, memory
+
+    def run_podfs(number):
+        os.sync()
+        processes = [place.daemon, place.mount_process]
+        before = sum(ticks(pid) for pid in processes)
+        begin = time.monotonic()
+        subprocess.run(["cat", place.path(number)], check=True, stdout=subprocess.DEVNULL)
+        seconds = time.monotonic() - begin
+        cpu = sum(ticks(pid) for pid in processes) - before
+        place.wait_until_cached(number)
+        whole.append((time.monotonic() - begin, sum(ticks(pid) for pid in processes) - before))
+        memory = sum(peak_memory(pid) for pid in processes)
+        place.run("evict", place.path(number))
+        return seconds, cpu, memory
+
+    def run_rival(rival):
+        def run(_):
+            os.sync()
+            # A mount of its own each time: the cache is empty, the memory untouched.
+            with rival(place, f"http://127.0.0.1:{port}/rival/") as mount:
+                os.listdir(mount.mount_point)
+                before = ticks(mount.pid)
+                begin = time.monotonic()
+                subprocess.run(["cat", mount.path("1.mp3")], check=True, stdout=subprocess.DEVNULL)
+                return time.monotonic() - begin, ticks(mount.pid) - before, peak_memory(mount.pid)
+        return run
+
+    run_curl(0)  # The file is in the page cache from here on.
+    contestants = {"podfs": run_podfs, "curl": run_curl, **{r.name: run_rival(r) for r in contest.mounts()}}
+    results = contest.turns(contestants)
+    what = f"{size / 1048576:.0f} MiB uncached, loopback"
+    contest.table.add(what, "s", column(results, 0), against="curl", budget=1 / 0.9)
+    contest.table.add(f"{what}: CPU", "s", column(results, 1), against="curl", budget=1.5)
+    contest.table.add(f"{what}: CPU until synced and hashed", "s", {"podfs": [w[1] for w in whole], "curl": column(results, 1)["curl"]},
+                      against="curl", note="curl neither syncs nor hashes")
+    contest.table.add(f"{what}: until synced and hashed", "s", {"podfs": [w[0] for w in whole]})
+    contest.table.add(f"{what}: peak memory", "MB", column(results, 2), against="curl", limit=60,
+                      note="of podfs daemon and mount together, grown over all rounds")
+
+
+def readers(contest):
+    """100 threads that open 100 files at once and read 4 KiB; then each file whole, compared."""
+    place, size, count = contest.place, contest.size, 100
+    names = [f"many-{n}.mp3" for n in range(1, count + 1)]
+    for name in names:
+        place.make_file(name, size)
+    server = place.start_nginx()
+    for text, port in [("loopback", server), ("50 ms RTT", place.start_proxy(server, 50))]:
+        place.subscribe(server, port, names * contest.rounds)
+        if not place.mounted:
+            place.mount()
+        os.listdir(place.mount_point / "Bench")
+        memory, threads = [], []
+
+        def read_all(path_of):
+            times, faults = [], []
+
+            def read(n):
+                try:
+                    descriptor = os.open(path_of(n), os.O_RDONLY)
+                    data = os.pread(descriptor, 4096, 0)
+                    times.append(time.monotonic() - begin)
+                    while piece := os.pread(descriptor, 1 << 20, len(data)):
+                        data += piece
+                    os.close(descriptor)
+                    if data != (place.www / names[n]).read_bytes():
+                        faults.append("the bytes differ")
+                except OSError as error:
+                    faults.append(str(error))
+
+            begin = time.monotonic()
+            workers = [threading.Thread(target=read, args=[n]) for n in range(count)]
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join()
+            if faults:
+                raise RuntimeError(f"{len(faults)} of {count}: {faults[0]}")
+            return max(times), time.monotonic() - begin
+
+        def run_podfs(number):
+            result = read_all(lambda n: place.path(count * (number - 1) + n + 1))
+            processes = [place.daemon, place.mount_process]
+            memory.append(sum(peak_memory(pid) for pid in processes))
+            threads.append(sum(threads_of(pid) for pid in processes))
+            return result
+
+        def run_curl(_):
+            urls = [part for name in names for part in ["-o", "/dev/null", f"http://127.0.0.1:{port}/{name}"]]
+            seconds = curl(["--parallel", "--parallel-max", "100", "-r", "0-4095", *urls])[0]
+            return seconds, curl(["--parallel", "--parallel-max", "100", *urls])[0]
+
+        def run_rival(rival):
+            def run(_):
+                with rival(place, f"http://127.0.0.1:{port}/") as mount:
+                    os.listdir(mount.mount_point)
+                    return read_all(lambda n: mount.path(names[n]))
+            return run
+
+        results = contest.turns(
+            {"podfs": run_podfs, "curl": run_curl, **{r.name: run_rival(r) for r in contest.mounts()}})
+        contest.table.add(f"100 first reads at once, {text}: the last", "ms", column(results, 0, 1000), against="curl")
+        contest.table.add(f"100 files of {size >> 20} MiB at once, {text}", "ms", column(results, 1, 1000), against="curl")
+        contest.table.add(f"100 readers, {text}: peak memory", "MB", {"podfs": memory}, limit=150)
+        contest.table.add(f"100 readers, {text}: threads", "threads", {"podfs": threads})
+        place.run("unsubscribe", "Bench")
+
+
+def kill(contest):
+    """What is fetched again after every process was killed in mid-transfer, in milliseconds of transfer at 20 MB/s."""
+    place, size = contest.place, contest.size
+    place.make_file("long.mp3", size)
+    place.link("long.mp3", "rival", contest.rounds)
+    port = place.start_nginx("20m")
+    place.subscribe(port, port, ["long.mp3"] * contest.rounds)
+    sent = {}
+
+    def again(uri, already=0):
+        """Milliseconds of transfer beyond the file itself."""
+        # nginx writes its line when the answer has ended.
+        wait_for(lambda: place.bytes_sent(port, uri) - already >= size, "nginx has written its log")
+        time.sleep(0.2)
+        return (place.bytes_sent(port, uri) - already - size) / 20e6 * 1000
+
+    def compare(path):
+        with open(place.www / "long.mp3", "rb") as file, open(path, "rb") as copy:
+            while piece := file.read(1 << 20):
+                if copy.read(1 << 20) != piece:
+                    raise RuntimeError("the bytes differ")
+
+    def run_podfs(number):
+        place.mount()
+        reader = subprocess.Popen(["cat", place.path(number)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: int(os.getxattr(place.path(number), "user.podfs.bytes_received")) > size // 3, "a third is here")
+        daemon, process = place.daemon, place.mount_process
+        os.kill(daemon, 9)
+        os.kill(process, 9)
+        reader.wait()
+        wait_for(lambda: place.daemon is None, "the daemon has gone")
+        place.mount()
+        compare(place.path(number))
+        place.wait_until_cached(number)
+        result = again("/long.mp3", sent.get("podfs", 0))
+        sent["podfs"] = place.bytes_sent(port, "/long.mp3")
+        place.run("unmount", str(place.mount_point))
+        place.mounted = False
+        return result
+
+    def run_rival(rival):
+        def run(number):
+            uri = f"/rival/{number}.mp3"
+            before = place.bytes_sent(port, uri)
+            with rival(place, f"http://127.0.0.1:{port}/rival/") as mount:
+                os.listdir(mount.mount_point)
+                reader = subprocess.Popen(["head", "-c", str(size // 3), mount.path(f"{number}.mp3")],
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                reader.wait()
+                with contextlib.ExitStack() as stack:
+                    # Still open, as a player would have it.
+                    descriptor = os.open(mount.path(f"{number}.mp3"), os.O_RDONLY)
+                    stack.callback(os.close, descriptor)
+                    os.pread(descriptor, 4096, size // 3)
+                    mount.kill()
+                mount.start()
+                os.listdir(mount.mount_point)
+                compare(mount.path(f"{number}.mp3"))
+                return again(uri, before)
+        return run
+
+    results = contest.turns({"podfs": run_podfs, **{r.name: run_rival(r) for r in contest.mounts()}})
+    contest.table.add("fetched again after kill -9 of all at 20 MB", "ms of transfer", results, limit=1000)
+
+
+COMMANDS = {"throughput": (throughput, 1024), "readers": (readers, 1), "kill": (kill, 60)}
