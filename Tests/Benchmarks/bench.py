@@ -13,6 +13,8 @@ import os
 import sys
 import time
 
+sys.dont_write_bytecode = True  # Nothing is left in the source.
+
 import feeds
 import growth
 import latency

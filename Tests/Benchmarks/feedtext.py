@@ -12,10 +12,16 @@ def feed(title, count, port, name, length):
     return FEED_HEAD.format(title) + items + "</channel></rss>"
 
 
-def outlines(port, count, folder=""):
-    """An OPML list of feeds 1.xml to `count`.xml."""
+def addresses(port, count, folder="", hosts=1):
+    """Of feeds 1.xml to `count`.xml, spread over so many hosts."""
+    return [f"http://127.0.0.{n % hosts + 1}:{port}/{folder}{n}.xml" for n in range(1, count + 1)]
+
+
+def outlines(*arguments, **options):
+    """An OPML list of `addresses`."""
     body = "".join(
-        f"<outline type='rss' text='Show {n}' xmlUrl='http://127.0.0.1:{port}/{folder}{n}.xml'/>" for n in range(1, count + 1))
+        f"<outline type='rss' text='Show {n}' xmlUrl='{url}'/>"
+        for n, url in enumerate(addresses(*arguments, **options), 1))
     return f"<opml version='2.0'><body>{body}</body></opml>"
 
 
@@ -23,7 +29,8 @@ def rich_feed(count, size):
     """A feed as real ones are: names of three vocabularies, show notes twice, of about `size` bytes in all."""
     sentence = "In this episode we talk about things &amp; people, with <a href=\"https://example.com/{n}\">links</a>. "
     times = max(1, int((size / count - 900) / 2 / len(sentence)))
-    yield ("<?xml version='1.0' encoding='UTF-8'?>\n<rss version='2.0' xmlns:itunes='http://www.itunes.com/dtds/podcast-1.0.dtd' "
+    yield ("<?xml version='1.0' encoding='UTF-8'?>\n"
+           "<rss version='2.0' xmlns:itunes='http://www.itunes.com/dtds/podcast-1.0.dtd' "
            "xmlns:content='http://purl.org/rss/1.0/modules/content/' xmlns:podcast='https://podcastindex.org/namespace/1.0'>"
            "<channel><title>Bench</title><link>https://example.com/</link><description>A show</description>\n")
     for n in range(1, count + 1):
@@ -32,8 +39,9 @@ def rich_feed(count, size):
         yield (f"<item><title>Episode {n}: a title &amp; more</title><guid isPermaLink='false'>urn:episode:{n}</guid>"
                f"<pubDate>Mon, {n % 28 + 1:02} Jun 2020 {n % 24:02}:00:00 +0000</pubDate><link>https://example.com/{n}</link>"
                f"<description>{escaped}</description><content:encoded><![CDATA[{notes}]]></content:encoded>"
-               f"<itunes:duration>01:{n % 60:02}:00</itunes:duration><itunes:episode>{n}</itunes:episode><itunes:season>1</itunes:season>"
-               f"<itunes:explicit>false</itunes:explicit><itunes:image href='https://example.com/{n}.jpg'/>"
+               f"<itunes:duration>01:{n % 60:02}:00</itunes:duration><itunes:episode>{n}</itunes:episode>"
+               f"<itunes:season>1</itunes:season><itunes:explicit>false</itunes:explicit>"
+               f"<itunes:image href='https://example.com/{n}.jpg'/>"
                f"<enclosure url='https://media.example.com/{n}.mp3?a=1&amp;b=2' length='{n + 1000000}' type='audio/mpeg'/>"
                f"<podcast:transcript url='https://example.com/{n}.vtt' type='text/vtt'/></item>\n")
     yield "</channel></rss>\n"

@@ -28,8 +28,10 @@ def multiply(path, port, shows):
         for number in range(have + 1, shows + 1):
             names = ", ".join(copied["podcast"])
             row = database.execute(
-                f"INSERT INTO podcast (name, folded, url, title, {names}) SELECT ?, ?, ?, ?, {names} FROM podcast WHERE id = ?",
-                (f"Show {number}", f"show {number}", f"http://127.0.0.1:{port}/{number}.xml", f"Show {number}", template)).lastrowid
+                f"INSERT INTO podcast (name, folded, url, title, {names}) "
+                f"SELECT ?, ?, ?, ?, {names} FROM podcast WHERE id = ?",
+                (f"Show {number}", f"show {number}", f"http://127.0.0.1:{port}/{number}.xml", f"Show {number}",
+                 template)).lastrowid
             names = ", ".join(copied["episode"])
             database.execute(
                 f"INSERT INTO episode (podcast, {names}) SELECT ?, {names} FROM episode WHERE podcast = ?", (row, template))
@@ -88,8 +90,9 @@ def growth(contest):
     smallest, largest = f"{SIZES[0]:,}", f"{SIZES[-1]:,}"
     for (what, unit), values in results.items():
         # The largest stands in podfs's column, the smallest beside it: the ratio is the growth.
-        cells = {"podfs": values.get(largest, []), **{f"of {name}": figures for name, figures in values.items() if name != largest}}
-        table.add(f"{largest} episodes: {what}", unit, cells, against=f"of {smallest}",
+        cells = {"podfs": values.get(largest, []), **values}
+        cells.pop(largest, None)
+        table.add(f"{largest} episodes: {what}", unit, cells, against=smallest,
                   limit=200 if what == "mounted" else None)
 
 

@@ -30,6 +30,12 @@ def ticks(pid):
     return sum(int(value) for value in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
 
+def scheduled_time(pid):
+    """Seconds of processor time of the threads that a process has, finer than ticks (proc(5), schedstat)."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
 def peak_memory(pid):
     """The most that a process had resident, in MB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -42,6 +48,14 @@ def resident_memory(pid):
     """What a process has resident now, in MB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    return 0.0
+
+
+def proportional_memory(pid):
+    """What a process has resident, in MB, a page that several have counted once among them (proc(5), Pss)."""
+    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024 / 1e6
     return 0.0
 
@@ -88,10 +102,11 @@ class Installation:
         if ready and child.stdout.readline().strip() != ready:
             sys.exit(f"{command[0]} did not start")
 
-    def start_nginx(self, rate=None):
-        """Serves `www`; `rate` is nginx's limit_rate, for each connection. Gives the port."""
+    def start_nginx(self, rate=None, hosts=1):
+        """Serves `www` on 127.0.0.1 up to 127.0.0.`hosts`; `rate` is nginx's limit_rate, for a connection. Gives the port."""
         port = free_port()
         limit = f"limit_rate {rate};" if rate else ""
+        listen = " ".join(f"listen 127.0.0.{host}:{port};" for host in range(1, hosts + 1))
         configuration = self.folder / f"nginx-{port}.conf"
         configuration.write_text(f"""
             daemon off; master_process off; pid {self.folder}/nginx-{port}.pid; error_log stderr error;
@@ -102,7 +117,7 @@ class Installation:
                 log_format bytes '$uri $args $status $body_bytes_sent';
                 access_log {self.folder}/access-{port}.log bytes;
                 client_body_temp_path {self.folder}/body;
-                server {{ listen 127.0.0.1:{port}; root {self.www}; }}
+                server {{ {listen} root {self.www}; }}
             }}""")
         self.start(["nginx", "-c", str(configuration), "-g", "user root;"])
         wait_for(lambda: not self.refuses(port), "nginx listens")

@@ -101,8 +101,8 @@ def tail(contest):
         contest.turns({"podfs": run_podfs, "curl": run_curl, **rivals}, kept)
     for kind, times, bound in [("new", new, {"budget": 1.05}), ("kept", kept, {"limit": 1.1 * RTT})]:
         times = {name: [value * 1000 for value in values] for name, values in times.items()}
-        contest.table.add(f"4 KiB at the end of {size / 1e6:.0f} MB at once, 2 MB/s, RTT {RTT} ms, {kind} connection", "ms", times,
-                          against="curl", **bound)
+        contest.table.add(f"4 KiB at the end of {size / 1e6:.0f} MB at once, 2 MB/s, RTT {RTT} ms, {kind} connection",
+                          "ms", times, against="curl", note="of which podfs's open waits for a head", **bound)
 
 
 def seek(contest):
@@ -115,7 +115,8 @@ def seek(contest):
     port = place.start_proxy(server, RTT)
     place.subscribe(server, port, ["long.mp3"] * contest.rounds)
     place.mount()
-    steps = {n: [0, size - piece, *(random.randrange(size - piece) for _ in range(10))] for n in range(1, contest.rounds + 1)}
+    steps = {n: [0, size - piece, *(random.randrange(size - piece) for _ in range(10))]
+             for n in range(1, contest.rounds + 1)}
 
     def walk(path, number):
         begin, longest = time.monotonic(), 0
@@ -153,10 +154,12 @@ def seek(contest):
 
     with contextlib.ExitStack() as stack:
         mounts = contest.rival_mounts(stack, f"http://127.0.0.1:{port}/rival/")
-        rivals = {name: lambda n, mount=mount: walk(mount.path(f"{n}.mp3"), n) for name, mount in mounts.items()}
+        rivals = {name: lambda n, mount=mount: walk(mount.path(f"{n}.mp3"), n) if n <= 3 else None
+                  for name, mount in mounts.items()}
         results = contest.turns({"podfs": run_podfs, "curl": run_curl, **rivals})
     what = f"head, tail and 10 seeks in {size / 1e6:.0f} MB, 2 MB/s, RTT {RTT} ms"
-    contest.table.add(what, "ms", column(results, 0, 1000), against="curl", note="curl asks for just these ranges on one connection")
+    contest.table.add(what, "ms", column(results, 0, 1000), against="curl",
+                      note="curl asks for just these ranges on one connection")
     contest.table.add(f"{what}: the longest wait", "ms", column(results, 1, 1000), against="curl")
 
 

@@ -121,7 +121,8 @@ def parked(contest):
     table.add("1 MiB of a cached episode meanwhile, past the page cache", "ms", {"podfs": [value * 1000 for value in times]})
     begin = time.monotonic()
     place.run("unmount", str(place.mount_point))
-    table.add(f"unmount with {len(readers)} readers that wait", "ms", {"podfs": [(time.monotonic() - begin) * 1000]}, limit=1000)
+    table.add(f"unmount with {len(readers)} readers that wait", "ms", {"podfs": [(time.monotonic() - begin) * 1000]},
+              limit=1000)
     place.mounted = False
     reap(readers)
 
