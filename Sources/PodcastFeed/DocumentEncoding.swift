@@ -82,14 +82,29 @@ enum DocumentEncoding: Equatable {
 
     /// The encoding that an XML declaration names.
     static func declaredEncoding(_ head: [UInt8]) -> String? {
-        guard let start = head.firstRange(of: Array("<?xml".utf8))?.lowerBound,
+        guard let start = end(of: "<?xml", in: head[...]),
             let end = head[start...].firstIndex(of: UInt8(ascii: ">")),
-            let name = head[start..<end].firstRange(of: Array("encoding".utf8))
+            let name = Self.end(of: "encoding", in: head[start..<end])
         else { return nil }
-        let rest = head[name.upperBound..<end].drop { $0.isXMLSpace || $0 == UInt8(ascii: "=") }
+        let rest = head[name..<end].drop { $0.isXMLSpace || $0 == UInt8(ascii: "=") }
         guard let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return nil }
         let label = rest.dropFirst().prefix { $0 != quote }
         return label.isEmpty || label.count > 40 ? nil : String(decoding: label.trimmed, as: UTF8.self)
+    }
+
+    /// The index after the first occurrence of a word. The standard library's `firstRange(of:)` is far slower: over the
+    /// head of a document without a declaration it took a tenth of the time that importing a small feed takes.
+    private static func end(of word: StaticString, in bytes: ArraySlice<UInt8>) -> Int? {
+        bytes.withUnsafeBytes { buffer in
+            word.withUTF8Buffer { word in
+                guard let first = word.first, buffer.count >= word.count else { return nil }
+                for start in 0...(buffer.count - word.count)
+                where buffer[start] == first && buffer[start..<(start + word.count)].elementsEqual(word) {
+                    return bytes.startIndex + start + word.count
+                }
+                return nil
+            }
+        }
     }
 
     /// `true` when there are characters beyond ASCII and all are UTF-8, `false` when some are not, `nil` when there are
