@@ -188,25 +188,36 @@ final class EasyHandle {
     }
 
     private func readField(_ bytes: UnsafeRawBufferPointer) {
-        let line = String(decoding: bytes, as: UTF8.self)
-        if line.hasPrefix("HTTP/") {
+        if bytes.starts(with: "HTTP/".utf8) {
             head = ResponseHead(status: 0)
             return
         }
-        let text = line.filter { !$0.isNewline }
+        let text = Self.text(ofLine: bytes)
         if text.isEmpty {
             finishHead()
             return
         }
-        guard let colon = text.firstIndex(of: ":") else { return }
-        let name = text[..<colon].lowercased()
-        let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        let trimmed = String(value.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return }
+        let name = String(decoding: text[..<colon], as: UTF8.self).lowercased()
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let rest = text[(colon + 1)...].drop(while: isBlank)
+        let end = rest.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? rest.startIndex
+        let value = String(decoding: rest[..<end], as: UTF8.self)
         if ResponseHead.lists.contains(name), let before = head.fields[name] {
-            head.fields[name] = before + ", " + trimmed
+            head.fields[name] = before + ", " + value
         } else {
-            head.fields[name] = trimmed
+            head.fields[name] = value
         }
+    }
+
+    /// A line without anything that ends one, wherever it stands. Byte by byte where there is nothing beyond ASCII: as
+    /// characters a head takes longer than all the rest that is done for a small answer.
+    private static func text(ofLine bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        if bytes.allSatisfy({ $0 < 0x80 }) {
+            // Line feed, vertical tab, form feed and carriage return, as `Character.isNewline` has them.
+            return bytes.filter { !(0x0A...0x0D).contains($0) }
+        }
+        return Array(String(decoding: bytes, as: UTF8.self).filter { !$0.isNewline }.utf8)
     }
 
     private func finishHead() {
