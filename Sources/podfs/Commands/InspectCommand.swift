@@ -21,23 +21,26 @@ struct InspectCommand: PodfsCommand {
     var json = false
 
     func perform() async throws {
-        let document: [UInt8]
         if source.contains("://") {
             let daemon = try Installation().daemon()
             defer { daemon.end() }
             guard case .text(let text) = try await daemon.perform(.inspect(url: source)) else { return }
-            document = Array(text.utf8)
+            if json {
+                Terminal.print(json: text)
+            } else {
+                show(try JSONDecoder().decode(Summary.self, from: Data(text.utf8)))
+            }
         } else {
-            document = try inspectFile()
-        }
-        if json {
-            Terminal.print(json: String(decoding: document, as: UTF8.self))
-        } else {
-            try printSummary(of: document)
+            let feed = try inspectFile()
+            if json {
+                Terminal.print(json: String(decoding: feed.inspectJSON(), as: UTF8.self))
+            } else {
+                show(Summary(feed))
+            }
         }
     }
 
-    private func inspectFile() throws -> [UInt8] {
+    private func inspectFile() throws -> Feed {
         let data: Data
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: source), options: .mappedIfSafe)
@@ -47,14 +50,13 @@ struct InspectCommand: PodfsCommand {
         let parser = FeedParser()
         data.withUnsafeBytes { parser.parse($0) }
         do {
-            return try parser.finish().inspectJSON()
+            return try parser.finish()
         } catch {
             throw CommandError(.failed, "\(source): \(error)")
         }
     }
 
-    private func printSummary(of document: [UInt8]) throws {
-        let summary = try JSONDecoder().decode(Summary.self, from: Data(document))
+    private func show(_ summary: Summary) {
         Terminal.print("\(PlainText.oneLine(summary.title ?? "(no title)")) — \(summary.format)")
         if let link = summary.link { Terminal.print(PlainText.oneLine(link)) }
         let playable = summary.items.filter { !$0.enclosures.isEmpty }.count
@@ -69,8 +71,8 @@ struct InspectCommand: PodfsCommand {
         }
     }
 
-    /// What the summary needs of the JSON.
-    private struct Summary: Decodable {
+    /// What the summary needs: of the JSON that the daemon sends, or of a feed that was read here.
+    fileprivate struct Summary: Decodable {
         struct Item: Decodable {
             struct Enclosure: Decodable { var url: String }
             var title: String?
@@ -86,5 +88,18 @@ struct InspectCommand: PodfsCommand {
         var link: String?
         var items: [Item]
         var diagnostics: [Problem]
+    }
+}
+
+extension InspectCommand.Summary {
+    fileprivate init(_ feed: Feed) {
+        self.init(
+            format: feed.format.rawValue, title: feed.title, link: feed.link,
+            items: feed.items.map { item in
+                Item(
+                    title: item.title, published: item.published?.iso8601,
+                    enclosures: item.enclosures.map { Item.Enclosure(url: $0.url) })
+            },
+            diagnostics: feed.diagnostics.map { Problem(line: $0.line, message: $0.message) })
     }
 }
