@@ -8,7 +8,7 @@ import time
 
 from contest import column, curl, measured
 from feedtext import addresses, feed, outlines, rich_feed
-from installation import scheduled_time
+from installation import ticks
 
 FEEDS, ITEMS = 1_000, 20
 # As in life: a host is asked by podfs at most twice at the same time.
@@ -160,11 +160,11 @@ def refresh(contest):
 
     def run_podfs(_):
         before = place.requests(port)
-        used = scheduled_time(place.daemon)
+        used = ticks(place.daemon)
         begin = time.monotonic()
         place.run("refresh")
         elapsed = time.monotonic() - begin
-        cpu.append(scheduled_time(place.daemon) - used)
+        cpu.append(ticks(place.daemon) - used)
         answers = place.requests(port)[len(before):]
         unchanged = sum(1 for line in answers if line[-2] == "304")
         if unchanged != FEEDS:

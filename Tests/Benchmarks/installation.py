@@ -30,12 +30,6 @@ def ticks(pid):
     return sum(int(value) for value in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
 
-def scheduled_time(pid):
-    """Seconds of processor time of the threads that a process has, finer than ticks (proc(5), schedstat)."""
-    tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
-
-
 def peak_memory(pid):
     """The most that a process had resident, in MB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():

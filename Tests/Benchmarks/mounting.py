@@ -66,7 +66,7 @@ def listing(contest):
             "podfs": lambda _: run("podfs", ours), "disk": lambda _: run("disk", lambda _: disk),
             **{r.name: lambda _, r=r: run(r.name, theirs(r)) for r in contest.mounts()}}, warm)
         what = f"{name} of {count:,}"
-        contest.table.add(f"{what}, first time", "ms", first, against="disk", budget=1.0,
+        contest.table.add(f"{what}, first time", "ms", first, against="disk", budget=1.0 if name == "ls -l" else None,
                           note="the rivals also ask the server for each name")
         contest.table.add(f"{what}, nothing in the page cache", "ms", cold, against="disk")
         contest.table.add(f"{what}, again", "ms", warm, against="disk")

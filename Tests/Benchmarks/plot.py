@@ -16,8 +16,9 @@ def colour(name):
 
 def svg(table, caption):
     """Each row in its own unit, its values divided by podfs's: what lies right of the line took longer than podfs."""
-    rows = [row for row in table.rows if row.of("podfs") and len(row.values) > 1]
-    ratios = [row.of(name) / row.of("podfs") for row in rows for name in row.values if row.of(name)]
+    # A logarithm has no place for what took nothing.
+    rows = [row for row in table.rows if (row.of("podfs") or 0) > 0 and len(row.values) > 1]
+    ratios = [row.of(name) / row.of("podfs") for row in rows for name in row.values if row.of(name) > 0]
     low = math.floor(math.log10(min(ratios, default=0.1)))
     high = max(math.ceil(math.log10(max(ratios, default=10))), low + 1)
     height = TOP + ROW * len(rows) + 30
@@ -45,7 +46,7 @@ def svg(table, caption):
         parts.append(f'<text x="{LEFT - 10}" y="{middle + 4:.1f}" text-anchor="end">{escape(row.cells()[0])}</text>')
         # podfs last, so that it lies on top.
         for name in sorted(row.values, key=lambda name: name == "podfs"):
-            if row.of(name):
+            if row.of(name) > 0:
                 title = f"{name}: {row.cells()[0]} {row.of(name):.4g}"
                 parts.append(f'<circle cx="{x(row.of(name) / row.of("podfs")):.1f}" cy="{middle:.1f}" r="5" '
                              f'fill="{colour(name)}"><title>{escape(title)}</title></circle>')
