@@ -13,6 +13,13 @@ extension Library {
         }
     }
 
+    /// The rows of the subscribed shows: without their facts, for which the episodes of all shows are counted.
+    package func podcastIDs() throws -> Set<Int64> {
+        try query { db in
+            try Int64.fetchSet(db.cachedStatement(sql: "SELECT id FROM podcast WHERE ephemeral = 0"))
+        }
+    }
+
     /// The subscribed shows, with what a listing of the root folder needs, by name.
     package func folders() throws -> [FolderEntry] {
         try query { db in

@@ -20,7 +20,11 @@ extension PodcastService {
 
     /// What a person asks for; all shows when `ids` is empty.
     func refresh(_ ids: [Int64]) async throws -> [RefreshResult] {
-        let chosen = try library.podcasts().filter { ids.isEmpty || ids.contains($0.id) }
+        // For a few shows only those are read: with the facts of all come the counts of all their episodes.
+        let chosen =
+            ids.isEmpty
+            ? try library.podcasts()
+            : try Set(ids).intersection(library.podcastIDs()).compactMap { try library.podcast(id: $0) }
         // Old pages are fetched again only for shows that were named.
         let occasion = ids.isEmpty ? PagedFeed.Occasion.schedule : .request
         var results: [RefreshResult] = []

@@ -124,7 +124,7 @@ package actor PodcastService {
         purgeEphemeral()
         try restoreSubscriptions(isRecovering: recovery != nil)
         assets.tidy(removesBegun: true)
-        documents.removeAll(but: Set(try library.podcasts().map(\.id)))
+        documents.removeAll(but: try library.podcastIDs())
         Task { for await event in events { await take(event) } }
         // Their clients have gone with the daemon before this one.
         for download in try library.downloads(session: Self.passingSession) {
