@@ -15,19 +15,30 @@ extension EasyHandle {
     private static let readSideClosed: Int16 = 0x2000
 
     /// The descriptor of the connection, found by its two ports: CURLINFO_ACTIVESOCKET tells it after the end of a transfer
-    /// alone. Costs a system call for each number that a descriptor may have: not for every turn of the loop.
+    /// alone. Costs two system calls for each descriptor of the process: not for every turn of the loop.
     private var connectedSocket: Int32? {
         var (local, remote) = (0, 0)
         guard ccurl_get_long(pointer, CURLINFO_LOCAL_PORT, &local) == CURLE_OK, local > 0,
             ccurl_get_long(pointer, CURLINFO_PRIMARY_PORT, &remote) == CURLE_OK, remote > 0
         else { return nil }
-        return (0..<Self.mostDescriptors).first {
+        return Self.descriptors.first {
             Self.port(of: $0, getsockname) == local && Self.port(of: $0, getpeername) == remote
         }
     }
 
-    /// The soft limit that systems give: the lowest free number is the next that is given out.
-    private static let mostDescriptors: Int32 = 1_024
+    /// All of the process (proc(5)).
+    private static var descriptors: [Int32] {
+        guard let folder = opendir("/proc/self/fd") else { return [] }
+        defer { closedir(folder) }
+        var found: [Int32] = []
+        while let entry = readdir(folder) {
+            let number = withUnsafeBytes(of: entry.pointee.d_name) { name in
+                Int32(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
+            }
+            if let number { found.append(number) }
+        }
+        return found
+    }
 
     private static func port(
         of socket: Int32,
