@@ -26,8 +26,10 @@ import TransferCore
         #expect(await failure { try await bench.read(1, 2_500_000..<2_500_100) } == error)
         #expect(try await bench.read(1, 3_900_000..<3_900_100) == content.bytes(in: 3_900_000..<3_900_100))
         #expect(bench.failures.isEmpty)
-        #expect(bench.storageFailures.map(\.key) == [1])
-        #expect(bench.storageFailures.map(\.error) == [error])
+        // Told once more where the reader's download had filled the disk already when the task began: a person who asks
+        // tries again.
+        #expect([[1], [1, 1]].contains(bench.storageFailures.map(\.key)))
+        #expect(bench.storageFailures.allSatisfy { $0.error == error })
         let asked = bench.server.requests.count
         try await disk.grow(to: 16)
         try bench.engine.setStorageFull(nil)
