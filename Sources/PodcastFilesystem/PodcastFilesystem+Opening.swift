@@ -1,0 +1,241 @@
+internal import ContentCache
+package import Fuse
+internal import Glibc
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+
+// Opening: at once what the mount has, else parked until the daemon has asked for the size; and closing.
+extension PodcastFilesystem {
+    package func open(_ request: consuming Request, node: NodeID, flags: Int32) {
+        guard let number = NodeNumber(node) else {
+            request.reply(error: .staleNFSFileHandle)
+            return
+        }
+        let decision: Opening
+        do {
+            decision = try opening(number, by: request.caller, flags: flags)
+        } catch {
+            request.reply(error: Self.errno(of: error))
+            return
+        }
+        switch decision {
+        case .refuse(let error): request.reply(error: error)
+        case .open(let file, let direct):
+            if let size = file.sizeToTell, !files.isKnown(size, of: number) {
+                let waiting = ParkedRequest(request)
+                announce(size, of: number) { [self] in
+                    guard let request = waiting.take() else { return }
+                    reply(request, file, direct: direct, announced: true)
+                }
+                return
+            }
+            reply(request, file, direct: direct)
+        case .ask: askToOpen(number, flags: flags, request)
+        case .askForAsset(let kind): askForAsset(kind, number, request)
+        }
+    }
+
+    private enum Opening {
+        case open(OpenFile, direct: Bool)
+        /// The kernel was told a size that no server has confirmed.
+        case ask
+        /// The daemon knows whether what the cache has of it is good.
+        case askForAsset(AssetKind)
+        case refuse(Errno)
+    }
+
+    private func opening(_ number: NodeNumber, by caller: Caller, flags: Int32) throws -> Opening {
+        switch number.kind {
+        case .fixed:
+            guard let made = FixedFile(rawValue: number.row) else { return .refuse(.staleNFSFileHandle) }
+            // Direct I/O: the content is of this moment, whatever size was told before.
+            return .open(OpenFile(number: number, content: MadeContent(try render(made))), direct: true)
+        case .playlist, .page, .feedJSON, .feedXML, .notes, .chapters, .cover, .art, .vtt, .srt:
+            if let kind = try assetKind(of: number) {
+                return isIndexer(caller.pid) ? .refuse(.permissionDenied) : .askForAsset(kind)
+            }
+            if refuses(number, to: caller.uid) { return .refuse(.permissionDenied) }
+            guard let made = try made(number) else { return .refuse(.staleNFSFileHandle) }
+            return .open(OpenFile(number: number, content: made.content), direct: true)
+        case .show, .search, .term, .foundShow, .gathering, .notesFolder, .chaptersFolder:
+            return .refuse(.isDirectory)
+        case .latestLink, .downloadedLink:
+            return .refuse(.tooManySymbolicLinkLevels)
+        case .episode:
+            break
+        }
+        guard let entry = try library.entry(id: number.row) else { return .refuse(.noSuchFileOrDirectory) }
+        guard NodeNumber(kind: .episode, generation: entry.generation, row: entry.id).node == number.node else {
+            // Another rendition has come since the name was looked up: the caller's open looks again on ESTALE.
+            announceReplacement(number.row)
+            return .refuse(.staleNFSFileHandle)
+        }
+        // What is not subscribed goes with its last reader: the daemon counts them all.
+        let isEphemeral = try library.isEphemeral(podcast: entry.podcast)
+        if !isEphemeral, entry.complete, let rendition = try library.rendition(of: entry.id), rendition.complete,
+            rendition.generation == entry.generation,
+            let reader = try? MediaReader(name: rendition.file, in: options.cache)
+        {
+            let media = OpenFile.Media(
+                reader: reader, file: rendition.file, total: entry.size, isComplete: true)
+            return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), direct: false)
+        }
+        if isIndexer(caller.pid) { return .refuse(.permissionDenied) }
+        if !isEphemeral, entry.sizeSource == .server, !entry.complete {
+            let media = OpenFile.Media(total: entry.size)
+            return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), direct: false)
+        }
+        return .ask
+    }
+
+    /// The size is a guess: one request to the server tells, and the first read goes on with its answer.
+    private func askToOpen(_ number: NodeNumber, flags: Int32, _ request: consuming Request) {
+        let waiting = ParkedRequest(request)
+        ask(.open, EpisodeReference(episode: number.row).payload, for: waiting) { [self] result in
+            switch result {
+            case .success(let frame):
+                guard let grant = Grant(payload: frame.payload) else {
+                    waiting.take()?.reply(error: .ioError)
+                    return
+                }
+                opened(number, flags: flags, grant, waiting)
+            case .failure(let failure):
+                waiting.take()?.reply(error: Self.errno(of: failure))
+            }
+        }
+    }
+
+    /// Opens an asset when the daemon has made sure of it.
+    private func askForAsset(_ kind: AssetKind, _ number: NodeNumber, _ request: consuming Request) {
+        let waiting = ParkedRequest(request)
+        ask(.command, WireJSON.encode(Command.asset(kind, id: number.row)), for: waiting) { [self] result in
+            switch result {
+            case .success(let frame):
+                guard case .asset(let name, _)? = WireJSON.decode(Reply.self, frame.payload),
+                    name == kind.fileName(number.row), let content = MadeContent.file(options.assets.appending(name))
+                else {
+                    waiting.take()?.reply(error: .ioError)
+                    return
+                }
+                let file = OpenFile(number: number, content: content)
+                announce(content.size, of: number) { [self] in
+                    guard let request = waiting.take() else { return }
+                    reply(request, file, direct: !number.isArt)
+                }
+            case .failure(let failure):
+                waiting.take()?.reply(error: Self.errno(of: failure))
+            }
+        }
+    }
+
+    private func opened(_ number: NodeNumber, flags: Int32, _ grant: Grant, _ waiting: ParkedRequest) {
+        let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
+        guard generation == number else {
+            link.post(.close, EpisodeReference(episode: number.row).payload)
+            announceReplacement(number.row)
+            waiting.take()?.reply(error: .staleNFSFileHandle)
+            return
+        }
+        let media = OpenFile.Media(total: grant.total)
+        let file = OpenFile(number: number, isCounted: true, flags: flags, media: media)
+        let isNews = grant.total.map { !files.isKnown($0, of: number) } ?? true
+        let answer: @Sendable () -> Void = { [self] in
+            guard let request = waiting.take() else {
+                link.post(.close, EpisodeReference(episode: number.row).payload)
+                return
+            }
+            reply(request, file, direct: grant.total == nil, announced: isNews)
+        }
+        // fstat after this open must tell the truth: the kernel forgets the guess before it hears of the success.
+        guard let total = grant.total else {
+            announce(number.node, then: answer)
+            return
+        }
+        announce(total, of: number, then: answer)
+    }
+
+    /// - Parameter announced: the kernel has just been told that the attributes have changed.
+    private func reply(_ request: consuming Request, _ file: OpenFile, direct: Bool, announced: Bool = false) {
+        // What the kernel believes of the size may be out of date now, and a read would end there as at the end.
+        if isStopped.load(ordering: .acquiring) {
+            if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.row).payload) }
+            request.reply(error: .operationNotSupportedByDevice)
+            return
+        }
+        // What is opened last is evicted last. An open that the daemon was asked for it knows of.
+        if file.number.kind == .episode, !file.isCounted {
+            link.post(.opened, EpisodeReference(episode: file.number.row).payload)
+        }
+        let opened = files.add(file, direct: direct, now: now)
+        // Told before the open is answered, and only when nobody else has the file open: a reader's question for the size
+        // that is under way meanwhile would be asked in vain.
+        if opened.hasNewTime, !announced {
+            let waiting = ParkedRequest(request)
+            announce(file.number.node) { [self] in
+                guard let request = waiting.take() else {
+                    close(opened.handle)
+                    return
+                }
+                reply(request, file, opened)
+            }
+            return
+        }
+        reply(request, file, opened)
+    }
+
+    private func reply(_ request: consuming Request, _ file: OpenFile, _ opened: OpenFiles.Opened) {
+        let reply = OpenReply(
+            handle: opened.handle, directIO: opened.direct, keepCache: !opened.direct && file.content == nil,
+            noFlush: true)
+        // Not taken: the caller has gone, and no release will come.
+        if !request.reply(open: reply) { close(opened.handle) }
+    }
+
+    package func release(_ request: consuming Request, node: NodeID, handle: FileHandle) {
+        close(handle)
+        request.replyDone()
+    }
+
+    private func close(_ handle: FileHandle) {
+        guard let (file, hasNewTime) = files.remove(handle, now: now) else { return }
+        if hasNewTime, !isStopped.load(ordering: .acquiring) { announce(file.number.node) {} }
+        guard file.isCounted else { return }
+        // Its lease on the cache file first: the daemon may remove what nobody has open.
+        file.media.withLock { $0.reader = nil }
+        link.post(.close, EpisodeReference(episode: file.number.row).payload)
+    }
+
+    // MARK: Indexers
+
+    /// Whether a program that only looks at files asks: judged by its executable, else by its thread's name.
+    func isIndexer(_ pid: Int32) -> Bool {
+        guard pid > 0, !options.indexers.isEmpty else { return false }
+        if let path = Self.linkTarget("/proc/\(pid)/exe"), let name = path.split(separator: "/").last {
+            return options.indexers.contains(String(name))
+        }
+        guard let name = Self.firstLine("/proc/\(pid)/comm") else { return false }
+        // The kernel keeps 15 bytes of a thread's name.
+        return options.indexers.contains { $0.utf8.prefix(15).elementsEqual(name.utf8) }
+    }
+
+    private static func linkTarget(_ path: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = buffer.withUnsafeMutableBytes { bytes -> Int in
+            guard let base = bytes.baseAddress else { return -1 }
+            return Glibc.readlink(path, base, bytes.count)
+        }
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+
+    private static func firstLine(_ path: String) -> String? {
+        guard let descriptor = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]) else {
+            return nil
+        }
+        defer { try? descriptor.close() }
+        var buffer = [UInt8](repeating: 0, count: 64)
+        guard let count = try? buffer.withUnsafeMutableBytes({ try descriptor.read(into: $0) }) else { return nil }
+        return String(decoding: buffer[..<count].prefix { $0 != 10 }, as: UTF8.self)
+    }
+}
