@@ -2,16 +2,16 @@
 import math
 from xml.sax.saxutils import escape
 
-ROW, LEFT, RIGHT, TOP, WIDTH = 22, 430, 40, 64, 1100
+ROW, LEFT, RIGHT, TOP, WIDTH = 22, 560, 40, 104, 1240
 COLOURS = {
     "podfs": "#0072b2", "curl": "#000000", "disk": "#666666", "rclone": "#d55e00", "httpdirfs": "#009e73",
     "newsboat": "#cc79a7", "podget": "#e69f00", "gpodder": "#56b4e9", "xmllint": "#000000", "feedparser": "#e69f00",
-    "podcastparser": "#cc79a7",
+    "podcastparser": "#cc79a7", "podfs --json": "#8cc4ea", "1,000": "#cccccc", "10,000": "#aaaaaa", "100,000": "#888888",
 }
 
 
 def colour(name):
-    return COLOURS.get(name.split(",")[0].split(" ")[0], "#999999")
+    return COLOURS.get(name, "#999999")
 
 
 def svg(table, caption):
@@ -29,12 +29,14 @@ def svg(table, caption):
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        f'<text x="10" y="18">{escape(caption)}</text>']
+        *(f'<text x="10" y="{18 + 18 * number}">{escape(line)}</text>' for number, line in enumerate(caption.split("; ")))]
     names = sorted({name for row in rows for name in row.values}, key=lambda name: (name != "podfs", name))
-    at = 10
+    at, line = 10, 58
     for name in names:
-        parts.append(f'<circle cx="{at + 5}" cy="36" r="5" fill="{colour(name)}"/>'
-                     f'<text x="{at + 14}" y="40">{escape(name)}</text>')
+        if at + 24 + 7 * len(name) > WIDTH:
+            at, line = 10, line + 18
+        parts.append(f'<circle cx="{at + 5}" cy="{line}" r="5" fill="{colour(name)}"/>'
+                     f'<text x="{at + 14}" y="{line + 4}">{escape(name)}</text>')
         at += 24 + 7 * len(name)
     bottom = TOP + ROW * len(rows)
     for power in range(low, high + 1):
