@@ -114,6 +114,8 @@ extension PodcastService {
         sessions[key]?.begun.remove(episode)
         if producesResumeData {
             let data = await engine.cancelProducingResumeData(episode, load: loader(episode))
+            // One that has nothing to leave may have everything: it completes.
+            if data == nil, await !engine.cancel(episode) { return .resumeData(nil) }
             holds.withLock { $0.forget(episode) }
             try await removeTask(episode)
             return .resumeData(data)
