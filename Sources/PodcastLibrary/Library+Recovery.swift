@@ -101,10 +101,7 @@ extension Library {
                 podcast: given.podcast + idMargin, episode: given.episode + idMargin,
                 download: given.download + idMargin))
         // Whole in its one file: that alone is renamed.
-        try LibraryError.translating(restored) {
-            try library.pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
-            try library.pool.close()
-        }
+        try library.closeWhole()
         for suffix in ["-wal", "-shm"] { unlink(restored + suffix) }
         return Int64(status.st_mtim.tv_sec)
     }

@@ -14,13 +14,14 @@ package final class Library: Sendable {
     package static let schemaVersion = Schema.version
 
     package let path: String
-    let pool: DatabasePool
-    private let isReadOnly: Bool
+    /// The one connection that writes; `nil` in a process that only reads.
+    private let writer: DatabasePool?
+    private let readers: ReaderConnections
 
-    private init(path: String, pool: DatabasePool, isReadOnly: Bool) {
+    private init(path: String, writer: DatabasePool?, readers: ReaderConnections) {
         self.path = path
-        self.pool = pool
-        self.isReadOnly = isReadOnly
+        self.writer = writer
+        self.readers = readers
     }
 
     /// Opens the library for the one process that writes; creates it when there is none, migrates it when it is old.
@@ -41,7 +42,8 @@ package final class Library: Sendable {
                 throw LibraryError.newerSchema(found: found, known: Schema.version)
             }
             try Schema.migrator.migrate(pool)
-            return Library(path: path, pool: pool, isReadOnly: false)
+            let readers = ReaderConnections(path: path, configuration: configuration(readOnly: true))
+            return Library(path: path, writer: pool, readers: readers)
         }
     }
 
@@ -62,30 +64,42 @@ package final class Library: Sendable {
             throw LibraryError.missing(path: path)
         }
         return try LibraryError.translating(path) {
-            let pool = try DatabasePool(path: path, configuration: configuration(readOnly: true))
-            try pool.read { db in
-                let found = try userVersion(db)
-                if found > Schema.version {
-                    throw LibraryError.newerSchema(found: found, known: Schema.version)
-                }
-                if found == 0 {
-                    guard try foreignTables(db).isEmpty else {
-                        throw LibraryError.failed(path: path, reason: "it is a database of another program")
-                    }
-                    throw LibraryError.missing(path: path)
-                }
-                if found < Schema.version {
-                    throw LibraryError.olderSchema(found: found, known: Schema.version)
-                }
-                // Touches the root pages: a file cut short shows itself here rather than at the first listing.
-                for table in [
-                    "podcast", "episode", "detail", "attachment", "rendition", "download", "setting", "event",
-                    "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed",
-                ] {
-                    _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 1")
-                }
+            let readers = ReaderConnections(path: path, configuration: configuration(readOnly: true))
+            try readers.use { connection in try connection.read { db in try checkTables(db, of: path) } }
+            return Library(path: path, writer: nil, readers: readers)
+        }
+    }
+
+    private static func checkTables(_ db: Database, of path: String) throws {
+        let found = try userVersion(db)
+        if found > Schema.version {
+            throw LibraryError.newerSchema(found: found, known: Schema.version)
+        }
+        if found == 0 {
+            guard try foreignTables(db).isEmpty else {
+                throw LibraryError.failed(path: path, reason: "it is a database of another program")
             }
-            return Library(path: path, pool: pool, isReadOnly: true)
+            throw LibraryError.missing(path: path)
+        }
+        if found < Schema.version {
+            throw LibraryError.olderSchema(found: found, known: Schema.version)
+        }
+        // Touches the root pages: a file cut short shows itself here rather than at the first listing.
+        for table in [
+            "podcast", "episode", "detail", "attachment", "rendition", "download", "setting", "event",
+            "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed",
+        ] {
+            _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 1")
+        }
+    }
+
+    /// Writes the log into the file and ends: all of the library is in that one file then.
+    func closeWhole() throws {
+        try LibraryError.translating(path) {
+            try readers.close()
+            guard let writer else { throw LibraryError.readOnly }
+            try writer.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+            try writer.close()
         }
     }
 
@@ -173,18 +187,18 @@ package final class Library: Sendable {
     /// Runs one statement. It sees one state of the library without a transaction around it, which would cost two
     /// more statements on the path of every lookup.
     func query<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try LibraryError.translating(path) { try pool.unsafeRead(body) }
+        try LibraryError.translating(path) { try readers.use { try $0.unsafeRead(body) } }
     }
 
     /// Runs several statements that see one state.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try LibraryError.translating(path) { try pool.read(body) }
+        try LibraryError.translating(path) { try readers.use { try $0.read(body) } }
     }
 
     /// Runs a transaction: all of it or nothing.
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        guard !isReadOnly else { throw LibraryError.readOnly }
-        return try LibraryError.translating(path) { try pool.write(body) }
+        guard let writer else { throw LibraryError.readOnly }
+        return try LibraryError.translating(path) { try writer.write(body) }
     }
 
     // MARK: - Opening
