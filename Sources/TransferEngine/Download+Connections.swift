@@ -65,6 +65,7 @@ extension Download {
             connectTimeout: machine.limits.stall, stall: max(1, machine.limits.stall / 1_000))
         request.netrcFile = engine.configuration.netrcFile
         request.rateLimit = rateLimit
+        request.others = engine.running
         request.credentials = source.credentials
         if asked.ranged { request.range = "\(asked.offset)-\(asked.end.map { "\($0 - 1)" } ?? "")" }
         if let validator = asked.ifRange { request.fields.append(("If-Range", validator.headerValue)) }

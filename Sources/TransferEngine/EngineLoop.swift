@@ -243,6 +243,9 @@ final class EngineLoop {
         for token in tokens { starts.removeValue(forKey: token)?() }
     }
 
+    /// How many of the downloads' requests are under way.
+    var running: Int { owners.count }
+
     func add(_ handle: EasyHandle, owner: DownloadConnection) {
         owners[ObjectIdentifier(handle)] = owner
         multi.add(handle)

@@ -13,6 +13,18 @@ import TransferCore
     /// What may come before it is paid for: what is saved up, and a piece of each connection.
     private func burst(_ limit: Int, connections: Int) -> Int { limit / 4 + connections * 16_384 }
 
+    @Test func manyConnectionsShareTheirReceiveBuffers() {
+        #expect(EasyHandle.receiveBuffer(rateLimit: 0, others: 0) == 524_288)
+        #expect(EasyHandle.receiveBuffer(rateLimit: 0, others: 7) == 524_288)
+        #expect(EasyHandle.receiveBuffer(rateLimit: 0, others: 15) == 262_144)
+        let sizes = (0..<1_000).map { EasyHandle.receiveBuffer(rateLimit: 0, others: $0) }
+        #expect(sizes[..<100].reduce(0, +) < 15_000_000 && sizes.min() == 65_536)
+        // A limit of rate makes it smaller, and never larger.
+        #expect(EasyHandle.receiveBuffer(rateLimit: 80_000, others: 0) == 10_000)
+        #expect(EasyHandle.receiveBuffer(rateLimit: 80_000_000, others: 99) == 65_536)
+        #expect(EasyHandle.receiveBuffer(rateLimit: 1, others: 99) == 1_024)
+    }
+
     @Test func downloadsTogetherKeepToTheLimitAndShareIt() async throws {
         let limit = 2_000_000
         let bench = try EngineBench { $0.rateLimit = Int64(limit) }
