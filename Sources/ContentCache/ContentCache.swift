@@ -39,14 +39,24 @@ package final class ContentCache: Sendable {
             return String(repeating: "0", count: 16 - text.count) + text
         }.joined()
         let path = Self.path(of: name, in: directory)
-        try FileManager.default.createDirectory(
-            atPath: path.removingLastComponent().string, withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
-        let descriptor = try FileDescriptor.open(
-            path, .readWrite, options: [.create, .exclusiveCreate, .closeOnExec], permissions: [.ownerReadWrite])
+        let descriptor: FileDescriptor
+        do {
+            descriptor = try Self.createFile(at: path)
+        } catch Errno.noSuchFileOrDirectory {
+            // The folder stays once it was needed; a reader waits for this.
+            try FileManager.default.createDirectory(
+                atPath: path.removingLastComponent().string, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            descriptor = try Self.createFile(at: path)
+        }
         let file = CacheFile(name: name, path: path, descriptor: descriptor)
         if let size { try file.extend(to: size) }
         return file
+    }
+
+    private static func createFile(at path: FilePath) throws -> FileDescriptor {
+        try FileDescriptor.open(
+            path, .readWrite, options: [.create, .exclusiveCreate, .closeOnExec], permissions: [.ownerReadWrite])
     }
 
     /// Opens a file of an earlier run for writing, with the bytes that can be trusted.
