@@ -1,6 +1,7 @@
 internal import ContentCache
 internal import Fuse
 internal import Glibc
+internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
@@ -81,6 +82,16 @@ final class OpenFiles: Sendable {
         var lastChange: UInt64 = 0
         /// When an episode was last opened or closed in this mount, in seconds.
         var accessed: [Int64: Int64] = [:]
+        /// What the daemon has said of episodes that were opened, and may not have written into the library yet.
+        var granted: [NodeNumber: Granted] = [:]
+    }
+
+    private struct Granted {
+        var size: Int64
+        /// In seconds.
+        var moment: Int64
+        /// The row with it, as the kernel was told.
+        var told: EpisodeEntry?
     }
 
     private let state = Mutex(State())
@@ -222,6 +233,55 @@ final class OpenFiles: Sendable {
         state.withLock { $0.changes[episode, default: 0] > change }
     }
 
+    // MARK: Sizes ahead of the library
+
+    /// The daemon has answered an open with the file's size, which it writes into the library in a moment.
+    func grant(_ size: Int64, of number: NodeNumber, now: Int64) {
+        state.withLock { state in
+            state.granted[number] = Granted(size: size, moment: now)
+            // Listings that were begun before have a guess.
+            state.lastChange += 1
+            state.changes[number.row] = state.lastChange
+        }
+    }
+
+    /// The library's row as the kernel is to be told of it, and when the episode was last used in this mount.
+    func ahead(_ entry: EpisodeEntry) -> (entry: EpisodeEntry, accessed: Int64?) {
+        state.withLock { state in
+            let accessed = state.accessed[entry.id]
+            if state.granted.isEmpty { return (entry, accessed) }
+            let number = NodeNumber(kind: .episode, generation: entry.generation, row: entry.id)
+            guard let granted = state.granted[number] else { return (entry, accessed) }
+            // The library has it; or the feed has named another file since, of which nothing is known.
+            if entry.sizeSource == .server || entry.changed > granted.moment + 1 {
+                if entry.sizeSource != .server || granted.told == nil { state.granted[number] = nil }
+                return (entry, accessed)
+            }
+            var entry = entry
+            entry.size = granted.size
+            entry.sizeSource = .server
+            entry.changed = max(entry.changed, granted.moment)
+            state.granted[number]?.told = entry
+            return (entry, accessed)
+        }
+    }
+
+    /// Whether a size of this node was granted, and the library has not been seen to have it.
+    func isGranted(_ number: NodeNumber) -> Bool { state.withLock { $0.granted[number] != nil } }
+
+    /// The library has the size of an episode.
+    ///
+    /// - Returns: whether the kernel has been told all of the row ahead. To tell it once more would do harm: it may be
+    ///   at the answer to the question that it asks after an open, and would throw it away. The time of the change may
+    ///   be a second off until the next one.
+    func settle(_ entry: EpisodeEntry) -> Bool {
+        let number = NodeNumber(kind: .episode, generation: entry.generation, row: entry.id)
+        guard var told = state.withLock({ $0.granted.removeValue(forKey: number)?.told }) else { return false }
+        told.changed = entry.changed
+        told.lastOpened = entry.lastOpened
+        return told == entry
+    }
+
     // MARK: Folders
 
     func add(_ folder: FolderSnapshot) -> FileHandle {
@@ -246,8 +306,6 @@ final class OpenFiles: Sendable {
     }
 
     func removeFolder(_ handle: FileHandle) { state.withLock { _ = $0.folders.removeValue(forKey: handle.rawValue) } }
-
-    func accessed(_ episode: Int64) -> Int64? { state.withLock { $0.accessed[episode] } }
 }
 
 /// A folder's names as they were when it was opened.

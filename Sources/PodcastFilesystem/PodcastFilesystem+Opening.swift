@@ -153,6 +153,7 @@ extension PodcastFilesystem {
             announce(number.node, then: answer)
             return
         }
+        files.grant(total, of: number, now: now)
         announce(total, of: number, then: answer)
     }
 

@@ -128,7 +128,8 @@ package final class PodcastFilesystem: Sendable {
     // MARK: The tree
 
     func attributes(of entry: EpisodeEntry) -> EpisodeAttributes {
-        EpisodeAttributes(entry, live: live.task(of: entry.id), accessed: files.accessed(entry.id))
+        let (entry, accessed) = files.ahead(entry)
+        return EpisodeAttributes(entry, live: live.task(of: entry.id), accessed: accessed)
     }
 
     func entry(_ episode: EpisodeAttributes) -> Entry {
@@ -234,7 +235,13 @@ package final class PodcastFilesystem: Sendable {
     private func tell(_ notifier: any ChangeNotifier, _ place: Library.EpisodePlace, nameToo: Bool) {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
         files.note(changeOf: place.id)
-        if !files.isUnasked(number) { notifier.invalidateAttributes(number.node, then: nil) }
+        if files.isGranted(number), let entry = try? library.entry(id: place.id), entry.sizeSource == .server,
+            files.settle(entry)
+        {
+            // The size that an open was answered with has been written down.
+        } else if !files.isUnasked(number) {
+            notifier.invalidateAttributes(number.node, then: nil)
+        }
         if place.isBuried {
             tell(notifier, place.name, isGoneFrom: place.podcast)
         } else if nameToo, place.generation > 1 {

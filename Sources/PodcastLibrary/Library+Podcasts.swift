@@ -71,14 +71,7 @@ extension Library {
 
     /// What a user set for one show alone, as written.
     package func settings(of podcast: Int64) throws -> [String: String] {
-        try query { db in
-            let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?"),
-                arguments: [podcast, PodcastSQL.credentialsKey])
-            var result: [String: String] = [:]
-            while let row = try rows.next() { result[row[0]] = row[1] }
-            return result
-        }
+        try query { db in try PodcastSQL.settings(db, of: podcast) }
     }
 
     // MARK: - Changes
@@ -255,6 +248,15 @@ enum PodcastSQL {
         (SELECT count(*) FROM episode e WHERE e.podcast = p.id AND e.buried = 0), \
         (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1), \(hasCredentials)
         """
+
+    static func settings(_ db: Database, of podcast: Int64) throws -> [String: String] {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?"),
+            arguments: [podcast, credentialsKey])
+        var result: [String: String] = [:]
+        while let row = try rows.next() { result[row[0]] = row[1] }
+        return result
+    }
 
     /// Stands among a show's settings, and is none that users set by name: `settings(of:)` leaves it out.
     static let credentialsKey = "credentials"

@@ -92,17 +92,24 @@ extension PodcastService {
         }
         let number = frame.number
         expect(number, request.episode, for: client)
-        let name = engine.open(request.episode, load: loader(request.episode)) { [queue] result in
-            // After the events before it: the library must know the size when the mount asks for it.
-            queue.yield(
-                .marker { [weak self] in
-                    await self?.answerOpen(request.episode, result, number: number, to: client)
-                })
+        let name = engine.open(request.episode, load: loader(request.episode)) { [self] result in
+            if case .success(let grant) = result, !grant.isNewGeneration {
+                // At once: the answer says all that the library will know when the events before it are written down.
+                answerOpen(request.episode, result, number: number, to: client)
+                queue.yield(.marker { [weak self] in await self?.noteOpened(request.episode) })
+            } else {
+                // After the events before it: the name leads to another node only when the library knows its generation.
+                queue.yield(
+                    .marker { [weak self] in
+                        self?.answerOpen(request.episode, result, number: number, to: client)
+                        if case .success = result { await self?.noteOpened(request.episode) }
+                    })
+            }
         }
         client.state.withLock { $0.waits[number]?.name = name }
     }
 
-    private func answerOpen(
+    private nonisolated func answerOpen(
         _ episode: Int64, _ result: Result<ReadGrant, TransferError>, number: UInt32, to client: ClientConnection
     ) {
         switch result {
@@ -120,7 +127,6 @@ extension PodcastService {
             let answer = Grant(
                 generation: grant.generation, total: grant.total, file: grant.file, present: grant.present)
             client.send(Frame(kind: .grant, number: number, payload: answer.payload))
-            noteOpened(episode)
         case .failure(let error):
             client.state.withLock { $0.waits[number] = nil }
             client.send(error.failure, number: number)

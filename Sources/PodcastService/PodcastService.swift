@@ -208,18 +208,18 @@ package actor PodcastService {
     /// Where the engine finds an episode.
     nonisolated func loader(_ episode: Int64) -> TransferEngine.Loader {
         { [self] in
-            guard let row = try library.episode(id: episode) else {
+            guard let row = try library.source(of: episode) else {
                 throw TransferError(.missing, "the episode is no longer in the library")
             }
-            let settings = settings(of: row.podcast)
+            let settings = ShowSettings(stored: row.settings)
             var rateLimit: Int64?
             if case .bytesPerSecond(let limit) = settings.rateLimit { rateLimit = limit }
             var source = DownloadSource(
                 key: episode, url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
-                file: try library.rendition(of: episode)?.file, userAgent: settings.userAgent,
-                isSuspended: row.download.map { $0.suspended || holds.withLock { $0.isHeld(episode) } } ?? false,
-                priority: row.download?.automatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
-                isComplete: row.complete)
+                file: row.file, userAgent: settings.userAgent,
+                isSuspended: row.task.map { $0.isSuspended || holds.withLock { $0.isHeld(episode) } } ?? false,
+                priority: row.task?.isAutomatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
+                isComplete: row.isComplete)
             source.credentials = credentials[row.podcast]
             return source
         }

@@ -224,7 +224,8 @@ final class Download {
 
     private func grant() -> ReadGrant {
         ReadGrant(
-            generation: machine.generation, total: machine.pin?.total, file: file?.name, present: machine.present)
+            generation: machine.generation, isNewGeneration: machine.generation != source.generation,
+            total: machine.pin?.total, file: file?.name, present: machine.present)
     }
 
     private func confirmed(generation: Int, _ pin: Pin) {

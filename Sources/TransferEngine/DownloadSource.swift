@@ -48,6 +48,8 @@ package struct DownloadSource: Sendable {
 /// What a reader is told: the rendition, its file in the cache, and which bytes of it may be read.
 package struct ReadGrant: Sendable {
     package var generation: Int
+    /// The owner has given another one: an event on its way tells of this one.
+    package var isNewGeneration: Bool
     /// Bytes; `nil` while unknown.
     package var total: Int64?
     /// The name of the cache file; `nil` while nothing has been stored.

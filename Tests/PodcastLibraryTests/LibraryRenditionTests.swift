@@ -27,6 +27,28 @@ struct LibraryRenditionTests {
             lastOpened: opened)
     }
 
+    @Test func theSourceOfATransferHasAllThatItBeginsWith() throws {
+        let new = try #require(try library.source(of: other))
+        #expect(new.url == "https://e.com/1.mp3" && new.generation == 1 && new.podcast == podcast)
+        #expect(new.confirmedSize == nil && new.file == nil && !new.isComplete && new.task == nil)
+        #expect(new.settings.isEmpty)
+        try library.set(podcast: podcast, key: "user_agent", value: "x/1")
+        try library.pin(rendition(3, "f3", size: 10), now: noon)
+        let download = try library.enqueue(episode: episode, session: "", automatic: true, now: noon)
+        let found = try #require(try library.source(of: episode))
+        #expect(found.url == "https://e.com/2.mp3" && found.generation == 3)
+        #expect(found.confirmedSize == 10 && found.file == "f3" && !found.isComplete)
+        #expect(found.task?.isAutomatic == true && found.task?.isSuspended == false)
+        #expect(found.settings == ["user_agent": "x/1"])
+        try library.setSuspended(download: download.id, true)
+        let suspended = try library.source(of: episode)?.task
+        #expect(suspended?.isAutomatic == true && suspended?.isSuspended == true)
+        try library.complete(episode: episode, generation: 3, size: 10, sha256: "s", now: noon)
+        #expect(try library.source(of: episode)?.isComplete == true)
+        #expect(try library.source(of: episode)?.task == nil)
+        #expect(try library.source(of: 999) == nil)
+    }
+
     @Test func aPinnedRenditionConfirmsTheSize() throws {
         let pinned = rendition(1, "f1", size: 123_456)
         #expect(try library.pin(pinned, now: noon + 1) == nil)

@@ -1,0 +1,48 @@
+import GRDB
+
+/// All that a transfer of an episode's file begins with, in one read: an open of a file waits for it.
+package struct EpisodeSource: Sendable, Equatable {
+    package var podcast: Int64
+    package var url: String
+    package var generation: Int
+    /// What a server said; `nil` while none has.
+    package var confirmedSize: Int64?
+    /// The cache file of this generation.
+    package var file: String?
+    /// All of it is there.
+    package var isComplete: Bool
+    /// The download task, if there is one.
+    package var task: Task?
+    /// What the show has of its own, as `Library.settings(of:)` gives it.
+    package var settings: [String: String]
+
+    package struct Task: Sendable, Equatable {
+        /// A person has suspended it.
+        package var isSuspended: Bool
+        /// Nobody has asked for it.
+        package var isAutomatic: Bool
+    }
+}
+
+extension Library {
+    package func source(of episode: Int64) throws -> EpisodeSource? {
+        try query { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT e.podcast, e.url, e.generation, coalesce(e.confirmed_size, r.size), r.file, r.complete,
+                            d.suspended, d.automatic
+                        FROM episode e LEFT JOIN rendition r ON r.episode = e.id
+                            LEFT JOIN download d ON d.episode = e.id
+                        WHERE e.id = ? AND e.buried = 0
+                        """), arguments: [episode])
+            guard let row else { return nil }
+            let podcast: Int64 = row[0]
+            var task: EpisodeSource.Task?
+            if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
+            return EpisodeSource(
+                podcast: podcast, url: row[1], generation: row[2], confirmedSize: row[3], file: row[4],
+                isComplete: row[5] ?? false, task: task, settings: try PodcastSQL.settings(db, of: podcast))
+        }
+    }
+}
