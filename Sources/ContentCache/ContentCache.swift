@@ -43,10 +43,12 @@ package final class ContentCache: Sendable {
         do {
             descriptor = try Self.createFile(at: path)
         } catch Errno.noSuchFileOrDirectory {
-            // The folder stays once it was needed; a reader waits for this.
-            try FileManager.default.createDirectory(
-                atPath: path.removingLastComponent().string, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
+            // The folder stays once it was needed; a reader waits for this, and mostly one call does it.
+            let folder = path.removingLastComponent().string
+            if mkdir(folder, 0o700) != 0, errno != EEXIST {
+                try FileManager.default.createDirectory(
+                    atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            }
             descriptor = try Self.createFile(at: path)
         }
         let file = CacheFile(name: name, path: path, descriptor: descriptor)

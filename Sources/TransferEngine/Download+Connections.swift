@@ -174,6 +174,10 @@ extension Download {
 
     // MARK: Bytes
 
+    /// The first bytes of a connection are written by themselves, so that a reader who waits for them has them before the
+    /// rest of what has come is copied: as many as the kernel asks for at first, and some more.
+    private static let firstPiece = 64 * 1024
+
     /// Handles the first of `bytes` as the machine's step says.
     ///
     /// - Returns: how many were taken; `nil` when the connection is to end.
@@ -185,7 +189,8 @@ extension Download {
         case .stop:
             return nil
         case .write(let until):
-            let count = Int(min(Int64(bytes.count), until.map { $0 - position } ?? .max))
+            var count = Int(min(Int64(bytes.count), until.map { $0 - position } ?? .max))
+            if position == connection.request.offset { count = min(count, Self.firstPiece) }
             if position == 0, machine.limits.refusesText, let kind = MarkupSniffer.kind(of: bytes) {
                 connection.rejection = TransferError(.unusable, "the server sent \(kind) in place of media")
                 return nil

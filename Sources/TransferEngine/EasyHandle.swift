@@ -76,7 +76,7 @@ final class EasyHandle {
     /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time that it costs with
     /// the default of 16 KiB.
     private static let receiveBuffer = 512 * 1024
-    /// Beyond eight handles each further one has its part of this: a hundred together have 14 MB in place of 52.
+    /// Beyond eight handles each further one has its part of this: a hundred together have 15 MB in place of 52.
     private static let sharedReceiveBuffer = 4 * 1024 * 1024
     /// The part is at least this, four times curl's default.
     private static let leastPart = 64 * 1024
