@@ -3,109 +3,207 @@ package extension Feed {
     ///
     /// The order of the members never changes, so that two runs can be compared with `diff`.
     func inspectJSON() -> [UInt8] {
-        inspectValue.encoded() + [UInt8(ascii: "\n")]
+        var text: [UInt8] = []
+        writeInspectJSON { text += $0 }
+        return text
     }
 
-    /// The same as a value, for callers that put it inside something larger.
-    var inspectValue: OrderedJSON {
-        .object(
-            inspectFacts + [
-                ("items", .array(items.map(\.inspectValue))),
-                ("diagnostics", .array(diagnostics.map(\.inspectValue))),
-            ])
-    }
-
-    /// Hands the text of `inspectJSON` to `write` piece by piece, an item at a time: the value of a large feed takes
-    /// several times the memory of its document.
+    /// Hands the text of `inspectJSON` to `write` piece by piece, so that it is never in memory whole.
     ///
     /// - Parameter leading: members to stand before those of the feed.
     func writeInspectJSON(
         leading: [(String, OrderedJSON)] = [], to write: ([UInt8]) throws -> Void
     ) rethrows {
-        func text(_ member: (String, OrderedJSON)) -> [UInt8] {
-            OrderedJSON.string(member.0).encoded() + Array(": ".utf8) + member.1.encoded(onLevel: 1)
+        try writeInspectJSON(leading: leading, to: write) { writer in
+            for item in items {
+                writer.element()
+                item.write(to: &writer)
+                if writer.bytes.count >= InspectedItems.pieceSize { try write(writer.take()) }
+            }
         }
-        try write(Array("{".utf8))
-        for member in leading + inspectFacts { try write(Array("\n  ".utf8) + text(member) + Array(",".utf8)) }
-        try write(Array("\n  \"items\": [".utf8))
-        for (index, item) in items.enumerated() {
-            try write(Array((index > 0 ? ",\n    " : "\n    ").utf8) + item.inspectValue.encoded(onLevel: 2))
+    }
+
+    /// The same with items that were encoded while the document was read, in the place of ``items``.
+    func writeInspectJSON(items: InspectedItems, to write: ([UInt8]) throws -> Void) rethrows {
+        try writeInspectJSON(leading: [], to: write) { writer in
+            guard !items.isEmpty else { return }
+            try write(writer.take())
+            for piece in items.pieces { try write(piece) }
+            try write(items.writer.bytes)
+            writer.skipElements()
         }
-        try write(Array((items.isEmpty ? "],\n  " : "\n  ],\n  ").utf8))
-        try write(text(("diagnostics", .array(diagnostics.map(\.inspectValue)))))
-        try write(Array("\n}\n".utf8))
+    }
+
+    private func writeInspectJSON(
+        leading: [(String, OrderedJSON)], to write: ([UInt8]) throws -> Void,
+        items writeItems: (inout JSONWriter) throws -> Void
+    ) rethrows {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for (name, value) in leading {
+            writer.name(escaping: name)
+            value.write(to: &writer)
+        }
+        writeFacts(to: &writer)
+        writer.name("items")
+        writer.beginArray()
+        try writeItems(&writer)
+        writer.endArray()
+        writer.name("diagnostics")
+        writer.array(diagnostics) { $0.write(to: &$1) }
+        writer.endObject()
+        writer.breakLine()
+        try write(writer.take())
     }
 
     /// The members that come before the items.
-    private var inspectFacts: [(String, OrderedJSON)] {
-        [
-            ("format", .string(format.rawValue)),
-            ("title", .string(orNull: title)),
-            ("link", .string(orNull: link)),
-            ("description", .string(orNull: description)),
-            ("language", .string(orNull: language)),
-            ("image", .string(orNull: image)),
-            ("author", .string(orNull: author)),
-            ("guid", .string(orNull: guid)),
-            ("type", .string(orNull: type)),
-            ("explicit", .bool(orNull: explicit)),
-            ("new_feed_url", .string(orNull: newFeedURL)),
-            ("next", .string(orNull: next)),
-            ("categories", .array(categories.map { .string($0) })),
-        ]
+    private func writeFacts(to writer: inout JSONWriter) {
+        writer.name("format")
+        writer.string(format.rawValue)
+        writer.name("title")
+        writer.string(orNull: title)
+        writer.name("link")
+        writer.string(orNull: link)
+        writer.name("description")
+        writer.string(orNull: description)
+        writer.name("language")
+        writer.string(orNull: language)
+        writer.name("image")
+        writer.string(orNull: image)
+        writer.name("author")
+        writer.string(orNull: author)
+        writer.name("guid")
+        writer.string(orNull: guid)
+        writer.name("type")
+        writer.string(orNull: type)
+        writer.name("explicit")
+        writer.bool(orNull: explicit)
+        writer.name("new_feed_url")
+        writer.string(orNull: newFeedURL)
+        writer.name("next")
+        writer.string(orNull: next)
+        writer.name("categories")
+        writer.array(categories) { $1.string($0) }
+    }
+}
+
+/// The items of a feed as `inspect --json` prints them, encoded one by one as they are read.
+///
+/// The members of the feed stand before its items but may come behind them in the document, so the text has to wait for
+/// the end; it takes less memory than the items.
+package struct InspectedItems {
+    /// Large enough that each is written at once, and small enough that no text is copied as it grows.
+    fileprivate static let pieceSize = 256 << 10
+
+    fileprivate private(set) var pieces: [[UInt8]] = []
+    /// Inside the feed and its list of items.
+    fileprivate private(set) var writer = JSONWriter(level: 2)
+    fileprivate private(set) var isEmpty = true
+
+    package init() {}
+
+    package mutating func append(_ item: Item) {
+        isEmpty = false
+        writer.element()
+        item.write(to: &writer)
+        guard writer.bytes.count >= Self.pieceSize else { return }
+        pieces.append(writer.take())
+        writer.reserve(Self.pieceSize + Self.pieceSize / 8)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func array<Element>(_ elements: [Element], _ write: (Element, inout JSONWriter) -> Void) {
+        beginArray()
+        for value in elements {
+            element()
+            write(value, &self)
+        }
+        endArray()
     }
 }
 
 extension Item {
-    fileprivate var inspectValue: OrderedJSON {
-        .object([
-            ("guid", .string(orNull: guid)),
-            ("title", .string(orNull: title)),
-            ("published", .string(orNull: published?.iso8601)),
-            ("duration", .double(orNull: duration)),
-            ("season", .int(orNull: season)),
-            ("episode", .double(orNull: episode)),
-            ("episode_type", .string(orNull: episodeType)),
-            ("explicit", .bool(orNull: explicit)),
-            ("link", .string(orNull: link)),
-            ("description", .string(orNull: description)),
-            ("image", .string(orNull: image)),
-            ("enclosures", .array(enclosures.map(\.inspectValue))),
-            ("transcripts", .array(transcripts.map(\.inspectValue))),
-            ("chapters_url", .string(orNull: chaptersURL)),
-            ("chapters", .array(chapters.map(\.inspectValue))),
-        ])
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("guid")
+        writer.string(orNull: guid)
+        writer.name("title")
+        writer.string(orNull: title)
+        writer.name("published")
+        writer.string(orNull: published?.iso8601)
+        writer.name("duration")
+        writer.double(orNull: duration)
+        writer.name("season")
+        writer.int(orNull: season)
+        writer.name("episode")
+        writer.double(orNull: episode)
+        writer.name("episode_type")
+        writer.string(orNull: episodeType)
+        writer.name("explicit")
+        writer.bool(orNull: explicit)
+        writer.name("link")
+        writer.string(orNull: link)
+        writer.name("description")
+        writer.string(orNull: description)
+        writer.name("image")
+        writer.string(orNull: image)
+        writer.name("enclosures")
+        writer.array(enclosures) { $0.write(to: &$1) }
+        writer.name("transcripts")
+        writer.array(transcripts) { $0.write(to: &$1) }
+        writer.name("chapters_url")
+        writer.string(orNull: chaptersURL)
+        writer.name("chapters")
+        writer.array(chapters) { $0.write(to: &$1) }
+        writer.endObject()
     }
 }
 
 extension Enclosure {
-    fileprivate var inspectValue: OrderedJSON {
-        .object([
-            ("url", .string(url)),
-            ("length", .int(orNull: length)),
-            ("type", .string(orNull: type)),
-        ])
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("url")
+        writer.string(url)
+        writer.name("length")
+        writer.int(orNull: length)
+        writer.name("type")
+        writer.string(orNull: type)
+        writer.endObject()
     }
 }
 
 extension Transcript {
-    fileprivate var inspectValue: OrderedJSON {
-        .object([
-            ("url", .string(url)),
-            ("type", .string(orNull: type)),
-            ("language", .string(orNull: language)),
-        ])
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("url")
+        writer.string(url)
+        writer.name("type")
+        writer.string(orNull: type)
+        writer.name("language")
+        writer.string(orNull: language)
+        writer.endObject()
     }
 }
 
 extension Chapter {
-    fileprivate var inspectValue: OrderedJSON {
-        .object([("start", .double(start)), ("title", .string(orNull: title))])
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("start")
+        writer.double(start)
+        writer.name("title")
+        writer.string(orNull: title)
+        writer.endObject()
     }
 }
 
 extension Diagnostic {
-    fileprivate var inspectValue: OrderedJSON {
-        .object([("line", .int(Int64(line))), ("message", .string(message))])
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("line")
+        writer.int(Int64(line))
+        writer.name("message")
+        writer.string(message)
+        writer.endObject()
     }
 }

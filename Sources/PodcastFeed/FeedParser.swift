@@ -17,6 +17,7 @@ package final class FeedParser {
     private let contentType: String?
     private let base: String?
     private let limits: FeedLimits
+    private let onItem: ((Item) -> Void)?
     private var phase = Phase.undecided
     /// The first bytes, until there are enough to judge the encoding by; `nil` afterwards.
     private var head: [UInt8]? = []
@@ -44,10 +45,17 @@ package final class FeedParser {
     /// - Parameters:
     ///   - contentType: The value of the HTTP answer's Content-Type field, for its `charset`.
     ///   - base: The URL that the document came from in the end, for references relative to it.
-    package init(contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard) {
+    ///   - onItem: Takes each item as soon as it is whole, in the place of ``Feed/items``: so that a large feed need not
+    ///     be in memory. Its author stands in it also where it is the show's. When ``finish()`` throws, there was no
+    ///     feed, and the items are none either.
+    package init(
+        contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard,
+        onItem: ((Item) -> Void)? = nil
+    ) {
         self.contentType = contentType
         self.base = base
         self.limits = limits
+        self.onItem = onItem
     }
 
     /// Reads a whole document.
@@ -60,6 +68,9 @@ package final class FeedParser {
         bytes.withUnsafeBytes { parser.parse($0) }
         return try parser.finish()
     }
+
+    /// Whether as much was read as may be, so that all that follows is left out.
+    package var isFull: Bool { received > limits.bytes }
 
     /// Reads the next bytes of the document. Not to be called after ``finish()``.
     package func parse(_ bytes: UnsafeRawBufferPointer) {
@@ -89,8 +100,8 @@ package final class FeedParser {
         case .html(let title): throw FeedError.html(title: title)
         case .text(let beginning): throw FeedError.notXML(beginning: beginning)
         case .json(let bytes):
-            var reader = JSONFeed(base: base, limits: limits)
-            return try reader.feed(from: bytes, isCut: received > limits.bytes, diagnostics: diagnostics)
+            var reader = JSONFeed(base: base, limits: limits, onItem: onItem)
+            return try reader.feed(from: bytes, isCut: isFull, diagnostics: diagnostics)
         case .unreadable(let line, let message): throw FeedError.unreadable(line: line, message: message)
         case .feed(let feed): return feed
         case .subscriptions(let root, _, _), .otherXML(let root): throw FeedError.notAFeed(root: root)
@@ -130,7 +141,7 @@ package final class FeedParser {
     }
 
     private func finish(_ parser: XMLPushParser) -> Document {
-        if received > limits.bytes {
+        if isFull {
             let line = parser.line
             parser.withReader { reader in
                 reader.line = line
@@ -255,7 +266,7 @@ package final class FeedParser {
             } else if hasSkippedSpace {
                 diagnostics.append(Diagnostic(line: 1, message: "white space before the XML is passed over"))
             }
-            var reader = FeedReader(limits: limits, base: base)
+            var reader = FeedReader(limits: limits, base: base, onItem: onItem)
             reader.feed.diagnostics = diagnostics
             skippedLines += head[..<start].count { $0 == UInt8(ascii: "\n") }
             phase = .xml(XMLPushParser(reader: reader, skippedLines: skippedLines))

@@ -47,7 +47,8 @@ extension FeedReader {
             guard feed.liveItems.count < limits.entries else { return }
             feed.liveItems.append(LiveItem(status: live.status, start: live.start, end: live.end, item: takeItem()))
         } else {
-            feed.items.append(takeItem())
+            itemCount += 1
+            if let onItem { onItem(takeItem()) } else { feed.items.append(takeItem()) }
         }
     }
 

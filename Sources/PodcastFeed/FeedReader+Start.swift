@@ -56,7 +56,7 @@ extension FeedReader {
     }
 
     mutating func startItem(_ attributes: FeedAttributes) {
-        guard feed.items.count < limits.items else {
+        guard itemCount < limits.items else {
             return stop("there are more than \(limits.items) items; the rest is left out")
         }
         item = Item()

@@ -22,6 +22,9 @@ struct FeedReader {
     var feed = Feed(format: .rss2)
     var item = Item()
     var isInItem = false
+    /// Takes the items in the place of the feed.
+    let onItem: ((Item) -> Void)?
+    var itemCount = 0
     /// How good the source of each field is that has a value, the less the better; cleared for each item.
     var itemRanks = FieldRanks()
     var feedRanks = FieldRanks()
@@ -54,8 +57,9 @@ struct FeedReader {
     private var hasNotedTail = false
 
     /// - Parameter base: The URL the document came from, for references relative to it.
-    init(limits: FeedLimits, base: String?) {
+    init(limits: FeedLimits, base: String?, onItem: ((Item) -> Void)?) {
         self.limits = limits
+        self.onItem = onItem
         urls = URLResolver(limits: limits)
         bases = base.map { [$0] } ?? []
         text.reserveCapacity(1 << 14)

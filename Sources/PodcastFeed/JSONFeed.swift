@@ -4,13 +4,18 @@
 struct JSONFeed {
     let base: String?
     let limits: FeedLimits
+    /// Takes the items in the place of the feed.
+    private let onItem: ((Item) -> Void)?
+    private var itemCount = 0
+    private var hasMedia = false
     private var urls: URLResolver
     private var feed = Feed(format: .json)
     private var hasItems = false
     private var hasNotedItems = false
     private var hasForeignItems = false
 
-    init(base: String?, limits: FeedLimits) {
+    init(base: String?, limits: FeedLimits, onItem: ((Item) -> Void)?) {
+        self.onItem = onItem
         self.base = base
         self.limits = limits
         urls = URLResolver(limits: limits)
@@ -28,8 +33,8 @@ struct JSONFeed {
             if first == UInt8(ascii: "[") {
                 try videos(&scanner)
                 // An array of anything else is no list of videos; an empty one may become a list yet.
-                let isEmpty = feed.items.isEmpty && !hasForeignItems
-                guard isEmpty || feed.items.contains(where: { !$0.enclosures.isEmpty }) else {
+                let isEmpty = itemCount == 0 && !hasForeignItems
+                guard isEmpty || hasMedia else {
                     throw FeedError.notAJSONFeed("it is a list, but nothing in it names a video")
                 }
             } else {
@@ -40,7 +45,7 @@ struct JSONFeed {
                 note("the document is larger than \(limits.bytes) bytes; the rest is left out", line: fault.line)
                 feed.isCut = true
             } else {
-                guard !feed.items.isEmpty else {
+                guard itemCount > 0 else {
                     throw FeedError.notAJSONFeed("line \(fault.line) is no valid JSON")
                 }
                 note("the JSON cannot be read from here; the rest is left out", line: fault.line)
@@ -87,7 +92,7 @@ struct JSONFeed {
     private mutating func element(
         _ scanner: inout JSONScanner, _ read: (inout JSONFeed, JSONScanner.Value, Int) -> Item
     ) throws {
-        guard feed.items.count < limits.items else {
+        guard itemCount < limits.items else {
             if !hasNotedItems {
                 hasNotedItems = true
                 note("there are more than \(limits.items) items; the rest is left out", line: scanner.line())
@@ -102,7 +107,10 @@ struct JSONFeed {
             hasForeignItems = true
             return note("an item is no object and is passed over", line: start)
         }
-        feed.items.append(read(&self, value, start))
+        let item = read(&self, value, start)
+        itemCount += 1
+        hasMedia = hasMedia || !item.enclosures.isEmpty
+        if let onItem { onItem(item) } else { feed.items.append(item) }
     }
 
     private mutating func item(_ object: JSONScanner.Value, line start: Int) -> Item {

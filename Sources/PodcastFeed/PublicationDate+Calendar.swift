@@ -4,8 +4,22 @@ extension PublicationDate {
         let day = Int((Double(seconds) / 86_400).rounded(.down))
         let second = Int(seconds) - day * 86_400
         let (year, month, dayOfMonth) = Self.civil(fromDay: day)
-        return "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(dayOfMonth, 2))"
-            + "T\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2)):\(Self.padded(second % 60, 2))Z"
+        // One buffer: of a feed with many items this is one of the costs of listing it.
+        var text: [UInt8] = []
+        text.reserveCapacity(20)
+        func put(_ number: Int, _ width: Int, _ mark: Unicode.Scalar) {
+            let digits = String(number).utf8
+            text.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: max(0, width - digits.count)))
+            text.append(contentsOf: digits)
+            text.append(UInt8(ascii: mark))
+        }
+        put(year, 4, "-")
+        put(month, 2, "-")
+        put(dayOfMonth, 2, "T")
+        put(second / 3600, 2, ":")
+        put(second / 60 % 60, 2, ":")
+        put(second % 60, 2, "Z")
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The moment as RFC 822 has it, with four digits for the year, in UTC: `Fri, 20 Nov 2026 10:00:00 GMT`.

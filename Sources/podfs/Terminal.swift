@@ -29,6 +29,17 @@ enum Terminal {
     /// The same without a line feed.
     static func put(json text: String) { write(JSONText.escaped(text), to: 1) }
 
+    /// The same for a piece of UTF-8 that ends with a whole character. Most JSON is ASCII, in which at most DEL steers
+    /// a terminal: such a piece is written as it is.
+    static func put(json piece: [UInt8]) {
+        // The eighth bit of what is above ASCII, and of DEL's successor.
+        if piece.reduce(0, { $0 | $1 | ($1 &+ 1) }) < 0x80 {
+            write(piece, to: 1)
+        } else {
+            put(json: String(decoding: piece, as: UTF8.self))
+        }
+    }
+
     static var isInteractive: Bool { isatty(1) == 1 }
 
     static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
@@ -74,7 +85,7 @@ enum JSONText {
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         // Most text is spared the longer look: nothing above U+2069 is harmful, nor printable ASCII and white space.
         guard (0x7F...0x2069).contains(scalar.value) else { return false }
-        return PlainText.oneLine(String(scalar)) != String(scalar)
+        return PlainText.isHarmful(scalar)
     }
 
     private static func hexadecimal(_ scalar: Unicode.Scalar, digits: Int) -> String {

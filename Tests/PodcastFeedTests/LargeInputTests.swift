@@ -142,6 +142,30 @@ import Testing
         #expect(feed.diagnostics.count == 1)
     }
 
+    @Test func parserTellsThatItLooksAtNothingMore() {
+        var limits = FeedLimits.standard
+        limits.bytes = start.utf8.count + 1
+        let parser = FeedParser(limits: limits)
+        for isFull in [false, true] {
+            Array(start.utf8).withUnsafeBytes { parser.parse($0) }
+            #expect(parser.isFull == isFull)
+        }
+    }
+
+    @Test func textOfManyItemsInPiecesIsTheTextOfTheFeed() throws {
+        let notes = String(repeating: "é\\", count: 500)
+        let item = "<item><title>A \"title\"</title><description>\(notes)</description></item>"
+        var inspected = InspectedItems()
+        let parser = FeedParser { inspected.append($0) }
+        let document = "<rss><channel><title>T</title>" + String(repeating: item, count: 500) + end
+        Array(document.utf8).withUnsafeBytes { parser.parse($0) }
+        let feed = try parser.finish()
+        var pieces: [[UInt8]] = []
+        feed.writeInspectJSON(items: inspected) { pieces.append($0) }
+        #expect(pieces.count > 4)
+        #expect(try Array(pieces.joined()) == parse([document]).inspectJSON())
+    }
+
     @Test func equalItemsAreAllKept() throws {
         let item = "<item><guid>same</guid><title>Same</title><enclosure url=\"https://x.example/same.mp3\"/></item>\n"
         let feed = try parse(["<rss><channel>", String(repeating: item, count: 500), end])

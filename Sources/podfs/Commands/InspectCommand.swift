@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import PodcastClient
 import PodcastFeed
 import PodcastPages
@@ -20,6 +21,9 @@ struct InspectCommand: PodfsCommand {
     @Flag(help: "Print all of it as JSON.")
     var json = false
 
+    /// What is read of a file at once: what a processor's cache holds.
+    private static let pieceSize = 128 << 10
+
     func perform() async throws {
         if source.contains("://") {
             let daemon = try Installation().daemon()
@@ -28,27 +32,37 @@ struct InspectCommand: PodfsCommand {
             if json {
                 Terminal.print(json: text)
             } else {
-                show(try JSONDecoder().decode(Summary.self, from: Data(text.utf8)))
+                show(Summary(try JSONDecoder().decode(Document.self, from: Data(text.utf8))))
             }
+        } else if json {
+            var items = InspectedItems()
+            let feed = try readFile { items.append($0) }
+            feed.writeInspectJSON(items: items) { Terminal.put(json: $0) }
+            Terminal.put(json: "\n")
         } else {
-            let feed = try inspectFile()
-            if json {
-                Terminal.print(json: String(decoding: feed.inspectJSON(), as: UTF8.self))
-            } else {
-                show(Summary(feed))
-            }
+            var summary = Summary()
+            summary.add(try readFile { summary.add($0) })
+            show(summary)
         }
     }
 
-    private func inspectFile() throws -> Feed {
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(fileURLWithPath: source), options: .mappedIfSafe)
-        } catch {
-            throw CommandError(.failed, "\(source): \(error.localizedDescription)")
+    /// Reads the feed in the file piece by piece; its items go to `onItem` and are not kept.
+    private func readFile(onItem: @escaping (Item) -> Void) throws -> Feed {
+        let descriptor = open(source, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CommandError(.failed, "\(source): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        let parser = FeedParser(onItem: onItem)
+        try withUnsafeTemporaryAllocation(byteCount: Self.pieceSize, alignment: 16) { buffer in
+            while !parser.isFull {
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                if count == 0 { return }
+                if count > 0 {
+                    parser.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                } else if errno != EINTR {
+                    throw CommandError(.failed, "\(source): \(String(cString: strerror(errno)))")
+                }
+            }
         }
-        let parser = FeedParser()
-        data.withUnsafeBytes { parser.parse($0) }
         do {
             return try parser.finish()
         } catch {
@@ -59,20 +73,38 @@ struct InspectCommand: PodfsCommand {
     private func show(_ summary: Summary) {
         Terminal.print("\(PlainText.oneLine(summary.title ?? "(no title)")) — \(summary.format)")
         if let link = summary.link { Terminal.print(PlainText.oneLine(link)) }
-        let playable = summary.items.filter { !$0.enclosures.isEmpty }.count
-        Terminal.print("\(summary.items.count) items, \(playable) with media")
-        for item in summary.items.prefix(10) {
+        Terminal.print("\(summary.itemCount) items, \(summary.playableCount) with media")
+        for item in summary.items {
             let day = item.published.map { String($0.prefix(10)) } ?? "no date   "
             Terminal.print("  \(day)  \(PlainText.oneLine(item.title ?? "(no title)"))")
         }
-        if summary.items.count > 10 { Terminal.print("  and \(summary.items.count - 10) more: --json shows all") }
-        for problem in summary.diagnostics {
+        let more = summary.itemCount - summary.items.count
+        if more > 0 { Terminal.print("  and \(more) more: --json shows all") }
+        for problem in summary.problems {
             Terminal.print("line \(problem.line): \(PlainText.oneLine(problem.message))")
         }
     }
 
-    /// What the summary needs: of the JSON that the daemon sends, or of a feed that was read here.
-    fileprivate struct Summary: Decodable {
+    /// What is shown of a feed.
+    fileprivate struct Summary {
+        var format = ""
+        var title: String?
+        var link: String?
+        /// The first ones.
+        var items: [(title: String?, published: String?)] = []
+        var itemCount = 0
+        var playableCount = 0
+        var problems: [(line: Int, message: String)] = []
+
+        mutating func add(title: String?, published: @autoclosure () -> String?, isPlayable: Bool) {
+            itemCount += 1
+            if isPlayable { playableCount += 1 }
+            if items.count < 10 { items.append((title, published())) }
+        }
+    }
+
+    /// What the summary needs of the JSON that the daemon sends.
+    fileprivate struct Document: Decodable {
         struct Item: Decodable {
             struct Enclosure: Decodable { var url: String }
             var title: String?
@@ -92,14 +124,24 @@ struct InspectCommand: PodfsCommand {
 }
 
 extension InspectCommand.Summary {
-    fileprivate init(_ feed: Feed) {
+    fileprivate mutating func add(_ item: Item) {
+        add(title: item.title, published: item.published?.iso8601, isPlayable: !item.enclosures.isEmpty)
+    }
+
+    /// The facts of a feed whose items were added already.
+    fileprivate mutating func add(_ feed: Feed) {
+        format = feed.format.rawValue
+        title = feed.title
+        link = feed.link
+        problems = feed.diagnostics.map { ($0.line, $0.message) }
+    }
+
+    fileprivate init(_ document: InspectCommand.Document) {
         self.init(
-            format: feed.format.rawValue, title: feed.title, link: feed.link,
-            items: feed.items.map { item in
-                Item(
-                    title: item.title, published: item.published?.iso8601,
-                    enclosures: item.enclosures.map { Item.Enclosure(url: $0.url) })
-            },
-            diagnostics: feed.diagnostics.map { Problem(line: $0.line, message: $0.message) })
+            format: document.format, title: document.title, link: document.link,
+            problems: document.diagnostics.map { ($0.line, $0.message) })
+        for item in document.items {
+            add(title: item.title, published: item.published, isPlayable: !item.enclosures.isEmpty)
+        }
     }
 }
