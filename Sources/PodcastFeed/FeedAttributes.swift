@@ -1,4 +1,5 @@
-/// The attributes of a start tag, as libxml2 hands them over: five pointers each, valid during the call.
+/// The attributes of a start tag, as libxml2 hands them over: five pointers each. They and the values are valid during
+/// the call.
 struct FeedAttributes {
     /// Local name, prefix, namespace, first byte of the value, end of the value.
     let pointers: UnsafeMutablePointer<UnsafePointer<UInt8>?>?
@@ -6,7 +7,7 @@ struct FeedAttributes {
     /// The attributes of a tag that had to be read again; they take precedence.
     var repaired: RawStartTag?
     /// The bytes of the document up to the end of the tag, as far back as libxml2 still has them.
-    let source: UnsafeBufferPointer<UInt8>
+    let source: FeedBytes
 
     /// Line breaks inside the tag: libxml2 counts lines up to its end.
     var lineBreaks: Int {
@@ -16,16 +17,16 @@ struct FeedAttributes {
     }
 
     /// The value of an attribute without a prefix. The names of attributes are compared without regard to case.
-    func value(_ name: StaticString) -> [UInt8]? {
+    func value(_ name: StaticString) -> FeedBytes? {
         find(name, prefix: nil)
     }
 
     /// The value of `prefix:name`.
-    func value(_ name: StaticString, prefix: StaticString) -> [UInt8]? {
+    func value(_ name: StaticString, prefix: StaticString) -> FeedBytes? {
         find(name, prefix: prefix)
     }
 
-    private func find(_ name: StaticString, prefix: StaticString?) -> [UInt8]? {
+    private func find(_ name: StaticString, prefix: StaticString?) -> FeedBytes? {
         if let repaired {
             let qualified = prefix.map { "\($0):\(name)" } ?? "\(name)"
             return repaired.attributes.first { $0.name.lowercased() == qualified.lowercased() }?.value
@@ -40,13 +41,13 @@ struct FeedAttributes {
             default: continue
             }
             guard let start = attribute[3], let end = attribute[4], end >= start else { return nil }
-            return Array(UnsafeBufferPointer(start: start, count: end - start))
+            return FeedBytes(start: start, count: end - start)
         }
         return nil
     }
 
     /// All of them, with the prefix before the name: for markup that is handed on.
-    func forEach(_ body: (_ name: String, _ value: [UInt8]) -> Void) {
+    func forEach(_ body: (_ name: String, _ value: FeedBytes) -> Void) {
         if let repaired {
             for attribute in repaired.attributes { body(attribute.name, attribute.value) }
             return
@@ -58,7 +59,7 @@ struct FeedAttributes {
                 continue
             }
             let prefix = attribute[1].map { String(cString: $0) + ":" } ?? ""
-            body(prefix + String(cString: local), Array(UnsafeBufferPointer(start: start, count: end - start)))
+            body(prefix + String(cString: local), FeedBytes(start: start, count: end - start))
         }
     }
 

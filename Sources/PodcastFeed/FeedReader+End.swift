@@ -1,6 +1,6 @@
 extension FeedReader {
     /// What an element's text says, when its end tag has come.
-    mutating func end(_ handler: FeedHandler, _ text: [UInt8]) {
+    mutating func end(_ handler: FeedHandler, _ text: FeedBytes) {
         switch handler {
         case .pubDate, .dcDate, .updated: setDate(handler, text)
         case .duration:
@@ -71,7 +71,7 @@ extension FeedReader {
     // MARK: Fields
 
     /// Gives a field its text, when it has none from a better source.
-    mutating func set(_ handler: FeedHandler, text: [UInt8]) {
+    mutating func set(_ handler: FeedHandler, text: FeedBytes) {
         guard let (field, rank) = handler.field, (isInItem ? itemRanks : feedRanks).wants(field, rank) else { return }
         let isName = field == .title || field == .author
         guard var value = isName ? FeedValues.line(text) : FeedValues.string(text) else { return }
@@ -98,7 +98,7 @@ extension FeedReader {
     }
 
     /// Gives a field its URL, when it has none from a better source.
-    mutating func set(_ handler: FeedHandler, url text: [UInt8]?) {
+    mutating func set(_ handler: FeedHandler, url text: FeedBytes?) {
         guard let text, let (field, rank) = handler.field, (isInItem ? itemRanks : feedRanks).wants(field, rank),
             let address = url(text)
         else { return }
@@ -112,7 +112,7 @@ extension FeedReader {
         if isInItem { itemRanks.set(field, rank) } else { feedRanks.set(field, rank) }
     }
 
-    private mutating func setDate(_ handler: FeedHandler, _ text: [UInt8]) {
+    private mutating func setDate(_ handler: FeedHandler, _ text: FeedBytes) {
         guard isInItem, let (field, rank) = handler.field else { return }
         let trimmed = text.trimmed
         guard !trimmed.isEmpty else { return }
@@ -123,7 +123,7 @@ extension FeedReader {
         itemRanks.set(field, rank)
     }
 
-    private mutating func setSeason(_ handler: FeedHandler, _ text: [UInt8]) {
+    private mutating func setSeason(_ handler: FeedHandler, _ text: FeedBytes) {
         guard isInItem, !text.isEmpty, let (field, rank) = handler.field else { return }
         guard let season = FeedValues.season(text) else {
             return note("the season “\(Self.excerpt(text))” is no number")
@@ -132,7 +132,7 @@ extension FeedReader {
         itemRanks.set(field, rank)
     }
 
-    private mutating func setEpisode(_ handler: FeedHandler, _ text: [UInt8]) {
+    private mutating func setEpisode(_ handler: FeedHandler, _ text: FeedBytes) {
         guard isInItem, !text.isEmpty, let (field, rank) = handler.field else { return }
         guard let episode = FeedValues.episode(text) else {
             return note("the episode “\(Self.excerpt(text))” is no number")
@@ -141,48 +141,48 @@ extension FeedReader {
         itemRanks.set(field, rank)
     }
 
-    private mutating func setEpisodeType(_ text: [UInt8]) {
+    private mutating func setEpisodeType(_ text: FeedBytes) {
         guard let type = FeedValues.string(text)?.lowercased() else { return }
         if ["full", "trailer", "bonus"].contains(type) {
             item.episodeType = item.episodeType ?? type
         } else {
-            note("the episode type “\(Self.excerpt(Array(type.utf8)))” is unknown")
+            note("the episode type “\(Self.excerpt(type.utf8))” is unknown")
         }
     }
 
-    private mutating func setShowType(_ text: [UInt8]) {
+    private mutating func setShowType(_ text: FeedBytes) {
         guard let type = FeedValues.string(text)?.lowercased() else { return }
         if type == "episodic" || type == "serial" {
             feed.type = feed.type ?? type
         } else {
-            note("the show's type “\(Self.excerpt(Array(type.utf8)))” is unknown")
+            note("the show's type “\(Self.excerpt(type.utf8))” is unknown")
         }
     }
 
     // MARK: Text
 
     /// A URL, made absolute where the document or its address say how; `nil` when there is none or it is too long.
-    mutating func url(_ text: [UInt8]) -> String? {
+    mutating func url(_ text: FeedBytes) -> String? {
         urls.resolve(text, base: base)
     }
 
     /// The value of an attribute as a line for people.
-    func line(_ attribute: [UInt8]?) -> String? {
+    func line(_ attribute: FeedBytes?) -> String? {
         attribute.flatMap { FeedValues.line(UTF8Cleaner.prefix($0, limits.line)) }
     }
 
     /// The value of an attribute as a word for programs.
-    func word(_ attribute: [UInt8]?) -> String? {
+    func word(_ attribute: FeedBytes?) -> String? {
         attribute.flatMap { FeedValues.string(UTF8Cleaner.prefix($0, limits.line)) }
     }
 
     /// The beginning of a text, for a diagnostic.
-    static func excerpt(_ text: [UInt8]) -> String {
+    static func excerpt(_ text: some Collection<UInt8>) -> String {
         let whole = String(decoding: text.prefix(160), as: UTF8.self)
         return whole.count > 40 ? whole.prefix(40) + "…" : whole
     }
 
-    private static func period(_ text: [UInt8]) -> Int? {
+    private static func period(_ text: FeedBytes) -> Int? {
         switch String(decoding: text.trimmed, as: UTF8.self).lowercased() {
         case "hourly": 3600
         case "daily": 86_400

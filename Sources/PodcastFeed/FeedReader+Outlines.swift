@@ -43,7 +43,7 @@ extension FeedReader {
             return stop("there are more than \(limits.items) subscriptions; the rest is left out")
         }
         let link = attributes.value("htmlUrl").flatMap { url($0) }
-        let name = title == self.title(Array(address.utf8)) ? nil : title
+        let name = title == self.title(ofAddress: address) ? nil : title
         let text = attributes.value("text").map { String(decoding: UTF8Cleaner.prefix($0, limits.line), as: UTF8.self) }
         outlines.insert(OPML.Subscription(url: address, title: name, text: text, link: link, line: line))
     }
@@ -59,7 +59,13 @@ extension FeedReader {
         attributes.value("title").flatMap { title($0) } ?? attributes.value("text").flatMap { title($0) }
     }
 
-    private func title(_ text: [UInt8]) -> String? {
+    /// An address as a line, as some programs write it into the title.
+    private func title(ofAddress address: String) -> String? {
+        var address = address
+        return address.withUTF8 { title($0) }
+    }
+
+    private func title(_ text: FeedBytes) -> String? {
         FeedValues.line(UTF8Cleaner.prefix(text, limits.line), replacingReferences: false)
     }
 
@@ -73,6 +79,6 @@ extension FeedReader {
     }
 
     private static func name(_ title: String?) -> String {
-        title.map { "the subscription “\(excerpt(Array($0.utf8)))”" } ?? "a subscription"
+        title.map { "the subscription “\(excerpt($0.utf8))”" } ?? "a subscription"
     }
 }

@@ -61,7 +61,7 @@ extension FeedReader {
     }
 
     /// The text of such an element has come.
-    mutating func endPending(_ handler: FeedHandler, _ text: [UInt8]) {
+    mutating func endPending(_ handler: FeedHandler, _ text: FeedBytes) {
         let line = FeedValues.line(text)
         switch handler {
         case .personTag:
@@ -144,27 +144,27 @@ extension FeedReader {
     }
 
     /// The address of the widest image of a `srcset`: addresses with a width behind each (`1500w`), and commas between.
-    static func widest(ofSet set: [UInt8]) -> [UInt8]? {
-        var best: (url: [UInt8], width: Int64)?
-        var candidate: [UInt8]?
+    static func widest(ofSet set: FeedBytes) -> FeedBytes? {
+        var best: (url: FeedBytes, width: Int64)?
+        var candidate: FeedBytes?
         for word in set.split(whereSeparator: \.isXMLSpace) {
             let endsCandidate = word.last == UInt8(ascii: ",")
-            let text = endsCandidate ? word.dropLast() : word
+            let text = FeedBytes(rebasing: endsCandidate ? word.dropLast() : word)
             if let url = candidate {
                 let width = text.last == UInt8(ascii: "w") ? FeedValues.length(text.dropLast()) ?? 0 : 0
                 if width > best?.width ?? -1 { best = (url, width) }
                 candidate = nil
             } else if endsCandidate {
-                if best == nil, !text.isEmpty { best = (Array(text), 0) }
+                if best == nil, !text.isEmpty { best = (text, 0) }
             } else {
-                candidate = Array(text)
+                candidate = text
             }
         }
         if let candidate, best == nil { best = (candidate, 0) }
         return best?.url
     }
 
-    private func date(_ text: [UInt8]?) -> PublicationDate? {
+    private func date(_ text: FeedBytes?) -> PublicationDate? {
         text.flatMap { PublicationDate(parsing: $0.trimmed) }
     }
 }

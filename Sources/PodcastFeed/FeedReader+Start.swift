@@ -153,22 +153,22 @@ extension FeedReader {
                 image: attributes.value("image").flatMap { url($0) }))
     }
 
-    mutating func addCategory(_ text: [UInt8]?) {
+    mutating func addCategory(_ text: FeedBytes?) {
         if let name = line(text) { Self.add(name, to: &feed.categories, limits) }
     }
 
     /// The bytes that a feed claims for an enclosure. A missing length or a zero is too common to be worth a word.
-    private mutating func length(_ text: [UInt8]?) -> Int64? {
+    private mutating func length(_ text: FeedBytes?) -> Int64? {
         guard let text = text?.trimmed, !text.isEmpty else { return nil }
         let length = FeedValues.length(text)
-        if length == nil, text != [UInt8(ascii: "0")] {
+        if length == nil, !text.elementsEqual("0".utf8) {
             note("the length “\(Self.excerpt(text))” of an enclosure is no number of bytes")
         }
         return length
     }
 
     /// A MIME type in lower case.
-    static func type(_ text: [UInt8]) -> String? {
+    static func type(_ text: FeedBytes) -> String? {
         let trimmed = text.trimmed
         // RFC 6838 allows 127 characters on each side of the slash.
         guard !trimmed.isEmpty, trimmed.count <= 255 else { return nil }
@@ -176,7 +176,7 @@ extension FeedReader {
     }
 
     /// Seconds of a recurrence rule (RFC 5545, section 3.3.10), by its frequency and interval alone.
-    private static func interval(ofRule rule: [UInt8]) -> Int? {
+    private static func interval(ofRule rule: FeedBytes) -> Int? {
         var unit: Int?
         var count = 1
         for part in String(decoding: rule.prefix(500), as: UTF8.self).uppercased().split(separator: ";") {

@@ -3,7 +3,7 @@
 /// It keeps a stack of open elements of its own. libxml2, when told to recover, closes whatever is open at an end tag
 /// of any name, so that one stray `</p>` would end an item and the next would end the channel. Here an end tag closes
 /// the nearest open element of its name, and what stands inside; one without a partner is passed over.
-struct FeedReader {
+struct FeedReader: ~Copyable {
     /// An element whose end tag has not come.
     private struct Open {
         var hash: UInt32
@@ -47,7 +47,7 @@ struct FeedReader {
     private var bases: [String]
     var urls: URLResolver
     /// The text of the element that is being collected.
-    private var text: [UInt8] = []
+    private var text = TextBuffer()
     /// The place in `open` of the element whose text is collected; -1 when none is.
     private var collector = -1
     private var textLimit = 0
@@ -62,7 +62,6 @@ struct FeedReader {
         self.onItem = onItem
         urls = URLResolver(limits: limits)
         bases = base.map { [$0] } ?? []
-        text.reserveCapacity(1 << 14)
         open.reserveCapacity(32)
     }
 
@@ -131,7 +130,7 @@ struct FeedReader {
         while open.count > place { closeLast() }
     }
 
-    mutating func characters(_ bytes: UnsafeBufferPointer<UInt8>, isCDATA: Bool) {
+    mutating func characters(_ bytes: FeedBytes, isCDATA: Bool) {
         guard collector >= 0 else { return }
         let room = textLimit - text.count
         guard room > 0 else {
@@ -142,8 +141,8 @@ struct FeedReader {
             // Text between elements that are handed on as markup: what was escaped has to be so again.
             for byte in bytes {
                 switch byte {
-                case UInt8(ascii: "&"): text.append(contentsOf: "&amp;".utf8)
-                case UInt8(ascii: "<"): text.append(contentsOf: "&lt;".utf8)
+                case UInt8(ascii: "&"): text.append("&amp;".utf8)
+                case UInt8(ascii: "<"): text.append("&lt;".utf8)
                 default: text.append(byte)
                 }
             }
@@ -151,9 +150,9 @@ struct FeedReader {
         }
         if bytes.count > room {
             isTextCut = true
-            text.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[..<room]))
+            text.append(FeedBytes(rebasing: bytes[..<room]))
         } else {
-            text.append(contentsOf: bytes)
+            text.append(bytes)
         }
     }
 
@@ -242,14 +241,14 @@ struct FeedReader {
             let handler = element.rule.handler
             collector = -1
             if !isTextCut {
-                end(handler, text)
+                end(handler, text.contents)
             } else if handler.isURL {
                 note("a URL is longer than \(textLimit) bytes and is left out")
             } else {
                 note("a text is longer than \(textLimit) bytes and is cut")
-                end(handler, UTF8Cleaner.wholeCharacters(text))
+                end(handler, UTF8Cleaner.wholeCharacters(text.contents))
             }
-            text.removeAll(keepingCapacity: text.capacity <= 1 << 16)
+            text.removeAll()
         } else if element.rule.handler.isItem {
             finishItem()
         }
@@ -291,14 +290,14 @@ struct FeedReader {
         let isMarkup = outer.rule.handler.isHTML && text.count < textLimit
         if isMarkup {
             text.append(UInt8(ascii: "<"))
-            text.append(contentsOf: UnsafeBufferPointer(start: local, count: Self.length(local)))
+            text.append(FeedBytes(start: local, count: Self.length(local)))
             attributes.forEach { name, value in
-                text.append(contentsOf: " \(name)=\"".utf8)
+                text.append(" \(name)=\"".utf8)
                 for byte in value {
                     switch byte {
-                    case UInt8(ascii: "&"): text.append(contentsOf: "&amp;".utf8)
-                    case UInt8(ascii: "<"): text.append(contentsOf: "&lt;".utf8)
-                    case UInt8(ascii: "\""): text.append(contentsOf: "&quot;".utf8)
+                    case UInt8(ascii: "&"): text.append("&amp;".utf8)
+                    case UInt8(ascii: "<"): text.append("&lt;".utf8)
+                    case UInt8(ascii: "\""): text.append("&quot;".utf8)
                     default: text.append(byte)
                     }
                 }
@@ -319,7 +318,7 @@ struct FeedReader {
         while open.count > place {
             open.removeLast()
             let name = tagNames.popLast() ?? ""
-            if !name.isEmpty { text.append(contentsOf: "</\(name)>".utf8) }
+            if !name.isEmpty { text.append("</\(name)>".utf8) }
         }
     }
 

@@ -129,7 +129,7 @@ enum FeedValues {
     }
 
     /// The text without white space around it; `nil` when nothing is left.
-    static func string(_ text: [UInt8]) -> String? {
+    static func string(_ text: some BidirectionalCollection<UInt8>) -> String? {
         guard let first = text.firstIndex(where: { !$0.isXMLSpace }),
             let last = text.lastIndex(where: { !$0.isXMLSpace })
         else { return nil }
@@ -139,8 +139,10 @@ enum FeedValues {
     /// A line for people, such as a title: white space is one space, and the references that publishers escaped once
     /// too often are replaced. `nil` when nothing is left.
     static func line(_ text: some Collection<UInt8>, replacingReferences: Bool = true) -> String? {
-        let hasReferences = replacingReferences && text.contains(UInt8(ascii: "&"))
-        let bytes = hasReferences ? CharacterReferences.replaced(in: text) : Array(text)
+        if !replacingReferences || !CharacterReferences.mayStand(in: text), isLine(text) {
+            return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+        }
+        let bytes = replacingReferences ? CharacterReferences.replaced(in: text) : Array(text)
         var line: [UInt8] = []
         line.reserveCapacity(bytes.count)
         var index = 0
@@ -160,6 +162,17 @@ enum FeedValues {
         return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
     }
 
+    /// Whether all white space is single spaces between words; some text of which that is true may be told to be none.
+    private static func isLine(_ text: some Collection<UInt8>) -> Bool {
+        var last: UInt8 = 0x20
+        for byte in text {
+            // 0xC2 begins the no-break space, among others.
+            if byte < 0x20 || byte == 0xC2 || (byte == 0x20 && last == 0x20) { return false }
+            last = byte
+        }
+        return last != 0x20 || text.isEmpty
+    }
+
     /// The name in `mail@example.org (Name)`, which RSS asks for, or the text itself.
     static func person(_ text: String) -> String {
         guard text.hasSuffix(")"), let open = text.firstIndex(of: "("), text[..<open].contains("@") else { return text }
@@ -177,10 +190,18 @@ extension UInt8 {
 
 extension BidirectionalCollection<UInt8> {
     /// The bytes without white space at either end.
-    var trimmed: [UInt8] {
+    var trimmed: SubSequence {
         guard let first = firstIndex(where: { !$0.isXMLSpace }), let last = lastIndex(where: { !$0.isXMLSpace }) else {
-            return []
+            return self[startIndex..<startIndex]
         }
-        return Array(self[first...last])
+        return self[first...last]
+    }
+}
+
+extension FeedBytes {
+    /// The bytes without white space at either end.
+    var trimmed: FeedBytes {
+        let slice: SubSequence = trimmed
+        return FeedBytes(rebasing: slice)
     }
 }

@@ -171,16 +171,18 @@ struct JSONFeed {
     /// of feed is no wilder than what comes from another.
     private func bytes(_ value: JSONScanner.Value?, _ limit: Int) -> [UInt8]? {
         guard case .string(let string) = value else { return nil }
-        let text = UTF8Cleaner.prefix(string, limit)
-        var cleaner = UTF8Cleaner()
-        var block = UTF8Cleaner.Block(size: text.count)
-        _ = text.withUnsafeBytes { cleaner.clean($0, into: &block) }
-        return Array(block.contents)
+        return string.withUnsafeBufferPointer {
+            let text = UTF8Cleaner.prefix($0, limit)
+            var cleaner = UTF8Cleaner()
+            var block = UTF8Cleaner.Block(size: text.count)
+            _ = cleaner.clean(UnsafeRawBufferPointer(text), into: &block)
+            return Array(block.contents)
+        }
     }
 
     mutating func url(_ value: JSONScanner.Value?) -> String? {
         guard case .string(let string) = value else { return nil }
-        return urls.resolve(string, base: base)
+        return string.withUnsafeBufferPointer { urls.resolve($0, base: base) }
     }
 
     func number(_ value: JSONScanner.Value?) -> Double? {

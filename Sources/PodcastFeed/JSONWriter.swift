@@ -117,24 +117,16 @@ struct JSONWriter {
     }
 
     /// The place of the first byte that has to be escaped, or the end.
-    private static func plainEnd(of text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
-        let raw = UnsafeRawBufferPointer(text)
+    private static func plainEnd(of text: FeedBytes, from start: Int) -> Int {
+        guard let base = text.baseAddress else { return 0 }
         var index = start
-        // Eight bytes at a time, which the sums of Sean Anderson's “Bit Twiddling Hacks” (hasless, haszero) look at.
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        while index + 8 <= raw.count {
-            let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            let quote = word ^ ones &* UInt64(UInt8(ascii: "\""))
-            let backslash = word ^ ones &* UInt64(UInt8(ascii: "\\"))
-            let delete = word ^ ones &* 0x7F
-            var found = (word &- ones &* 0x20) & ~word
-            found |= (quote &- ones) & ~quote
-            found |= (backslash &- ones) & ~backslash
-            found |= (delete &- ones) & ~delete
-            if found & (ones &* 0x80) != 0 { break }
-            index += 8
+        while index + ByteWord.size <= text.count {
+            let word = ByteWord(at: base + index)
+            let quotes = word.equal(UInt8(ascii: "\"")) | word.equal(UInt8(ascii: "\\"))
+            if word.below(0x20) | word.equal(0x7F) | quotes != 0 { break }
+            index += ByteWord.size
         }
-        while index < raw.count, !needsEscape(raw[index]) { index += 1 }
+        while index < text.count, !needsEscape(text[index]) { index += 1 }
         return index
     }
 

@@ -5,11 +5,13 @@ extension PublicationDate {
     /// no seconds; named zones), ISO 8601 and RFC 3339, `asctime`, and American `January 2, 2024 3:04 PM`. A wrong
     /// hour is never mended: a guess would sort an old episode as today's.
     package init?(parsing text: some StringProtocol) {
-        self.init(parsing: Array(text.utf8))
+        var text = String(text)
+        guard let date = text.withUTF8({ PublicationDate(parsing: $0) }) else { return nil }
+        self = date
     }
 
     /// The same from UTF-8.
-    init?(parsing bytes: [UInt8]) {
+    init?(parsing bytes: FeedBytes) {
         var reader = DateReader(bytes: bytes)
         guard let date = reader.read() else { return nil }
         self = date
@@ -18,9 +20,9 @@ extension PublicationDate {
 
 /// The words and numbers of a date, read from left to right.
 private struct DateReader {
-    private let bytes: [UInt8]
+    private let bytes: FeedBytes
     private var index = 0
-    private var numbers: [(value: Int, digits: Int)] = []
+    private var numbers = Numbers()
     private var month: Int?
     /// A word stood where only the month can stand, and it is none that we know.
     private var isUncertain = false
@@ -28,7 +30,7 @@ private struct DateReader {
     private var isAfternoon: Bool?
     private var offset: Int?
 
-    init(bytes: [UInt8]) {
+    init(bytes: FeedBytes) {
         self.bytes = bytes
     }
 
@@ -76,7 +78,8 @@ private struct DateReader {
             return numbers[0].digits == 4
                 ? (numbers[0], month, numbers[1].value) : (numbers[1], month, numbers[0].value)
         }
-        guard let first = numbers.first else { return nil }
+        guard numbers.count > 0 else { return nil }
+        let first = numbers[0]
         if first.digits == 8, numbers.count == 1 {
             return ((first.value / 10_000, 4), first.value / 100 % 100, first.value % 100)
         }
@@ -101,25 +104,27 @@ private struct DateReader {
                 // Of ISO 8601 with the hour alone, `T10Z`.
                 time = (value, 0, 0)
             } else {
-                numbers.append((value, digits))
+                return numbers.append((value, digits))
             }
-            return numbers.count <= 6
+            return true
         }
-        var parts = [value]
-        while parts.count < 3, index + 1 < bytes.count, bytes[index] == UInt8(ascii: ":"), bytes[index + 1].isDigit {
+        var parts: InlineArray<3, Int> = [value, 0, 0]
+        var count = 1
+        while count < 3, index + 1 < bytes.count, bytes[index] == UInt8(ascii: ":"), bytes[index + 1].isDigit {
             index += 1
             let (part, digits) = digitRun()
             guard digits <= 2 else { return false }
-            parts.append(part)
+            parts[count] = part
+            count += 1
         }
-        guard parts.count >= 2 else { return false }
-        if parts.count == 3, index + 1 < bytes.count, bytes[index + 1].isDigit,
+        guard count >= 2 else { return false }
+        if count == 3, index + 1 < bytes.count, bytes[index + 1].isDigit,
             bytes[index] == UInt8(ascii: ".") || bytes[index] == UInt8(ascii: ",")
         {
             index += 1
             _ = digitRun()
         }
-        time = (parts[0], parts[1], parts.count == 3 ? parts[2] : 0)
+        time = (parts[0], parts[1], parts[2])
         return true
     }
 
@@ -174,6 +179,22 @@ private struct DateReader {
         // The world's zones reach from -12:00 to +14:00; anything else says nothing about where the publisher is.
         guard digits <= 4, value % 100 < 60, value <= 1400 else { return }
         offset = sign * (value / 100 * 3600 + value % 100 * 60)
+    }
+}
+
+/// The numbers of a date but for its time: no date has more than six.
+private struct Numbers {
+    private var numbers = InlineArray<6, (value: Int, digits: Int)>(repeating: (0, 0))
+    private(set) var count = 0
+
+    subscript(index: Int) -> (value: Int, digits: Int) { numbers[index] }
+
+    /// - Returns: Whether there was room for it.
+    mutating func append(_ number: (value: Int, digits: Int)) -> Bool {
+        guard count < numbers.count else { return false }
+        numbers[count] = number
+        count += 1
+        return true
     }
 }
 

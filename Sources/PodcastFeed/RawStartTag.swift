@@ -3,8 +3,9 @@
 /// libxml2 drops a bare `&` and the name after it from an attribute and gives up at a value without quotes. For media
 /// URLs with a query that is the difference between an episode and an error; so tags with such a mistake, and only
 /// those, are read a second time with HTML's leniency.
-struct RawStartTag {
-    private(set) var attributes: [(name: String, value: [UInt8])] = []
+final class RawStartTag {
+    /// The values are valid as long as the tag.
+    private(set) var attributes: [(name: String, value: FeedBytes)] = []
     /// Whether the tag ends in `/>`.
     private(set) var isEmptyElement = false
 
@@ -34,7 +35,11 @@ struct RawStartTag {
         }
     }
 
-    private mutating func read(_ bytes: UnsafeBufferPointer<UInt8>) {
+    deinit {
+        for attribute in attributes { attribute.value.deallocate() }
+    }
+
+    private func read(_ bytes: UnsafeBufferPointer<UInt8>) {
         var index = 0
         while index < bytes.count {
             let byte = bytes[index]
@@ -59,7 +64,10 @@ struct RawStartTag {
             guard index < bytes.count else { return }
             // What the end of the document cut is no value: half a URL is a wrong one.
             guard let value = readValue(bytes, &index) else { return }
-            attributes.append((name, CharacterReferences.replaced(in: value)))
+            let replaced = CharacterReferences.replaced(in: value)
+            let memory = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: replaced.count)
+            _ = memory.initialize(from: replaced)
+            attributes.append((name, FeedBytes(memory)))
         }
     }
 
@@ -90,6 +98,12 @@ struct RawStartTag {
 
 /// `&amp;`, `&#38;`, `&#x26;` and HTML's names, in text that was not read by an XML parser.
 enum CharacterReferences {
+    /// Whether a reference may stand in the text: the beginning of one, and an end behind it.
+    static func mayStand(in bytes: some Collection<UInt8>) -> Bool {
+        guard let ampersand = bytes.firstIndex(of: UInt8(ascii: "&")) else { return false }
+        return bytes[ampersand...].contains(UInt8(ascii: ";"))
+    }
+
     /// The text with its references replaced once; an `&` that begins none stays.
     static func replaced(in bytes: some Collection<UInt8>) -> [UInt8] {
         var output: [UInt8] = []

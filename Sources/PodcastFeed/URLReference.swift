@@ -7,6 +7,12 @@ enum URLReference {
     ///
     /// - Parameter base: An absolute URL; with none, a relative reference stays relative.
     static func resolve(_ reference: String, base: String?) -> String {
+        var reference = reference
+        return reference.withUTF8 { resolve($0, base: base) }
+    }
+
+    /// The same of UTF-8.
+    static func resolve(_ reference: FeedBytes, base: String?) -> String {
         let clean = cleaned(reference)
         guard !clean.isEmpty, let base, scheme(of: clean) == nil, let parts = Parts(base) else { return clean }
         return parts.resolving(clean)
@@ -53,23 +59,14 @@ enum URLReference {
     }
 
     /// Line breaks and tabs are layout and go; spaces inside are meant and become `%20`; `&amp;` was escaped twice.
-    private static func cleaned(_ reference: String) -> String {
-        var reference = reference
-        return reference.withUTF8 { bytes in
-            let isClean = bytes.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "&") && $0 != 0x7F }
-            return isClean ? nil : cleaned(bytes)
-        } ?? reference
-    }
-
-    private static func cleaned(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
-        guard let first = bytes.firstIndex(where: { !$0.isXMLSpace }),
-            let last = bytes.lastIndex(where: { !$0.isXMLSpace })
-        else { return "" }
+    private static func cleaned(_ reference: FeedBytes) -> String {
+        let bytes = reference.trimmed
+        if isClean(bytes) { return String(decoding: bytes, as: UTF8.self) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + 8)
         // Up to here each reference has been replaced once.
         var unescaped = 0
-        for byte in bytes[first...last] {
+        for byte in bytes {
             switch byte {
             case 0x20: output.append(contentsOf: "%20".utf8)
             case 0x00..<0x20, 0x7F: break
@@ -83,6 +80,25 @@ enum URLReference {
             }
         }
         return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func isClean(_ bytes: FeedBytes) -> Bool {
+        guard let base = bytes.baseAddress else { return true }
+        var index = 0
+        while index < bytes.count {
+            if index + ByteWord.size <= bytes.count {
+                let word = ByteWord(at: base + index)
+                if word.below(0x21) | word.equal(UInt8(ascii: "&")) | word.equal(0x7F) == 0 {
+                    index += ByteWord.size
+                    continue
+                }
+            }
+            let byte = bytes[index]
+            index += 1
+            if byte <= 0x20 || byte == 0x7F { return false }
+            if byte == UInt8(ascii: "&"), bytes[index...].starts(with: "amp;".utf8) { return false }
+        }
+        return true
     }
 
     /// An absolute URL in the pieces that references replace.

@@ -13,10 +13,12 @@ struct URLResolver {
 
     /// The address that a reference stands for; `nil` when there is none, when it is longer than an address may be, or
     /// when those before it grew by as much as the largest document has.
-    mutating func resolve(_ text: [UInt8], base: String?) -> String? {
-        guard text.count <= limits.url, let reference = FeedValues.string(text),
+    mutating func resolve(_ text: FeedBytes, base: String?) -> String? {
+        guard text.count <= limits.url else { return nil }
+        let reference = text.trimmed
+        guard !reference.isEmpty,
             // Nor is time spent on more of them.
-            growth <= limits.bytes || URLReference.scheme(of: reference) != nil
+            growth <= limits.bytes || URLReference.scheme(of: String(decoding: reference, as: UTF8.self)) != nil
         else { return nil }
         let address = URLReference.resolve(reference, base: base)
         let length = address.utf8.count

@@ -43,6 +43,12 @@ struct UTF8Cleaner {
             count += 1
         }
 
+        fileprivate mutating func append(_ text: FeedBytes) {
+            guard let source = text.baseAddress, let target = bytes.baseAddress else { return }
+            (target + count).update(from: source, count: text.count)
+            count += text.count
+        }
+
         fileprivate mutating func append(_ scalar: Unicode.Scalar) {
             for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { append(byte) }
         }
@@ -52,30 +58,52 @@ struct UTF8Cleaner {
     ///
     /// - Returns: How many bytes of the piece were used.
     mutating func clean(_ piece: UnsafeRawBufferPointer, into block: inout Block) -> Int {
-        guard let base = piece.baseAddress, let target = block.bytes.baseAddress else { return 0 }
+        guard let base = piece.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
         var index = 0
         let end = piece.count
         while !held.isEmpty, index < end, !block.isFull {
-            held.append(base.load(fromByteOffset: index, as: UInt8.self))
+            held.append(base[index])
             index += 1
             flushHeld(into: &block, isLast: false)
         }
         while index < end, !block.isFull {
-            if index + 8 <= end {
-                let word = base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                if word & 0x8080_8080_8080_8080 == 0,
-                    // Some byte is below 0x20 (Sean Anderson, Bit Twiddling Hacks, “hasless”).
-                    (word &- 0x2020_2020_2020_2020) & ~word & 0x8080_8080_8080_8080 == 0
-                {
-                    UnsafeMutableRawPointer(target).storeBytes(of: word, toByteOffset: block.count, as: UInt64.self)
-                    block.count += 8
-                    index += 8
-                    continue
-                }
-            }
+            let room = block.size - block.count
+            let plain = Self.plainCount(FeedBytes(start: base + index, count: min(end - index, room)))
+            block.append(FeedBytes(start: base + index, count: plain))
+            index += plain
+            guard index < end, !block.isFull else { break }
             index += step(UnsafeRawBufferPointer(rebasing: piece[index...]), into: &block)
         }
         return index
+    }
+
+    /// How many bytes at the beginning are ASCII and characters of XML.
+    private static func plainCount(_ bytes: FeedBytes) -> Int {
+        guard let base = bytes.baseAddress else { return 0 }
+        var index = 0
+        while index < bytes.count {
+            while index + 4 * ByteWord.size <= bytes.count {
+                let start = base + index
+                let (one, two) = (ByteWord(at: start), ByteWord(at: start + ByteWord.size))
+                let (three, four) = (ByteWord(at: start + 2 * ByteWord.size), ByteWord(at: start + 3 * ByteWord.size))
+                let high = one.beyondASCII | two.beyondASCII | three.beyondASCII | four.beyondASCII
+                let low = one.below(0x20) | two.below(0x20) | three.below(0x20) | four.below(0x20)
+                guard high | low == 0 else { break }
+                index += 4 * ByteWord.size
+            }
+            // Line breaks and the like stand every few words, and are no reason to stop.
+            let stop = min(index + ByteWord.size, bytes.count)
+            while index < stop {
+                guard isPlain(base[index]) else { return index }
+                index += 1
+            }
+        }
+        return index
+    }
+
+    @inline(__always)
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte < 0x80 && (byte >= 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09)
     }
 
     /// Writes what is left of a character that the end of the document cut.
@@ -88,7 +116,7 @@ struct UTF8Cleaner {
     private mutating func step(_ rest: UnsafeRawBufferPointer, into block: inout Block) -> Int {
         let byte = rest[0]
         if byte < 0x80 {
-            if byte >= 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+            if Self.isPlain(byte) {
                 block.append(byte)
             } else if firstOmission == nil {
                 firstOmission = block.count
@@ -164,17 +192,16 @@ struct UTF8Cleaner {
     }
 
     /// At most that many of the bytes, without the beginning of a character that the limit cut off.
-    static func prefix(_ bytes: [UInt8], _ limit: Int) -> [UInt8] {
-        bytes.count <= limit ? bytes : wholeCharacters(Array(bytes[..<limit]))
+    static func prefix(_ bytes: FeedBytes, _ limit: Int) -> FeedBytes {
+        bytes.count <= limit ? bytes : wholeCharacters(FeedBytes(rebasing: bytes[..<limit]))
     }
 
     /// The text without the beginning of a character that its end cut off.
-    static func wholeCharacters(_ bytes: [UInt8]) -> [UInt8] {
+    static func wholeCharacters(_ bytes: FeedBytes) -> FeedBytes {
         guard let lead = bytes.lastIndex(where: { $0 & 0xC0 != 0x80 }), bytes[lead] >= 0xC0 else { return bytes }
-        let isWhole = bytes[lead...].withUnsafeBytes { rest in
-            if case .complete(rest.count) = sequenceLength(rest) { true } else { false }
-        }
-        return isWhole ? bytes : Array(bytes[..<lead])
+        let rest = UnsafeRawBufferPointer(FeedBytes(rebasing: bytes[lead...]))
+        if case .complete(rest.count) = sequenceLength(rest) { return bytes }
+        return FeedBytes(rebasing: bytes[..<lead])
     }
 
     /// A byte of Windows-1252: Latin-1, but for the 32 places in which Latin-1 has control characters.

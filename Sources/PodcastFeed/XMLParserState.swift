@@ -1,7 +1,7 @@
 internal import CLibXML2
 
 /// What libxml2's callbacks work on: the reader, and what has to be remembered between one callback and the next.
-struct XMLParserState {
+struct XMLParserState: ~Copyable {
     var reader: FeedReader
     var context: xmlParserCtxtPtr?
     /// The last error's text.

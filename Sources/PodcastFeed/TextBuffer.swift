@@ -1,0 +1,55 @@
+/// The text of an element while it is collected, in memory that is kept from one element to the next.
+///
+/// libxml2 reports text in pieces, a new one at each reference: of show notes that are escaped HTML most have a few
+/// bytes, and an array asks before each whether it is shared.
+struct TextBuffer: ~Copyable {
+    private var memory: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count = 0
+
+    private static let usualCapacity = 1 << 14
+    /// A larger one is given back: few elements need it.
+    private static let keptCapacity = 1 << 16
+
+    init() {
+        memory = .allocate(capacity: Self.usualCapacity)
+    }
+
+    deinit {
+        memory.deallocate()
+    }
+
+    /// Valid until the text changes.
+    var contents: FeedBytes { FeedBytes(rebasing: memory[..<count]) }
+
+    mutating func append(_ byte: UInt8) {
+        if count == memory.count { grow(by: 1) }
+        memory[count] = byte
+        count += 1
+    }
+
+    mutating func append(_ piece: FeedBytes) {
+        guard let source = piece.baseAddress else { return }
+        if piece.count > memory.count - count { grow(by: piece.count) }
+        guard let target = memory.baseAddress else { return }
+        (target + count).update(from: source, count: piece.count)
+        count += piece.count
+    }
+
+    mutating func append(_ text: String.UTF8View) {
+        for byte in text { append(byte) }
+    }
+
+    mutating func removeAll() {
+        count = 0
+        guard memory.count > Self.keptCapacity else { return }
+        memory.deallocate()
+        memory = .allocate(capacity: Self.usualCapacity)
+    }
+
+    private mutating func grow(by more: Int) {
+        let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(2 * memory.count, count + more))
+        _ = larger.update(fromContentsOf: contents)
+        memory.deallocate()
+        memory = larger
+    }
+}
