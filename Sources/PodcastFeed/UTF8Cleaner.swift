@@ -68,17 +68,17 @@ struct UTF8Cleaner {
         }
         while index < end, !block.isFull {
             let room = block.size - block.count
-            let plain = Self.plainCount(FeedBytes(start: base + index, count: min(end - index, room)))
-            block.append(FeedBytes(start: base + index, count: plain))
-            index += plain
+            let clean = Self.cleanCount(FeedBytes(start: base + index, count: min(end - index, room)))
+            block.append(FeedBytes(start: base + index, count: clean))
+            index += clean
             guard index < end, !block.isFull else { break }
             index += step(UnsafeRawBufferPointer(rebasing: piece[index...]), into: &block)
         }
         return index
     }
 
-    /// How many bytes at the beginning are ASCII and characters of XML.
-    private static func plainCount(_ bytes: FeedBytes) -> Int {
+    /// How many bytes at the beginning are clean, whole characters; it may stop before a rare one that is.
+    private static func cleanCount(_ bytes: FeedBytes) -> Int {
         guard let base = bytes.baseAddress else { return 0 }
         var index = 0
         while index < bytes.count {
@@ -91,14 +91,31 @@ struct UTF8Cleaner {
                 guard high | low == 0 else { break }
                 index += 4 * ByteWord.size
             }
-            // Line breaks and the like stand every few words, and are no reason to stop.
+            // Line breaks stand every few words, and much text is not ASCII: neither is a reason to stop.
             let stop = min(index + ByteWord.size, bytes.count)
             while index < stop {
-                guard isPlain(base[index]) else { return index }
-                index += 1
+                let length = base[index] < 0x80 ? 1 : commonLength(base + index, bytes.count - index)
+                guard length > 1 || (length == 1 && isPlain(base[index])) else { return index }
+                index += length
             }
         }
         return index
+    }
+
+    /// The length of a character of several bytes whose lead alone says what may follow; 0 for all others.
+    @inline(__always)
+    private static func commonLength(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
+        switch start[0] {
+        case 0xC2...0xDF:
+            return count >= 2 && start[1] & 0xC0 == 0x80 ? 2 : 0
+        case 0xE1...0xEC, 0xEE:
+            return count >= 3 && start[1] & 0xC0 == 0x80 && start[2] & 0xC0 == 0x80 ? 3 : 0
+        // U+FFFE and U+FFFF, which are no characters of XML, begin with EF BF.
+        case 0xEF:
+            return count >= 3 && start[1] & 0xC0 == 0x80 && start[1] != 0xBF && start[2] & 0xC0 == 0x80 ? 3 : 0
+        default:
+            return 0
+        }
     }
 
     @inline(__always)
