@@ -13,6 +13,13 @@ package struct HostQueue: Sendable {
         var blockedUntil: Int64 = .min
 
         var next: (number: Int, id: Int64)? { first < waiting.count ? waiting[first] : nil }
+
+        /// Drops what was taken from the front, now and then, so that the whole stays linear.
+        mutating func compact() {
+            guard first >= 64 || first == waiting.count else { return }
+            waiting.removeFirst(first)
+            first = 0
+        }
     }
 
     /// How the fetch of a feed ended, as far as its host is concerned.
@@ -31,9 +38,20 @@ package struct HostQueue: Sendable {
     /// How long after a pause a further refusal counts as one in a row: as long as the longest pause.
     private static let memory: Int64 = longestPause
 
+    /// A host whose feed with that number may be the next, unless something has come in between.
+    private struct Candidate {
+        var number: Int
+        var host: String
+    }
+
     private let total: Int
     private let perHost: Int
     private var hosts: [String: Host] = [:]
+    /// A binary heap with the smallest number first. Every host of which a feed may start now stands in it with that
+    /// feed's number; others may too, and are passed over when their turn comes.
+    private var candidates: [Candidate] = []
+    /// Hosts that are left alone, or were until not long ago.
+    private var blocked: Set<String> = []
     /// The host of each that waits or runs.
     private var hostOf: [Int64: String] = [:]
     private var isRunning: Set<Int64> = []
@@ -64,33 +82,60 @@ package struct HostQueue: Sendable {
         guard hostOf[id] == nil else { return false }
         hostOf[id] = host
         hosts[host, default: Host()].waiting.append((arrivals, id))
+        if hosts[host]?.next?.number == arrivals { offer(host) }
         arrivals += 1
         return true
     }
 
     /// Takes the feeds that may be fetched now, the first that came first; they count as running until `finish`.
     ///
-    /// Linear in hosts for each feed taken.
+    /// Logarithmic in hosts for each feed taken.
     package mutating func start(now: Int64) -> [Int64] {
         var started: [Int64] = []
-        while isRunning.count < total, let host = nextHost(now: now), let next = hosts[host]?.next {
-            hosts[host]?.first += 1
-            hosts[host]?.running += 1
-            compact(host)
+        for host in blocked where hosts[host].map({ $0.blockedUntil <= now }) ?? true {
+            blocked.remove(host)
+            offer(host)
+        }
+        while isRunning.count < total, let candidate = takeCandidate() {
+            guard var host = hosts[candidate.host], let next = host.next, next.number == candidate.number,
+                host.running < perHost, host.blockedUntil <= now
+            else { continue }
+            host.first += 1
+            host.running += 1
+            host.compact()
+            hosts[candidate.host] = host
             isRunning.insert(next.id)
             started.append(next.id)
+            offer(candidate.host)
         }
         return started
     }
 
-    private func nextHost(now: Int64) -> String? {
-        var best: (number: Int, host: String)?
-        for (name, host) in hosts where host.running < perHost && host.blockedUntil <= now {
-            guard let next = host.next else { continue }
-            if let best, best.number < next.number { continue }
-            best = (next.number, name)
+    /// Makes the first feed of a host a candidate, when the host has room for it.
+    private mutating func offer(_ name: String) {
+        guard let host = hosts[name], host.running < perHost, let next = host.next else { return }
+        var place = candidates.count
+        candidates.append(Candidate(number: next.number, host: name))
+        while place > 0, candidates[(place - 1) / 2].number > candidates[place].number {
+            candidates.swapAt(place, (place - 1) / 2)
+            place = (place - 1) / 2
         }
-        return best?.host
+    }
+
+    private mutating func takeCandidate() -> Candidate? {
+        guard let last = candidates.popLast() else { return nil }
+        guard let first = candidates.first else { return last }
+        candidates[0] = last
+        var place = 0
+        while true {
+            var least = place
+            for child in [2 * place + 1, 2 * place + 2] where child < candidates.count {
+                if candidates[child].number < candidates[least].number { least = child }
+            }
+            if least == place { return first }
+            candidates.swapAt(place, least)
+            place = least
+        }
     }
 
     /// Gives back a place.
@@ -101,6 +146,7 @@ package struct HostQueue: Sendable {
         case .answered: hosts[name]?.refusals = 0
         case .refused(let retryAfter): refuse(name, retryAfter: retryAfter, now: now)
         }
+        offer(name)
     }
 
     private mutating func refuse(_ name: String, retryAfter: Int64?, now: Int64) {
@@ -112,6 +158,7 @@ package struct HostQueue: Sendable {
         let asked = min(max(retryAfter ?? 0, 0), Freshness.longest)
         host.blockedUntil = max(host.blockedUntil, now + max(pause, asked))
         hosts[name] = host
+        blocked.insert(name)
     }
 
     /// Takes out a feed that waits. One that runs stays until `finish`.
@@ -119,6 +166,7 @@ package struct HostQueue: Sendable {
         guard !isRunning.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
         if let place = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: place) }
         hosts[name] = host
+        offer(name)
     }
 
     /// Until when a host is left alone; `nil` when it may be asked.
@@ -134,13 +182,7 @@ package struct HostQueue: Sendable {
         hosts = hosts.filter { _, host in
             host.next != nil || host.running > 0 || host.blockedUntil >= now - Self.memory
         }
+        if isEmpty { candidates = [] }
         return hosts.values.filter { $0.next != nil && $0.blockedUntil > now }.map(\.blockedUntil).min()
-    }
-
-    /// Drops what was taken from the front, now and then, so that the whole stays linear.
-    private mutating func compact(_ name: String) {
-        guard let first = hosts[name]?.first, first >= 64 || first == hosts[name]?.waiting.count else { return }
-        hosts[name]?.waiting.removeFirst(first)
-        hosts[name]?.first = 0
     }
 }
