@@ -30,10 +30,49 @@ package enum DataEvent: Sendable {
     case bytes([UInt8])
 }
 
-/// One data request on its way. Belongs to the engine's thread once started.
+/// Who is told of the answer to a data request, on the engine's thread, which must not be blocked.
+package protocol DataReceiver: AnyObject, Sendable {
+    /// The head of the final answer, whatever its status.
+    func didReceive(_ head: ResponseHead)
+    /// A piece of the body. It is there for the time of the call.
+    func didReceive(_ bytes: UnsafeRawBufferPointer)
+    /// The answer has ended, with an error when it is not whole. It is the last that is heard of the request.
+    ///
+    /// - Returns: requests to be sent at once, without a way over another thread.
+    func didEnd(_ error: TransferError?) -> [DataTask]
+}
+
+/// A request, and who wants the answer.
+package struct DataTask: Sendable {
+    package var request: DataRequest
+    package var receiver: any DataReceiver
+
+    package init(_ request: DataRequest, _ receiver: any DataReceiver) {
+        self.request = request
+        self.receiver = receiver
+    }
+}
+
+/// Makes a sequence of an answer.
+final class DataStream: DataReceiver {
+    private let continuation: AsyncThrowingStream<DataEvent, any Error>.Continuation
+
+    init(_ continuation: AsyncThrowingStream<DataEvent, any Error>.Continuation) { self.continuation = continuation }
+
+    func didReceive(_ head: ResponseHead) { continuation.yield(.head(head)) }
+
+    func didReceive(_ bytes: UnsafeRawBufferPointer) { continuation.yield(.bytes([UInt8](bytes))) }
+
+    func didEnd(_ error: TransferError?) -> [DataTask] {
+        continuation.finish(throwing: error)
+        return []
+    }
+}
+
+/// One data request on its way. Belongs to the engine's thread.
 final class DataExchange: EasyHandleReceiver {
     private let request: DataRequest
-    private let continuation: AsyncThrowingStream<DataEvent, any Error>.Continuation
+    private let receiver: any DataReceiver
     private(set) var handle: EasyHandle?
     private var received = 0
     private var tooLarge = false
@@ -42,12 +81,13 @@ final class DataExchange: EasyHandleReceiver {
     /// then would keep a refresh for ever.
     static let timeout: Int64 = 600_000
 
-    init(_ request: DataRequest, continuation: AsyncThrowingStream<DataEvent, any Error>.Continuation) {
-        self.request = request
-        self.continuation = continuation
+    init(_ task: DataTask) {
+        request = task.request
+        receiver = task.receiver
     }
 
-    func makeHandle(configuration: TransferConfiguration) -> EasyHandle? {
+    /// - Parameter idle: a curl handle that may be used again.
+    func makeHandle(configuration: TransferConfiguration, reusing idle: OpaquePointer?) -> EasyHandle? {
         var request = EasyHandle.Request(
             url: request.url, userAgent: request.userAgent ?? configuration.userAgent,
             connectTimeout: configuration.limits.stall, stall: max(1, configuration.limits.stall / 1_000))
@@ -58,13 +98,13 @@ final class DataExchange: EasyHandleReceiver {
         request.followsRedirects = self.request.followsRedirects
         request.credentials = self.request.credentials
         request.body = self.request.body
-        let handle = EasyHandle(request)
+        let handle = EasyHandle(request, reusing: idle)
         handle?.receiver = self
         self.handle = handle
         return handle
     }
 
-    func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) { continuation.yield(.head(head)) }
+    func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) { receiver.didReceive(head) }
 
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
         received += bytes.count
@@ -72,19 +112,16 @@ final class DataExchange: EasyHandleReceiver {
             tooLarge = true
             return .stop
         }
-        continuation.yield(.bytes([UInt8](bytes)))
+        receiver.didReceive(bytes)
         return .taken
     }
 
-    func ended(_ code: CurlCode) {
-        if tooLarge {
-            fail(TransferError(.unusable, "the answer is larger than \(request.limit) bytes"))
-        } else if code.isSuccess {
-            continuation.finish()
-        } else {
-            fail(handle?.rejection ?? code.failure.error)
-        }
+    /// - Returns: what is to be sent next.
+    func ended(_ code: CurlCode) -> [DataTask] {
+        if tooLarge { return fail(TransferError(.unusable, "the answer is larger than \(request.limit) bytes")) }
+        return code.isSuccess ? receiver.didEnd(nil) : fail(handle?.rejection ?? code.failure.error)
     }
 
-    func fail(_ error: TransferError) { continuation.finish(throwing: error) }
+    @discardableResult
+    func fail(_ error: TransferError) -> [DataTask] { receiver.didEnd(error) }
 }

@@ -72,32 +72,51 @@ final class EasyHandle {
     /// curl repeats a request by itself whose Expect a server does not understand (417).
     private var mayRepeatWithoutExpect: Bool
     private(set) var isPaused = false
+    /// No credentials of a show, nothing sent but the question.
+    private let isPlain: Bool
+    private var isSurrendered = false
 
     /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time that it costs with
     /// the default of 16 KiB.
     private static let receiveBuffer = 512 * 1024
     /// Beyond eight handles each further one has its part of this: a hundred together have 15 MB in place of 52.
     private static let sharedReceiveBuffer = 4 * 1024 * 1024
-    /// The part is at least this, four times curl's default.
-    private static let leastPart = 64 * 1024
+    /// The part is at least this, four times curl's default. So is the buffer of answers that are wanted in memory, most
+    /// of which are small: a larger one is mapped and unmapped for each.
+    private static let smallReceiveBuffer = 64 * 1024
     /// The least that curl accepts.
     private static let smallestReceiveBuffer = 1_024
     /// Followed redirects; tracking prefixes chain up to seven.
     private static let redirects = 10
 
-    init?(_ request: Request) {
-        guard CurlGlobal.isReady, let handle = curl_easy_init() else { return nil }
-        raw = OpaquePointer(handle)
+    /// - Parameter idle: what another handle has surrendered; belongs to this one then.
+    init?(_ request: Request, reusing idle: OpaquePointer? = nil) {
+        guard CurlGlobal.isReady, let handle = idle ?? curl_easy_init().map({ OpaquePointer($0) }) else { return nil }
+        raw = handle
         followsRedirects = request.followsRedirects
         if case .send(_, let body) = request.method { self.body = body } else { body = nil }
         mayRepeatWithoutExpect = request.method.sendsSomething
+        isPlain = request.credentials == nil && request.body == nil && !request.method.sendsSomething
         configure(request)
     }
 
     deinit {
-        curl_easy_cleanup(UnsafeMutableRawPointer(raw))
+        if !isSurrendered { Self.discard(raw) }
         curl_slist_free_all(fieldList)
         if let form { curl_mime_free(form) }
+    }
+
+    static func discard(_ raw: OpaquePointer) { curl_easy_cleanup(UnsafeMutableRawPointer(raw)) }
+
+    /// Gives curl's handle away, as if it were new, when its transfer has ended and been removed: making one takes
+    /// longer than all that is done for a small answer. This object does nothing with it any more.
+    ///
+    /// - Returns: `nil` for one that stays, as it was used for more than a plain question.
+    func surrender() -> OpaquePointer? {
+        guard !isSurrendered, isPlain else { return nil }
+        isSurrendered = true
+        curl_easy_reset(pointer)
+        return raw
     }
 
     var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(raw) }
@@ -109,8 +128,10 @@ final class EasyHandle {
         ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, followsRedirects ? 1 : 0)
         ccurl_set_long(handle, CURLOPT_MAXREDIRS, Self.redirects)
         ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1)
-        ccurl_set_long(
-            handle, CURLOPT_BUFFERSIZE, Self.receiveBuffer(rateLimit: request.rateLimit, others: request.others))
+        let buffer =
+            request.decodes
+            ? Self.smallReceiveBuffer : Self.receiveBuffer(rateLimit: request.rateLimit, others: request.others)
+        ccurl_set_long(handle, CURLOPT_BUFFERSIZE, buffer)
         ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout))
         ccurl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1)
         ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, Int(request.stall))
@@ -162,7 +183,7 @@ final class EasyHandle {
 
     /// What is received and has to wait is small beside the limit: an eighth of a second of it.
     static func receiveBuffer(rateLimit: Int64, others: Int) -> Int {
-        let size = min(receiveBuffer, max(leastPart, sharedReceiveBuffer / (others + 1)))
+        let size = min(receiveBuffer, max(smallReceiveBuffer, sharedReceiveBuffer / (others + 1)))
         guard rateLimit > 0 else { return size }
         return max(smallestReceiveBuffer, Int(min(rateLimit / 8, Int64(size))))
     }
@@ -196,36 +217,49 @@ final class EasyHandle {
     }
 
     private func readField(_ bytes: UnsafeRawBufferPointer) {
-        if bytes.starts(with: "HTTP/".utf8) {
+        if bytes.first == UInt8(ascii: "H"), bytes.starts(with: "HTTP/".utf8) {
             head = ResponseHead(status: 0)
             return
         }
-        let text = Self.text(ofLine: bytes)
-        if text.isEmpty {
+        if let line = Self.plainLine(bytes) { return readLine(line) }
+        // Without anything that ends a line, wherever it stands.
+        var line = String(decoding: bytes, as: UTF8.self).filter { !$0.isNewline }
+        line.withUTF8 { readLine(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// A line of a head without its end; `nil` for one with bytes beyond ASCII, or with another line end in it, that has
+    /// to be read as characters. As such a head takes longer than all the rest that is done for a small answer.
+    private static func plainLine(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        // Line feed, vertical tab, form feed and carriage return, as `Character.isNewline` has them.
+        let isEnd = { (byte: UInt8) in byte >= 0x0A && byte <= 0x0D }
+        var count = bytes.count
+        while count > 0, isEnd(bytes[count - 1]) { count -= 1 }
+        for index in 0..<count where bytes[index] >= 0x80 || isEnd(bytes[index]) { return nil }
+        return UnsafeRawBufferPointer(rebasing: bytes[..<count])
+    }
+
+    private func readLine(_ line: UnsafeRawBufferPointer) {
+        if line.isEmpty {
             finishHead()
             return
         }
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return }
-        let name = String(decoding: text[..<colon], as: UTF8.self).lowercased()
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+        let name = String(unsafeUninitializedCapacity: colon) { name in
+            for index in 0..<colon {
+                let byte = line[index]
+                name[index] = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+            }
+            return colon
+        }
         let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        let rest = text[(colon + 1)...].drop(while: isBlank)
-        let end = rest.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? rest.startIndex
-        let value = String(decoding: rest[..<end], as: UTF8.self)
-        if ResponseHead.lists.contains(name), let before = head.fields[name] {
+        var start = colon + 1
+        var end = line.count
+        while start < end, isBlank(line[start]) { start += 1 }
+        while end > start, isBlank(line[end - 1]) { end -= 1 }
+        let value = String(decoding: line[start..<end], as: UTF8.self)
+        if let before = head.fields.updateValue(value, forKey: name), ResponseHead.lists.contains(name) {
             head.fields[name] = before + ", " + value
-        } else {
-            head.fields[name] = value
         }
-    }
-
-    /// A line without anything that ends one, wherever it stands. Byte by byte where there is nothing beyond ASCII: as
-    /// characters a head takes longer than all the rest that is done for a small answer.
-    private static func text(ofLine bytes: UnsafeRawBufferPointer) -> [UInt8] {
-        if bytes.allSatisfy({ $0 < 0x80 }) {
-            // Line feed, vertical tab, form feed and carriage return, as `Character.isNewline` has them.
-            return bytes.filter { !(0x0A...0x0D).contains($0) }
-        }
-        return Array(String(decoding: bytes, as: UTF8.self).filter { !$0.isNewline }.utf8)
     }
 
     private func finishHead() {

@@ -24,6 +24,9 @@ final class EngineLoop {
     /// By the handles of their requests.
     private var uploadOwners: [ObjectIdentifier: Upload] = [:]
     private var dataTasks: [ObjectIdentifier: (number: Int64, task: DataExchange)] = [:]
+    /// curl's handles of data tasks that have ended, for the next: as many as feeds are asked for at the same time.
+    private var idleHandles: [OpaquePointer] = []
+    private static let mostIdleHandles = 16
     private var pools: ConnectionPools
     /// How fast connections may be; by the tokens that they have for their turns.
     var rates: RateLimits
@@ -56,6 +59,8 @@ final class EngineLoop {
         pools = ConnectionPools(limits: configuration.pools)
         rates = RateLimits(limit: configuration.rateLimit)
     }
+
+    deinit { for handle in idleHandles { EasyHandle.discard(handle) } }
 
     func run() {
         while !isStopping {
@@ -271,7 +276,7 @@ final class EngineLoop {
         } else if let upload = uploadOwners.removeValue(forKey: key) {
             upload.ended(code)
         } else if let entry = dataTasks.removeValue(forKey: key) {
-            entry.task.ended(code)
+            ended(entry.task, number: entry.number, handle, code)
         }
     }
 
@@ -290,13 +295,19 @@ final class EngineLoop {
             task.fail(TransferError(.failed, "the daemon is stopping"))
             return
         }
-        guard let handle = task.makeHandle(configuration: configuration) else {
+        guard let handle = task.makeHandle(configuration: configuration, reusing: idleHandles.popLast()) else {
             task.fail(TransferError(.failed, "out of memory"))
             return
         }
         dataTasks[ObjectIdentifier(handle)] = (number, task)
         multi.add(handle)
         hasNewHandles = true
+    }
+
+    private func ended(_ task: DataExchange, number: Int64, _ handle: EasyHandle, _ code: CurlCode) {
+        let next = task.ended(code)
+        if idleHandles.count < Self.mostIdleHandles, let idle = handle.surrender() { idleHandles.append(idle) }
+        for task in next { start(DataExchange(task), number: number) }
     }
 
     func cancelData(_ number: Int64) {

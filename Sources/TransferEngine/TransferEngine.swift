@@ -179,11 +179,19 @@ package final class TransferEngine: Sendable {
                 guard case .cancelled = termination else { return }
                 mailbox.post { $0.cancelData(number) }
             }
-            let isRunning = mailbox.post { loop in
-                loop.start(DataExchange(request, continuation: continuation), number: number)
-            }
-            if !isRunning { continuation.finish(throwing: Self.stopped) }
+            send([DataTask(request, DataStream(continuation))], number: number)
         }
+    }
+
+    /// Sends requests. Their receivers hear of each, if only that the engine has ended.
+    package func send(_ tasks: [DataTask]) { send(tasks, number: newWait()) }
+
+    private func send(_ tasks: [DataTask], number: Int64) {
+        if tasks.isEmpty { return }
+        let isRunning = mailbox.post { loop in
+            for task in tasks { loop.start(DataExchange(task), number: number) }
+        }
+        if !isRunning { for task in tasks { _ = task.receiver.didEnd(Self.stopped) } }
     }
 
     // MARK: -
