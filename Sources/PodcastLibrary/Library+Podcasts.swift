@@ -57,18 +57,6 @@ extension Library {
         try query { db in try PodcastSQL.fetch(db, "p.url = ?", [url]) }
     }
 
-    /// Subscribed shows that are due at `now`, the most overdue first; those never scheduled among them.
-    package func podcastsDue(at now: Int64) throws -> [Podcast] {
-        try query { db in
-            let statement = try db.cachedStatement(
-                sql: PodcastSQL.select + """
-                     WHERE p.ephemeral = 0 AND p.state <> 'gone' AND coalesce(p.next_refresh, 0) <= ?
-                    ORDER BY coalesce(p.next_refresh, 0), p.id
-                    """)
-            return try Row.fetchCursor(statement, arguments: [now]).mapAll(PodcastSQL.podcast)
-        }
-    }
-
     /// What a user set for one show alone, as written.
     package func settings(of podcast: Int64) throws -> [String: String] {
         try query { db in try PodcastSQL.settings(db, of: podcast) }

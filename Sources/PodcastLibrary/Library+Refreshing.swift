@@ -21,7 +21,143 @@ package struct RefreshRecord: Sendable, Equatable {
     }
 }
 
+/// What asking for a known feed again needs of its show: without what only listings need, for which the episodes of
+/// each show would be counted.
+package struct RefreshSubject: Sendable, Equatable {
+    package var id: Int64
+    /// The name of the folder.
+    package var name: String
+    /// The address of the feed, as it is to be asked for.
+    package var url: String
+    package var etag: String?
+    package var lastModified: String?
+    /// The last refresh that succeeded.
+    package var lastRefresh: Int64?
+    /// Seconds between two looks that the feed asked for, when its document last came.
+    package var updateInterval: Int64?
+    /// What a user set for this show alone, as written.
+    package var settings: [String: String] = [:]
+}
+
+/// A feed that has been asked for and is as it was.
+package struct UnchangedFeed: Sendable, Equatable {
+    package var podcast: Int64
+    package var response: FeedResponse
+
+    package init(podcast: Int64, response: FeedResponse) {
+        self.podcast = podcast
+        self.response = response
+    }
+}
+
 extension Library {
+    // MARK: - Before the request
+
+    /// All subscribed shows, by name.
+    package func refreshSubjects() throws -> [RefreshSubject] {
+        try subjects("p.ephemeral = 0 ORDER BY p.folded, p.name", [], settingsOf: nil)
+    }
+
+    /// The show with this row; a search result only where that is wanted, too.
+    package func refreshSubject(of podcast: Int64, evenFound: Bool = false) throws -> RefreshSubject? {
+        try subjects("p.id = ? AND p.ephemeral <= ?", [podcast, evenFound], settingsOf: podcast).first
+    }
+
+    /// Subscribed shows that are due at `now`, the most overdue first; those never scheduled among them.
+    package func refreshSubjects(dueAt now: Int64) throws -> [RefreshSubject] {
+        try subjects(
+            """
+            p.ephemeral = 0 AND p.state <> 'gone' AND coalesce(p.next_refresh, 0) <= ?
+            ORDER BY coalesce(p.next_refresh, 0), p.id
+            """, [now], settingsOf: nil)
+    }
+
+    private func subjects(
+        _ condition: String, _ arguments: StatementArguments, settingsOf podcast: Int64?
+    ) throws -> [RefreshSubject] {
+        try read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT p.id, p.name, p.url, p.etag, p.last_modified, p.last_refresh, p.update_interval
+                    FROM podcast p WHERE \(condition)
+                    """)
+            var found = try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+                RefreshSubject(
+                    id: row[0], name: row[1], url: row[2], etag: row[3], lastModified: row[4], lastRefresh: row[5],
+                    updateInterval: row[6])
+            }
+            if found.isEmpty { return found }
+            var settings: [Int64: [String: String]] = [:]
+            let isOne = podcast == nil ? "" : "podcast = ?2 AND"
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(sql: "SELECT podcast, key, value FROM setting WHERE \(isOne) key <> ?1"),
+                arguments: podcast.map { [PodcastSQL.credentialsKey, $0] } ?? [PodcastSQL.credentialsKey])
+            while let row = try rows.next() { settings[row[0], default: [:]][row[1]] = row[2] }
+            if settings.isEmpty { return found }
+            for index in found.indices { found[index].settings = settings[found[index].id] ?? [:] }
+            return found
+        }
+    }
+
+    // MARK: - After the answer
+
+    /// Writes down that feeds are as they were (304), in one transaction. Validators that an answer left out stay.
+    ///
+    /// - Returns: those that are no longer in the library; nothing is written of them.
+    package func noteUnchanged(_ feeds: [UnchangedFeed], now: Int64) throws -> Set<Int64> {
+        try write { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    UPDATE podcast SET
+                        changed = CASE WHEN state = 'active' THEN changed ELSE ?1 END,
+                        state = 'active', error = NULL, http_status = ?2, etag = coalesce(?3, etag),
+                        last_modified = coalesce(?4, last_modified), final_url = ?5, last_refresh = ?1,
+                        next_refresh = ?6, failures = 0
+                    WHERE id = ?7
+                    """)
+            var missing: Set<Int64> = []
+            for feed in feeds {
+                let response = feed.response
+                try statement.execute(arguments: [
+                    now, response.status, response.etag, response.lastModified, response.finalURL,
+                    response.nextRefresh, feed.podcast,
+                ])
+                if db.changesCount == 0 { missing.insert(feed.podcast) }
+            }
+            return missing
+        }
+    }
+
+    /// When the newest hundred episodes of a show came out, as far as they are dated.
+    package func published(of podcast: Int64) throws -> [Int64] {
+        try query { db in try Self.published(of: podcast, db) }
+    }
+
+    private static func published(of podcast: Int64, _ db: Database) throws -> [Int64] {
+        try Int64.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT published FROM episode WHERE podcast = ? AND buried = 0 AND published IS NOT NULL
+                    ORDER BY moment DESC, id DESC LIMIT 100
+                    """), arguments: [podcast])
+    }
+
+    /// The shows with episodes that are being fetched ahead, or were in part, and that nobody has asked for.
+    package func podcastsFetchingAhead() throws -> Set<Int64> {
+        // CROSS JOIN, as SQLite would else go through all episodes (https://www.sqlite.org/optoverview.html).
+        try query { db in
+            try Int64.fetchSet(
+                db.cachedStatement(
+                    sql: """
+                        SELECT e.podcast FROM download d CROSS JOIN episode e ON e.id = d.episode
+                        WHERE e.automatic = 1
+                        UNION
+                        SELECT e.podcast FROM rendition r CROSS JOIN episode e ON e.id = r.episode
+                        WHERE r.complete = 0 AND e.automatic = 1
+                        """))
+        }
+    }
+
     package func refreshRecord(of podcast: Int64) throws -> RefreshRecord {
         try query { db in
             let row = try Row.fetchOne(
@@ -31,12 +167,7 @@ extension Library {
             var record = RefreshRecord(failures: row[0], updateInterval: row[1])
             record.formerAddresses = try String.fetchAll(
                 db.cachedStatement(sql: "SELECT url FROM address WHERE podcast = ?"), arguments: [podcast])
-            record.published = try Int64.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT published FROM episode WHERE podcast = ? AND buried = 0 AND published IS NOT NULL
-                        ORDER BY moment DESC, id DESC LIMIT 100
-                        """), arguments: [podcast])
+            record.published = try Self.published(of: podcast, db)
             return record
         }
     }

@@ -21,7 +21,8 @@ package enum RedactedURL {
 
     /// The scheme with its slashes, and what follows the user info; `nil` when there is none (RFC 3986 §3.2.1).
     private static func parts(_ url: String) -> (String, Substring)? {
-        guard let scheme = url.firstRange(of: "://") else { return nil }
+        // Nearly all addresses are done with here.
+        guard url.utf8.contains(UInt8(ascii: "@")), let scheme = url.firstRange(of: "://") else { return nil }
         let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let at = authority.lastIndex(of: "@") else { return nil }
         return (String(url[..<scheme.upperBound]), url[url.index(after: at)...])

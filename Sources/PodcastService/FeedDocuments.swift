@@ -26,6 +26,31 @@ struct FeedDocuments: Sendable {
         access(path(podcast, "xml"), F_OK) == 0 && access(path(podcast, "json"), F_OK) == 0
     }
 
+    /// The shows of which there are documents.
+    func kept() -> Set<Int64> {
+        guard let listing = opendir(folder) else { return [] }
+        defer { closedir(listing) }
+        var (documents, facts): (Set<Int64>, Set<Int64>) = ([], [])
+        while let entry = readdir(listing) {
+            // The name is longer than its array says, so that the array is not copied.
+            let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
+                .assumingMemoryBound(to: UInt8.self)
+            var id: Int64 = 0
+            var end = 0
+            while end < 18, (0x30...0x39).contains(name[end]) {
+                id = id * 10 + Int64(name[end] - 0x30)
+                end += 1
+            }
+            guard end > 0, name[end] == UInt8(ascii: ".") else { continue }
+            switch String(cString: name + end + 1) {
+            case "xml": documents.insert(id)
+            case "json": facts.insert(id)
+            default: break
+            }
+        }
+        return documents.intersection(facts)
+    }
+
     /// Makes a document that has arrived the show's.
     func keep(_ document: ArrivingDocument, feed: Feed, redirects: [RedirectHop], of podcast: Int64) throws {
         guard let facts = begin() else { throw POSIXError(.EIO) }

@@ -27,13 +27,15 @@ struct FeedFetcher: Sendable {
         /// Why there is neither a feed nor a 304.
         var problem: FetchFailure?
 
-        var response: FeedResponse {
-            FeedResponse(
-                // A redirect may lead to an address with user info, which is not to spread to what is made of the answer.
-                finalURL: RedactedURL.withoutUserInfo(chain.final), status: head.status, etag: head["etag"],
-                lastModified: head["last-modified"],
-                contentType: head["content-type"])
-        }
+        var response: FeedResponse { FeedFetcher.response(head, from: chain.final) }
+    }
+
+    /// What the library keeps of an answer, which came from this address.
+    static func response(_ head: ResponseHead, from url: String) -> FeedResponse {
+        FeedResponse(
+            // A redirect may lead to an address with user info, which is not to spread to what is made of the answer.
+            finalURL: RedactedURL.withoutUserInfo(url), status: head.status, etag: head["etag"],
+            lastModified: head["last-modified"], contentType: head["content-type"])
     }
 
     /// - Parameters:
@@ -57,27 +59,59 @@ struct FeedFetcher: Sendable {
         userAgent: String? = nil, timeout: Int64? = nil, keepingIn documents: FeedDocuments? = nil,
         onProgress: @Sendable (FeedProgress) -> Void = { _ in }
     ) async throws -> Retrieved {
-        let given = PrivateAddress(url)
-        let address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
+        let inquiry = Inquiry(
+            url, credentials: credentials, etag: etag, lastModified: lastModified, userAgent: userAgent,
+            timeout: timeout)
+        return try await take(
+            engine.data(for: inquiry.request), to: inquiry, keepingIn: documents, onProgress: onProgress)
+    }
+
+    /// A request for a feed.
+    struct Inquiry: Sendable {
+        /// As it is asked for.
+        let address: PrivateAddress
+        let request: DataRequest
+        /// Whether a document is known.
+        let isConditional: Bool
+
+        private static let accept = (
+            "Accept",
+            "application/rss+xml, application/atom+xml, application/feed+json;q=0.9, application/json;q=0.8, "
+                + "application/rdf+xml;q=0.8, application/xml;q=0.7, text/xml;q=0.7, */*;q=0.1"
+        )
+
+        /// - Parameters: as for `retrieve`.
+        init(
+            _ url: String, credentials: Credentials?, etag: String?, lastModified: String?, userAgent: String?,
+            timeout: Int64? = nil
+        ) {
+            let given = PrivateAddress(url)
+            address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
+            isConditional = etag != nil || lastModified != nil
+            var request = DataRequest(url: address.url, limit: FeedFetcher.largestFeed + 1)
+            request.credentials = address.credentials
+            request.userAgent = userAgent
+            if let timeout { request.timeout = timeout }
+            request.fields.append(Self.accept)
+            if let etag { request.fields.append(("If-None-Match", etag)) }
+            if let lastModified { request.fields.append(("If-Modified-Since", lastModified)) }
+            self.request = request
+        }
+    }
+
+    /// Reads the answer to a request while it arrives. Throws `FetchFailure` when there is none.
+    func take(
+        _ answer: AsyncThrowingStream<DataEvent, any Error>, to inquiry: Inquiry,
+        keepingIn documents: FeedDocuments? = nil, onProgress: @Sendable (FeedProgress) -> Void = { _ in }
+    ) async throws -> Retrieved {
+        let address = inquiry.address
         let url = address.url
-        var request = DataRequest(url: url, limit: Self.largestFeed + 1)
-        request.credentials = address.credentials
-        request.userAgent = userAgent
-        if let timeout { request.timeout = timeout }
-        request.fields.append(
-            (
-                "Accept",
-                "application/rss+xml, application/atom+xml, application/feed+json;q=0.9, application/json;q=0.8, application/rdf+xml;q=0.8, "
-                    + "application/xml;q=0.7, text/xml;q=0.7, */*;q=0.1"
-            ))
-        if let etag { request.fields.append(("If-None-Match", etag)) }
-        if let lastModified { request.fields.append(("If-Modified-Since", lastModified)) }
         var head: ResponseHead?
         var parser: FeedParser?
         var document: ArrivingDocument?
         var progress = FeedProgress()
         do {
-            for try await event in engine.data(for: request) {
+            for try await event in answer {
                 switch event {
                 case .head(let found):
                     head = found
@@ -103,7 +137,7 @@ struct FeedFetcher: Sendable {
             throw FetchFailure(status: nil, message: "\(address.visible): no answer")
         }
         var found = Retrieved(head: head, chain: Self.chain(url, head))
-        if head.status == 304, etag != nil || lastModified != nil { return found }
+        if head.status == 304, inquiry.isConditional { return found }
         guard head.status == 200, let parser else {
             found.problem = FetchFailure(status: head.status, message: Self.explain(status: head.status, address))
             return found

@@ -95,6 +95,8 @@ extension PodcastService {
         let arrival = try await fetch(address, task: task)
         try library.setHasCredentials(podcast: podcast.id, true)
         try credentials.set(address.credentials, for: podcast.id)
+        feeds.forgetJob(podcast.id)
+        refreshes.rhythms[podcast.id] = nil
         let result = try library.merge(
             feed: arrival.feed, into: podcast.id, response: arrival.response,
             template: settings(of: podcast.id).nameTemplate ?? configuration.nameTemplate, now: now())

@@ -207,6 +207,9 @@ extension PodcastService {
         try library.events(since: sequence).compactMap { WireJSON.decode(Event.self, Array($0.payload.utf8)) }
     }
 
+    /// Whether anybody hears of events.
+    var isWatched: Bool { clients.withLock { $0.values.contains { $0.state.withLock { $0.isWatching } } } }
+
     /// Tells every client that watches.
     func broadcast(_ event: Event) {
         let watching = clients.withLock { clients in

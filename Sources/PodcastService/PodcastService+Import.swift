@@ -47,12 +47,12 @@ extension PodcastService {
     /// - Returns: `nil` when the host wants to be left alone: whoever waits comes again later. Else a number for
     ///   `giveBackTurn`.
     private func takeTurn(host: String) async -> Int64? {
-        guard refreshes.queue.blockedUntil(host: host, now: now()) == nil else { return nil }
+        guard feeds.withQueue({ $0.blockedUntil(host: host, now: now()) }) == nil else { return nil }
         refreshes.lastTurn -= 1
         let id = refreshes.lastTurn
         let isGranted = await withCheckedContinuation { continuation in
             refreshes.turns[id] = (host, continuation)
-            refreshes.queue.enqueue(id, host: host)
+            feeds.withQueue { _ = $0.enqueue(id, host: host) }
             startRefreshes()
         }
         return isGranted ? id : nil
@@ -60,15 +60,20 @@ extension PodcastService {
 
     /// - Parameter isRefused: the server has answered 429. One 503 says too little of a host with hundreds of feeds.
     private func giveBackTurn(_ id: Int64, isRefused: Bool) {
-        refreshes.queue.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: now())
+        feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: now()) }
         refuseTurns()
         startRefreshes()
     }
 
     /// What waits for a host that wants to be left alone waits no longer.
     func refuseTurns() {
-        for (id, turn) in refreshes.turns where refreshes.queue.blockedUntil(host: turn.host, now: now()) != nil {
-            refreshes.queue.remove(id)
+        for (id, turn) in refreshes.turns {
+            let isRefused = feeds.withQueue { queue in
+                guard queue.blockedUntil(host: turn.host, now: now()) != nil else { return false }
+                queue.remove(id)
+                return true
+            }
+            guard isRefused else { continue }
             refreshes.turns[id] = nil
             turn.continuation.resume(returning: false)
         }

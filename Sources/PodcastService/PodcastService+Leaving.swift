@@ -7,7 +7,7 @@ internal import TransferEngine
 extension PodcastService {
     /// Whether there is no client, no command, and no download or upload that could move.
     private var isIdle: Bool {
-        commandsUnderWay == 0 && refreshing.isEmpty && clients.withLock { $0.isEmpty }
+        commandsUnderWay == 0 && refreshing.isEmpty && feeds.isAtRest && clients.withLock { $0.isEmpty }
             && tasks.values.allSatisfy { record in
                 record.snapshot.map { $0.state == .suspended || $0.state == .failed } ?? true
             }

@@ -10,45 +10,64 @@ internal import TransferEngine
 extension PodcastService {
     /// Refreshes that wait or run, and who waits for their results.
     struct Refreshes {
-        var queue: HostQueue
-        var waiting: [Int64: [CheckedContinuation<RefreshResult, Never>]] = [:]
+        var waiting: [Int64: [RefreshGroup]] = [:]
         var occasions: [Int64: PagedFeed.Occasion] = [:]
         /// Shows that are not in the library yet, and wait for their turn in the same queue under numbers below zero.
         var turns: [Int64: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
         var lastTurn: Int64 = 0
+        /// What the dates of shows' episodes say, and until when, as long as the episodes stay as they are.
+        var rhythms: [Int64: (rhythm: ReleaseRhythm, until: Int64)] = [:]
+    }
+
+    /// Several refreshes whose results are wanted together.
+    final class RefreshGroup {
+        private var results: [RefreshResult] = []
+        private let count: Int
+        private let continuation: CheckedContinuation<[RefreshResult], Never>
+
+        init(_ count: Int, _ continuation: CheckedContinuation<[RefreshResult], Never>) {
+            self.count = count
+            self.continuation = continuation
+            results.reserveCapacity(count)
+        }
+
+        func add(_ result: RefreshResult) {
+            results.append(result)
+            if results.count == count { continuation.resume(returning: results) }
+        }
     }
 
     /// What a person asks for; all shows when `ids` is empty.
     func refresh(_ ids: [Int64]) async throws -> [RefreshResult] {
-        // For a few shows only those are read: with the facts of all come the counts of all their episodes.
-        let chosen =
+        let shows =
             ids.isEmpty
-            ? try library.podcasts()
-            : try Set(ids).intersection(library.podcastIDs()).compactMap { try library.podcast(id: $0) }
+            ? try library.refreshSubjects() : try Set(ids).compactMap { try library.refreshSubject(of: $0) }
         // Old pages are fetched again only for shows that were named.
-        let occasion = ids.isEmpty ? PagedFeed.Occasion.schedule : .request
-        var results: [RefreshResult] = []
-        await withTaskGroup(of: RefreshResult.self) { group in
-            for podcast in chosen { group.addTask { await self.refresh(podcast, occasion) } }
-            for await result in group { results.append(result) }
-        }
+        let results = await refresh(shows, ids.isEmpty ? .schedule : .request)
         return results.sorted { $0.name < $1.name }
     }
 
-    /// Refreshes one show as soon as it may be; one that waits or runs already is not refreshed twice.
-    func refresh(_ podcast: Podcast, _ occasion: PagedFeed.Occasion) async -> RefreshResult {
-        let host = FeedAddress.host(of: podcast.url)
-        if let until = refreshes.queue.blockedUntil(host: host, now: now()), !refreshes.queue.contains(podcast.id) {
-            let seconds = until - now()
-            return RefreshResult(
-                name: podcast.name, added: 0,
-                error: "\(host) has asked to be left alone for \(seconds) s more; it is asked again after that")
-        }
+    /// Refreshes shows as soon as it may be; one that waits or runs already is not refreshed twice.
+    ///
+    /// - Returns: the results, in any order, when all are written down.
+    func refresh(_ shows: [RefreshSubject], _ occasion: PagedFeed.Occasion) async -> [RefreshResult] {
+        if shows.isEmpty { return [] }
         return await withCheckedContinuation { continuation in
-            refreshes.waiting[podcast.id, default: []].append(continuation)
-            if refreshes.occasions[podcast.id] != .request { refreshes.occasions[podcast.id] = occasion }
-            refreshes.queue.enqueue(podcast.id, host: host)
-            startRefreshes()
+            let group = RefreshGroup(shows.count, continuation)
+            enqueue(shows) { show, host in
+                let blocked = feeds.withQueue { queue in
+                    queue.contains(show.id) ? nil : queue.blockedUntil(host: host, now: now())
+                }
+                if let blocked {
+                    let error =
+                        "\(host) has asked to be left alone for \(blocked - now()) s more; it is asked again after that"
+                    group.add(RefreshResult(name: show.name, added: 0, error: error))
+                    return false
+                }
+                refreshes.waiting[show.id, default: []].append(group)
+                if refreshes.occasions[show.id] != .request { refreshes.occasions[show.id] = occasion }
+                return true
+            }
         }
     }
 
@@ -56,70 +75,122 @@ extension PodcastService {
     func refreshDue() {
         guard allowsDiscretionary || clients.withLock({ !$0.isEmpty }) else { return }
         do {
-            for podcast in try library.podcastsDue(at: now()) {
-                refreshes.queue.enqueue(podcast.id, host: FeedAddress.host(of: podcast.url))
-            }
+            enqueue(try library.refreshSubjects(dueAt: now()))
         } catch {
             log.error("\(error)")
+        }
+    }
+
+    /// Puts shows into the queue and begins. Those of one host stand together, so that they share its connections.
+    ///
+    /// - Parameter filter: whether a show is to be asked for, by its host.
+    private func enqueue(_ shows: [RefreshSubject], where filter: (RefreshSubject, String) -> Bool = { _, _ in true }) {
+        var hosts: [String] = []
+        var groups: [String: [RefreshSubject]] = [:]
+        for show in shows {
+            let host = FeedAddress.host(of: show.url)
+            if groups[host] == nil { hosts.append(host) }
+            groups[host, default: []].append(show)
+        }
+        let kept = shows.count > Self.fewShows ? documents.kept() : nil
+        for host in hosts {
+            for show in groups[host] ?? [] where filter(show, host) {
+                feeds.enqueue(
+                    FeedPump.Job(
+                        show, credentials: credentials[show.id],
+                        isKept: kept?.contains(show.id) ?? documents.contains(show.id),
+                        userAgent: settings(of: show).userAgent), host: host)
+            }
         }
         startRefreshes()
     }
 
+    /// Up to so many documents are looked for one by one, which takes less time than to list all.
+    private static let fewShows = 8
+
     /// When the next refresh is due by itself; `nil` when there is none that could begin.
     func nextRefresh() -> Int64? {
-        let held = refreshes.queue.nextWake(now: now())
+        let (held, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now()), $0.isEmpty) }
         guard allowsDiscretionary || clients.withLock({ !$0.isEmpty }) else { return held }
         let due = (try? library.nextRefresh()) ?? nil
         // What is due and waits in the queue needs no timer.
-        guard let due, due > now() || refreshes.queue.isEmpty else { return held }
+        guard let due, due > now() || isQueueEmpty else { return held }
         return min(due, held ?? .max)
     }
 
     func startRefreshes() {
-        for id in refreshes.queue.start(now: now()) {
-            if let turn = refreshes.turns.removeValue(forKey: id) {
-                turn.continuation.resume(returning: true)
-                continue
-            }
-            let occasion = refreshes.occasions.removeValue(forKey: id) ?? .schedule
-            Task {
-                let (result, end) = await refreshNow(id, occasion)
-                refreshes.queue.finish(id, end, now: now())
-                refuseTurns()
-                for continuation in refreshes.waiting.removeValue(forKey: id) ?? [] {
-                    continuation.resume(returning: result)
-                }
-                startRefreshes()
-                // Not after each of a thousand: what is due next is asked of the whole table.
-                if refreshes.queue.runningCount == 0 {
-                    planUpkeep()
-                    considerIdle()
-                }
-            }
+        feeds.setWatched(isWatched)
+        let (requests, turns) = feeds.start()
+        engine.send(requests)
+        for id in turns { beginTurn(id) }
+    }
+
+    func beginTurn(_ id: Int64) {
+        if let turn = refreshes.turns.removeValue(forKey: id) {
+            turn.continuation.resume(returning: true)
+        } else {
+            refreshNow(id, answer: nil)
         }
+    }
+
+    /// Refreshes a show whose turn it is, unless its answer has begun to come already.
+    func refreshNow(_ id: Int64, answer: FeedAnswer?) {
+        let occasion = refreshes.occasions.removeValue(forKey: id) ?? .schedule
+        if let answer { refreshing[answer.asked.task.id] = answer.asked.task }
+        Task {
+            let (result, end) = await refreshNow(id, occasion, answer)
+            feeds.withQueue { $0.finish(id, end, now: now()) }
+            refuseTurns()
+            tell(result, of: id)
+            startRefreshes()
+            restIfDone()
+        }
+    }
+
+    func tell(_ result: RefreshResult, of id: Int64) {
+        for group in refreshes.waiting.removeValue(forKey: id) ?? [] { group.add(result) }
+    }
+
+    /// Not after each of a thousand: what is due next is asked of the whole table.
+    func restIfDone() {
+        guard feeds.isAtRest, feeds.withQueue({ $0.runningCount == 0 }) else { return }
+        planUpkeep()
+        considerIdle()
     }
 
     // MARK: One show
 
-    private func refreshNow(_ id: Int64, _ occasion: PagedFeed.Occasion) async -> (RefreshResult, HostQueue.End) {
-        var name = "\(id)"
+    /// An answer that has begun to come.
+    struct FeedAnswer {
+        var asked: FeedPump.Asked
+        var events: AsyncThrowingStream<DataEvent, any Error>
+    }
+
+    private func refreshNow(
+        _ id: Int64, _ occasion: PagedFeed.Occasion, _ answer: FeedAnswer?
+    ) async -> (RefreshResult, HostQueue.End) {
+        var name = answer?.asked.job.show.name ?? "\(id)"
+        defer { if let answer { endFeedTask(answer.asked.task.id) } }
         do {
             guard let podcast = try library.podcast(id: id) else {
-                return (RefreshResult(name: name, added: 0, error: "the show is no longer subscribed"), .answered)
+                return (RefreshResult(name: name, added: 0, error: Self.goneText), .answered)
             }
             name = podcast.name
             // All pages of a show of which nothing has come yet, as when it is subscribed to.
             let occasion = podcast.lastRefresh == nil ? .subscription : occasion
-            let task = beginFeedTask(path: podcast.name)
-            defer { endFeedTask(task) }
+            let task = answer == nil ? beginFeedTask(path: podcast.name) : nil
+            defer { if let task { endFeedTask(task) } }
             let found: FeedFetcher.Retrieved
-            // Of a show without its document, which older versions did not keep, the whole is asked for once.
-            let isKept = documents.contains(id)
             do {
-                found = try await fetcher.retrieve(
-                    podcast.url, credentials: credentials[id], etag: isKept ? podcast.etag : nil,
-                    lastModified: isKept ? podcast.lastModified : nil, userAgent: settings(of: id).userAgent,
-                    keepingIn: documents)
+                if let answer {
+                    found = try await fetcher.take(answer.events, to: answer.asked.inquiry, keepingIn: documents)
+                } else {
+                    let isKept = documents.contains(id)
+                    found = try await fetcher.retrieve(
+                        podcast.url, credentials: credentials[id], etag: isKept ? podcast.etag : nil,
+                        lastModified: isKept ? podcast.lastModified : nil, userAgent: settings(of: id).userAgent,
+                        keepingIn: documents)
+                }
             } catch let failure as FetchFailure {
                 try failed(podcast, failure, head: nil)
                 return (RefreshResult(name: name, added: 0, error: failure.message), .answered)
@@ -145,8 +216,8 @@ extension PodcastService {
                 head: found.head, updateInterval: record.updateInterval, published: record.published)
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
-            try library.notModified(podcast: podcast.id, response: response, now: now())
-            if record.failures > 0 { try library.noteRefresh(podcast: podcast.id, succeeded: true) }
+            let gone = try library.noteUnchanged([UnchangedFeed(podcast: podcast.id, response: response)], now: now())
+            if !gone.isEmpty { throw LibraryError.noSuchPodcast(podcast.id) }
         case .fetched:
             guard let first = found.feed else { break }
             let paged = await pages(
@@ -200,6 +271,7 @@ extension PodcastService {
         let template = settings(of: podcast.id).nameTemplate ?? configuration.nameTemplate
         let result = try library.merge(
             feed: feed, into: podcast.id, response: response, template: template, now: now())
+        refreshes.rhythms[podcast.id] = nil
         broadcastChange(podcast: podcast.id, name: podcast.name)
         let updated = Set(result.updated)
         for episode in Set(tasks.keys).union(openEpisodes()) where updated.contains(episode) {
@@ -238,6 +310,7 @@ extension PodcastService {
         do {
             try library.move(podcast: podcast.id, to: address, now: now())
             try library.remember(address: podcast.url, of: podcast.id)
+            feeds.forgetJob(podcast.id)
             backUpSoon()
             log.info("\(podcast.name) has moved to \(podcast.visible(address))")
         } catch LibraryError.alreadySubscribed(let name) {
@@ -264,6 +337,11 @@ extension PodcastService {
     }
 
     // MARK: What a refresh leads to
+
+    /// What a user set for one show.
+    nonisolated func settings(of show: RefreshSubject) -> ShowSettings {
+        show.settings.isEmpty ? ShowSettings() : ShowSettings(stored: show.settings)
+    }
 
     /// What a user set for one show.
     nonisolated func settings(of podcast: Int64) -> ShowSettings {
@@ -315,6 +393,7 @@ extension PodcastService {
     /// Takes episodes out of the library; what a program reads at this moment stays readable for it.
     private func bury(_ episodes: [Int64]) throws {
         for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
+        refreshes.rhythms = [:]
         for episode in episodes {
             engine.forget(episode)
             endTask(episode)

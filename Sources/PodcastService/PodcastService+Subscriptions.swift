@@ -42,6 +42,8 @@ extension PodcastService {
             endTask(episode)
         }
         for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
+        feeds.forgetJob(id)
+        refreshes.rhythms[id] = nil
         try credentials.set(nil, for: id)
         documents.remove(id)
         assets.remove(podcast: id, episodes: Set(episodes))
@@ -55,6 +57,7 @@ extension PodcastService {
             if let podcast {
                 let formerName = try library.podcast(id: podcast)?.name
                 try library.renamePodcast(id: podcast, to: name)
+                feeds.forgetJob(podcast)
                 backUpSoon()
                 broadcastChange(podcast: podcast, name: name, formerName: formerName)
                 try renameTasks(of: podcast)
@@ -94,6 +97,7 @@ extension PodcastService {
             throw Failure(kind: .usage, message: error.message)
         }
         for change in changes { try library.set(podcast: id, key: change.key.rawValue, value: change.value) }
+        feeds.forgetJob(id)
         if !changes.isEmpty {
             backUpSoon()
             try tidy(id)
@@ -107,8 +111,10 @@ extension PodcastService {
         Task {
             var url: String?
             do {
-                if let row = try library.episode(id: episode), let podcast = try library.podcast(id: row.podcast) {
-                    _ = await refresh(podcast, .schedule)
+                if let row = try library.episode(id: episode),
+                    let show = try library.refreshSubject(of: row.podcast, evenFound: true)
+                {
+                    _ = await refresh([show], .schedule)
                     url = try library.episode(id: episode)?.url
                 }
             } catch {
@@ -121,17 +127,17 @@ extension PodcastService {
 
     func beginFeedTask(path: String, kind: TaskInfo.Kind = .refresh) -> Int64 {
         // Numbers of their own below zero: they are not rows.
-        lastFeedTask -= 1
-        refreshing[lastFeedTask] = TaskInfo(
-            id: lastFeedTask, kind: kind, path: path, episode: nil, state: TransferState.running.rawValue,
+        let task = TaskInfo(
+            id: feeds.newTask(), kind: kind, path: path, episode: nil, state: TransferState.running.rawValue,
             received: 0, expected: nil, rate: nil, error: nil, started: now())
-        broadcastFeedTask(lastFeedTask, kind, path: path, state: TransferState.running.rawValue)
-        return lastFeedTask
+        refreshing[task.id] = task
+        tellFeedTask(task, state: .running)
+        return task.id
     }
 
     func endFeedTask(_ task: Int64) {
         guard let info = refreshing.removeValue(forKey: task) else { return }
-        broadcastFeedTask(task, info.kind, path: info.path, state: TransferState.remote.rawValue)
+        tellFeedTask(info, state: .remote)
     }
 
     /// Tells how much of a large feed has come; what comes after the task's end is passed over.
@@ -150,12 +156,13 @@ extension PodcastService {
         broadcast(event)
     }
 
-    private func broadcastFeedTask(_ task: Int64, _ kind: TaskInfo.Kind, path: String, state: String) {
+    /// That a task has begun, or has ended.
+    func tellFeedTask(_ task: TaskInfo, state: TransferState) {
         var event = Event(sequence: nextSequence(), time: now(), kind: .state)
-        event.task = task
-        event.taskKind = kind.rawValue
-        event.path = path
-        event.state = state
+        event.task = task.id
+        event.taskKind = task.kind.rawValue
+        event.path = task.path
+        event.state = state.rawValue
         broadcast(event)
     }
 }

@@ -9,7 +9,8 @@ internal import TransferEngine
 extension PodcastService {
     func taskList() -> [TaskInfo] {
         let downloads = tasks.values.map(Self.info)
-        return (downloads + refreshing.values + uploads.values.map(Self.info)).sorted { $0.id < $1.id }
+        let others = Array(refreshing.values) + feeds.tasks + uploads.values.map(Self.info)
+        return (downloads + others).sorted { $0.id < $1.id }
     }
 
     static func info(_ record: TaskRecord) -> TaskInfo {

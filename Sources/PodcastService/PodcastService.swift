@@ -41,8 +41,9 @@ package actor PodcastService {
     nonisolated let holds = Mutex(TaskHolds<ObjectIdentifier>())
     /// Numbers for events that the library has set aside.
     var sequences: Range<Int64> = 0..<0
-    var lastFeedTask: Int64 = 0
-    var refreshes: Refreshes
+    /// Asks for feeds that are known.
+    let feeds: FeedPump
+    var refreshes = Refreshes()
     /// Whether the link and the power are good for what nobody waits for.
     var allowsDiscretionary = true
     /// When an open of an episode was last written down.
@@ -107,7 +108,7 @@ package actor PodcastService {
         assets = AssetStore(folder: configuration.places.assets)
         snapshots = UploadSnapshots(folder: configuration.places.uploads)
         uploadCredentials = CredentialStore(path: configuration.places.uploadCredentials)
-        refreshes = Refreshes(queue: HostQueue(total: configuration.refreshConnections))
+        feeds = FeedPump(queue: HostQueue(total: configuration.refreshConnections))
     }
 
     /// Takes up what an earlier daemon left: compares cache and library, carries on its downloads.
@@ -126,6 +127,7 @@ package actor PodcastService {
         assets.tidy(removesBegun: true)
         documents.removeAll(but: try library.podcastIDs())
         Task { for await event in events { await take(event) } }
+        Task { for await _ in feeds.wakes { takeFeedReports() } }
         // Their clients have gone with the daemon before this one.
         for download in try library.downloads(session: Self.passingSession) {
             try library.removeDownload(id: download.id)
@@ -153,6 +155,7 @@ package actor PodcastService {
         upkeepTimer?.cancel()
         conditionWatch?.cancel()
         engine.shutDown()
+        takeFeedReports()
         await backUpIfDue()
         for record in tasks.values {
             guard let snapshot = record.snapshot else { continue }

@@ -30,7 +30,9 @@ package struct PrivateAddress: Sendable, Equatable {
     }
 
     private static func credentials(in text: String) -> Credentials? {
-        guard let scheme = text.firstRange(of: "://"), let origin = Credentials.origin(of: text) else { return nil }
+        guard text.utf8.contains(UInt8(ascii: "@")), let scheme = text.firstRange(of: "://"),
+            let origin = Credentials.origin(of: text)
+        else { return nil }
         let authority = text[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let at = authority.lastIndex(of: "@") else { return nil }
         let parts = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

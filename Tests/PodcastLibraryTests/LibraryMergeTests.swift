@@ -271,8 +271,8 @@ struct LibraryMergeTests {
         var podcast = try #require(try library.podcast(id: id))
         #expect(podcast.state == "failed" && podcast.error == "server error" && podcast.httpStatus == 500)
         #expect(podcast.nextRefresh == noon + 900 && podcast.changed == noon + 1 && podcast.lastRefresh == noon)
-        #expect(try library.podcastsDue(at: noon + 899).isEmpty)
-        #expect(try library.podcastsDue(at: noon + 900).map(\.id) == [id])
+        #expect(try library.refreshSubjects(dueAt: noon + 899).isEmpty)
+        #expect(try library.refreshSubjects(dueAt: noon + 900).map(\.id) == [id])
 
         try library.notModified(
             podcast: id, response: FeedResponse(finalURL: feedURL, status: 304, nextRefresh: noon + 7200), now: noon + 2
@@ -283,7 +283,7 @@ struct LibraryMergeTests {
 
         try library.refreshFailed(podcast: id, status: 410, error: "gone", next: noon, now: noon + 3)
         #expect(try library.podcast(id: id)?.state == "gone")
-        #expect(try library.podcastsDue(at: .max).isEmpty)
+        #expect(try library.refreshSubjects(dueAt: .max).isEmpty)
     }
 
     @Test func aSubscriptionMoves() throws {

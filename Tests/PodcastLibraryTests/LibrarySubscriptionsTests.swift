@@ -23,7 +23,7 @@ struct LibrarySubscriptionsTests {
         #expect(podcast.state == Podcast.failed && podcast.error == "down" && podcast.httpStatus == 503)
         #expect(podcast.title == "My Show" && podcast.link == "https://e.com/" && podcast.lastRefresh == nil)
         #expect(podcast.episodes == 0 && !podcast.ephemeral)
-        #expect(try library.podcastsDue(at: noon).map(\.id) == [id])
+        #expect(try library.refreshSubjects(dueAt: noon).map(\.id) == [id])
         _ = try library.merge([makeItem("One", url: "https://e.com/1.mp3")], into: id)
         let fetched = try #require(try library.podcast(id: id))
         #expect(fetched.state == Podcast.active && fetched.error == nil && fetched.episodes == 1)

@@ -79,7 +79,7 @@ struct SchedulingTests {
         home.web.serve("/feed.xml", behaviour: { _ in .status(410) })
         #expect(try await refresh(client)[0].error?.contains("410") == true)
         #expect(try show(daemon).state == "gone" && show(daemon).nextRefresh == nil)
-        #expect(try daemon.library.podcastsDue(at: .max).isEmpty)
+        #expect(try daemon.library.refreshSubjects(dueAt: .max).isEmpty)
         #expect(try show(daemon).episodes == 2)
         await daemon.stop()
     }

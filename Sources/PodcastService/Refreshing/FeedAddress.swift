@@ -47,7 +47,48 @@ package struct FeedAddress: Sendable, Hashable {
     }
 
     /// The host of an address, for limits by host; of what is no address the text itself, which is limited alike.
-    package static func host(of text: String) -> String { FeedAddress(text)?.host ?? text }
+    package static func host(of text: String) -> String { plainHost(of: text) ?? FeedAddress(text)?.host ?? text }
+
+    /// The same for an address as nearly all are, byte by byte: it is asked for of a thousand shows at once.
+    private static func plainHost(of text: String) -> String? {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard bytes.count <= FeedLimits.standard.url else { return nil }
+            let schemes = [StaticString("https://"), StaticString("http://")].map { scheme in
+                UnsafeBufferPointer(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount)
+            }
+            guard let start = schemes.first(where: { bytes.starts(with: $0) })?.count else { return nil }
+            var end = start
+            while end < bytes.count, isPlain(bytes[end]) { end += 1 }
+            guard end > start, bytes[end - 1] != UInt8(ascii: ".") else { return nil }
+            var rest = end
+            if rest < bytes.count, bytes[rest] == UInt8(ascii: ":") {
+                var port = 0
+                rest += 1
+                while rest < bytes.count, (0x30...0x39).contains(bytes[rest]), port <= 65_535 {
+                    port = port * 10 + Int(bytes[rest] - 0x30)
+                    rest += 1
+                }
+                guard (1...65_535).contains(port) else { return nil }
+            }
+            if rest < bytes.count {
+                guard [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains(bytes[rest]) else {
+                    return nil
+                }
+            }
+            for byte in bytes[rest...] where byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\\") { return nil }
+            return String(decoding: bytes[start..<end], as: UTF8.self)
+        }
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+            UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
 
     /// The same address over https; `nil` where a port is written, which speaks one protocol.
     package var secured: FeedAddress? {

@@ -13,13 +13,16 @@ package struct RefreshFacts: Sendable, Equatable {
     package var skipDays: Set<Int>
     /// When the show's episodes came out, in any order; the newest 100 are enough.
     package var published: [Int64]
+    /// What `published` says, where that has been found out before; then it need not be given.
+    package var rhythm: ReleaseRhythm?
     /// Refreshes in a row that failed, this one included; 0 after a success.
     package var failures: Int
 
     package init(
         head: ResponseHead? = nil, updateInterval: Int64? = nil, skipHours: Set<Int> = [], skipDays: Set<Int> = [],
-        published: [Int64] = [], failures: Int = 0
+        published: [Int64] = [], rhythm: ReleaseRhythm? = nil, failures: Int = 0
     ) {
+        self.rhythm = rhythm
         self.head = head
         self.updateInterval = updateInterval
         self.skipHours = skipHours
@@ -124,7 +127,8 @@ package struct RefreshSchedule: Sendable, Equatable {
             let (product, overflow) = minimum.multipliedReportingOverflow(by: 1 << Int64(steps))
             return .after(overflow ? maximum : min(product, maximum))
         }
-        return ReleaseRhythm(published: facts.published, now: now).wish(now: now, minimum: minimum)
+        let rhythm = facts.rhythm ?? ReleaseRhythm(published: facts.published, now: now)
+        return rhythm.wish(now: now, minimum: minimum)
     }
 
     /// Whether the same request will be refused again: 4xx but 408, 425 and 429 (RFC 9110 §15.5, RFC 8470, RFC 6585).

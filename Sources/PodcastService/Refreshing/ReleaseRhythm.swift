@@ -64,8 +64,14 @@ package struct ReleaseRhythm: Sendable, Equatable {
         var rest = releases
         var windows: [Window] = []
         while !rest.isEmpty {
-            let clusters = rest.map { center in rest.filter { abs(Self.offset($0, from: center)) <= tolerance } }
-            guard let cluster = clusters.max(by: { $0.count < $1.count }), let center = cluster.first else { break }
+            // The date that has most others near it, the newest of several.
+            var best = (index: 0, count: 0)
+            for (index, center) in rest.enumerated() {
+                let count = rest.count { abs(Self.offset($0, from: center)) <= tolerance }
+                if count > best.count { best = (index, count) }
+            }
+            let cluster = rest.filter { abs(Self.offset($0, from: rest[best.index])) <= tolerance }
+            guard let center = cluster.first else { break }
             // Three times is a habit, and so is every second week. Each week counts once.
             let times = Set(cluster.map { ($0 - center - Self.offset($0, from: center)) / week }).count
             if times >= 3, times * 2 >= weeks {
