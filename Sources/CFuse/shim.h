@@ -7,8 +7,13 @@
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /// prctl(PR_SET_NAME): the calling thread's name, of which 15 bytes are kept.
@@ -19,5 +24,55 @@ static inline int cfuse_memory_file(const char *name) { return (int)syscall(SYS_
 
 /// dup3(2).
 static inline int cfuse_dup3(int from, int to, int flags) { return (int)syscall(SYS_dup3, from, to, flags); }
+
+// Passthrough came with protocol 7.40 (Linux 6.9), and the headers of a system may be older: the numbers and structures
+// below are those of linux/fuse.h there, under names of their own.
+
+/// FUSE_PASSTHROUGH, bit 37 of INIT's flags: bit 5 of their second word.
+#define CFUSE_PASSTHROUGH_FLAG2 (1U << 5)
+/// FUSE_INIT_EXT: the second word counts.
+#define CFUSE_INIT_EXT (1U << 30)
+/// FOPEN_* of an answer to OPEN.
+#define CFUSE_FOPEN_DIRECT_IO (1U << 0)
+#define CFUSE_FOPEN_NOFLUSH (1U << 5)
+#define CFUSE_FOPEN_PASSTHROUGH (1U << 7)
+
+/// `struct fuse_open_out` with the word that was padding.
+struct cfuse_open_answer {
+    uint64_t fh;
+    uint32_t open_flags;
+    int32_t backing_id;
+};
+
+/// `struct fuse_backing_map`.
+struct cfuse_backing_map {
+    int32_t fd;
+    uint32_t flags;
+    uint64_t padding;
+};
+
+/// FUSE_DEV_IOC_BACKING_OPEN on /dev/fuse: an id, 1 or more, by which the kernel reads the open file `fd`; or -1 with
+/// errno. 229 is FUSE_DEV_IOC_MAGIC.
+static inline int cfuse_backing_open(int device, int fd) {
+    struct cfuse_backing_map map = {.fd = fd, .flags = 0, .padding = 0};
+    return ioctl(device, _IOW(229, 1, struct cfuse_backing_map), &map);
+}
+
+/// FUSE_DEV_IOC_BACKING_CLOSE: gives the id back. Files that were opened with it go on.
+static inline int cfuse_backing_close(int device, int32_t id) {
+    uint32_t number = (uint32_t)id;
+    return ioctl(device, _IOW(229, 2, uint32_t), &number);
+}
+
+/// `max_stack_depth` of the answer to INIT: the word after `flags2`.
+static inline void cfuse_set_stack_depth(struct fuse_init_out *answer, uint32_t depth) {
+    memcpy((char *)answer + offsetof(struct fuse_init_out, flags2) + sizeof answer->flags2, &depth, sizeof depth);
+}
+
+/// statfs(2)'s f_type of the filesystem that `path` lies on; 0 when it cannot be told.
+static inline unsigned long cfuse_filesystem_type(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (unsigned long)status.f_type : 0;
+}
 
 #endif

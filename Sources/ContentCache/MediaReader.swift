@@ -28,6 +28,9 @@ package final class MediaReader: Sendable {
 
     deinit { try? descriptor.close() }
 
+    /// Hands the descriptor to `body`, for the time of the call.
+    package func withDescriptor<Result>(_ body: (FileDescriptor) -> Result) -> Result { body(descriptor) }
+
     /// Reads up to the buffer's size at `offset`; fewer only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         try descriptor.readFully(into: buffer, at: offset)

@@ -15,6 +15,8 @@ package struct Connection: Sendable, Equatable {
     package var readdirplus: Bool
     /// In bytes.
     package var readahead: Int
+    /// The kernel may be given files to read by itself; see `BackingFiles`.
+    package var passthrough = false
 
     /// Settles `info` by the options: called once for each session, from libfuse's init callback.
     init(negotiating info: inout fuse_conn_info, options: SessionOptions, allowance: BackgroundAllowance) {
@@ -78,30 +80,11 @@ struct BackgroundAllowance: Equatable {
         granted(of: wish) >= min(Self.enough, max(1, wish))
     }
 
-    static func current() -> BackgroundAllowance {
-        if isPrivileged(
-            status: contents(of: "/proc/self/status"), userMap: contents(of: "/proc/self/uid_map"))
-        {
-            return BackgroundAllowance(limit: nil)
-        }
-        let text = contents(of: "/sys/module/fuse/parameters/max_user_bgreq")
+    static func current(isPrivileged: Bool) -> BackgroundAllowance {
+        if isPrivileged { return BackgroundAllowance(limit: nil) }
+        let text = SystemFile.contents("/sys/module/fuse/parameters/max_user_bgreq") ?? ""
         // Where the parameter cannot be read the limit is taken for the kernel's FUSE_DEFAULT_MAX_BACKGROUND: reading
         // is slower then than it could be, but cannot stop.
         return BackgroundAllowance(limit: text.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) } ?? 12)
-    }
-
-    /// Whether CapEff has CAP_SYS_ADMIN (bit 21) and the user namespace is the initial one, which maps all ids to
-    /// themselves.
-    static func isPrivileged(status: String, userMap: String) -> Bool {
-        let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
-        guard let line, let digits = line.split(whereSeparator: \.isWhitespace).last,
-            let capabilities = UInt64(digits, radix: 16)
-        else { return false }
-        let map = userMap.split(whereSeparator: \.isWhitespace)
-        return capabilities & (1 << 21) != 0 && map == ["0", "0", "4294967295"]
-    }
-
-    private static func contents(of path: String) -> String {
-        SystemFile.contents(path) ?? ""
     }
 }

@@ -60,10 +60,16 @@ package struct OpenReply: Sendable, Hashable {
     /// For opendir alone: the kernel may cache the listing. The cached one carries no attributes, so that `ls -l` asks
     /// for each name; with readdirplus it is rarely worth it.
     package var cacheReaddir: Bool
+    /// For open alone: the kernel reads this file by itself, and no read of the handle comes to the filesystem; with
+    /// `directIO` they all come. Cached pages are dropped, `keepCache` or not.
+    ///
+    /// While a handle of a node is open in this way all others have to be, with the same id; and none may be while another
+    /// is cached. Else the kernel fails the open with EIO.
+    package var backing: BackingID?
 
     package init(
         handle: FileHandle = FileHandle(rawValue: 0), directIO: Bool = false, keepCache: Bool = false,
-        nonSeekable: Bool = false, noFlush: Bool = false, cacheReaddir: Bool = false
+        nonSeekable: Bool = false, noFlush: Bool = false, cacheReaddir: Bool = false, backing: BackingID? = nil
     ) {
         self.handle = handle
         self.directIO = directIO
@@ -71,6 +77,7 @@ package struct OpenReply: Sendable, Hashable {
         self.nonSeekable = nonSeekable
         self.noFlush = noFlush
         self.cacheReaddir = cacheReaddir
+        self.backing = backing
     }
 
     var fileInfo: fuse_file_info {
@@ -82,5 +89,12 @@ package struct OpenReply: Sendable, Hashable {
         info.noflush = noFlush ? 1 : 0
         info.cache_readdir = cacheReaddir ? 1 : 0
         return info
+    }
+    /// What the kernel is told of a file that it reads by itself: of the flags it allows these three.
+    func answer(_ backing: BackingID) -> cfuse_open_answer {
+        var flags = CFUSE_FOPEN_PASSTHROUGH
+        if directIO { flags |= CFUSE_FOPEN_DIRECT_IO }
+        if noFlush { flags |= CFUSE_FOPEN_NOFLUSH }
+        return cfuse_open_answer(fh: handle.rawValue, open_flags: flags, backing_id: backing.rawValue)
     }
 }

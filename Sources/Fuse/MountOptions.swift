@@ -7,6 +7,8 @@ package struct MountOptions: Sendable, Equatable {
     /// The filesystem's type is `fuse.SUBTYPE`.
     package var subtype: String?
     package var allowOther = false
+    /// Whether the kernel may read whole files by itself; not after `no_passthrough`.
+    package var passthrough = true
     /// Whom files seem to belong to, of `uid=` and `gid=`: a number or a name.
     package var uid: String?
     package var gid: String?
@@ -36,6 +38,7 @@ package struct MountOptions: Sendable, Equatable {
     package var text: String {
         var options = kernel
         if allowOther { options.append("allow_other") }
+        if !passthrough { options.append("no_passthrough") }
         for (name, value) in [("fsname", fsname), ("subtype", subtype), ("uid", uid), ("gid", gid)] {
             if let value { options.append("\(name)=\(SessionOptions.escaped(value))") }
         }
@@ -53,6 +56,7 @@ package struct MountOptions: Sendable, Equatable {
         }
         switch (name, value) {
         case ("allow_other", nil): allowOther = true
+        case ("no_passthrough", nil): passthrough = false
         case ("fsname", let value?): fsname = value
         case ("subtype", let value?) where !value.isEmpty && !value.contains("/"): subtype = value
         case ("uid", let value?) where !value.isEmpty: uid = value

@@ -24,8 +24,11 @@ enum OperationTable {
         table.`init` = { userData, info in
             guard let userData, let info else { return }
             let core = SessionCore.of(userData: userData)
-            let connection = Connection(
-                negotiating: &info.pointee, options: core.options, allowance: .current())
+            let isAdministrator = Privilege.isAdministrator
+            var connection = Connection(
+                negotiating: &info.pointee, options: core.options,
+                allowance: .current(isPrivileged: isAdministrator))
+            connection.passthrough = core.settlePassthrough(isAdministrator: isAdministrator)
             core.wantParallelDirectories(info.pointee.want & UInt32(FUSE_CAP_PARALLEL_DIROPS) != 0)
             core.operations.initialize(connection)
         }

@@ -37,6 +37,15 @@ extension Request {
     /// The corresponding C function is `fuse_reply_open`.
     @discardableResult
     package consuming func reply(open: OpenReply) -> Bool {
+        if let backing = open.backing {
+            // libfuse before 3.17 has no field for the id.
+            var out = open.answer(backing)
+            return answer(.open(open)) { request in
+                withUnsafeBytes(of: &out) { bytes in
+                    fuse_reply_buf(request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+                }
+            }
+        }
         var info = open.fileInfo
         return answer(.open(open)) { fuse_reply_open($0, &info) }
     }

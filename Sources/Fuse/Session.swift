@@ -11,6 +11,8 @@ import Glibc
 package final class Session: Sendable {
     /// Tells the kernel of changes.
     package let invalidator: Invalidator
+    /// Takes files that the kernel is to read by itself.
+    package let backingFiles: BackingFiles
 
     private let core: SessionCore
     private let state = Monitor(State())
@@ -36,6 +38,7 @@ package final class Session: Sendable {
     package init(operations: any FilesystemOperations, options: SessionOptions) throws(SessionError) {
         core = try SessionCore(operations: operations, options: options)
         invalidator = try Invalidator(core: core)
+        backingFiles = BackingFiles(core: core)
     }
 
     /// A session over a socket instead of /dev/fuse, of which a test holds the other end and plays the kernel.
@@ -195,6 +198,7 @@ package final class Session: Sendable {
             }
             ThreadMemory.current.pointee.requestID = memory.load(
                 fromByteOffset: MemoryLayout<fuse_in_header>.offset(of: \.unique) ?? 8, as: UInt64.self)
+            core.look(at: UnsafeRawBufferPointer(start: memory, count: Int(size)))
             fuse_session_process_buf(core.handle, &buffer)
         }
         state.withLock { state in

@@ -13,8 +13,20 @@ final class SessionCore: Sendable {
     let options: SessionOptions
     let interrupts = InterruptTable()
     private let stopped = Atomic(false)
-    /// Agreed upon, and the answer that says so not yet sent; see `SessionIO`.
-    private let parallelDirectories = Atomic(false)
+    /// The kernel has greeted, and the answer is not yet sent; see `SessionIO`.
+    private let greeting = Atomic(false)
+    private let wishes = Mutex(Wishes())
+    /// Whether the kernel takes files to read by itself; false from the first time on that it does not.
+    private let passthrough = Atomic(false)
+
+    /// What libfuse does not ask for and the answer to INIT is to.
+    struct Wishes {
+        var parallelDirectories = false
+        /// How many filesystems may lie upon one another, this one being the uppermost; 0 for no passthrough.
+        var stackDepth: UInt32 = 0
+        /// The kernel has offered passthrough.
+        var isPassthroughOffered = false
+    }
 
     /// `struct fuse_session *`; nil only if libfuse refused the options.
     ///
@@ -47,10 +59,14 @@ final class SessionCore: Sendable {
         if let handle { fuse_session_destroy(handle) }
     }
 
-    var wantsParallelDirectories: Bool { parallelDirectories.load(ordering: .relaxed) }
+    var isGreeting: Bool { greeting.load(ordering: .relaxed) }
 
-    func wantParallelDirectories(_ want: Bool) {
-        parallelDirectories.store(want, ordering: .relaxed)
+    func wantParallelDirectories(_ want: Bool) { wishes.withLock { $0.parallelDirectories = want } }
+
+    /// The answer to INIT is being sent.
+    func takeWishes() -> Wishes {
+        greeting.store(false, ordering: .relaxed)
+        return wishes.withLock { $0 }
     }
 
     /// Whether the loop's threads are to leave it, each after the request that it handles.
@@ -74,4 +90,45 @@ final class SessionCore: Sendable {
         let texts = lines.map { $0.hasPrefix("fuse: ") ? String($0.dropFirst(6)) : $0 }
         return texts.isEmpty ? otherwise : texts.joined(separator: "; ")
     }
+}
+
+// MARK: Passthrough
+
+extension SessionCore {
+    /// Sees what the kernel offers, of which libfuse before 3.17 tells nothing: called with each request before libfuse
+    /// handles it, on the thread that does.
+    func look(at request: UnsafeRawBufferPointer) {
+        let header = MemoryLayout<fuse_in_header>.size
+        // `struct fuse_init_in`: major, minor, max_readahead, flags, flags2.
+        guard request.count >= 8, request.loadUnaligned(fromByteOffset: 4, as: UInt32.self) == FUSE_INIT.rawValue else {
+            return
+        }
+        greeting.store(true, ordering: .relaxed)
+        guard request.count >= header + 20 else { return }
+        let flags = request.loadUnaligned(fromByteOffset: header + 12, as: UInt32.self)
+        let more = request.loadUnaligned(fromByteOffset: header + 16, as: UInt32.self)
+        wishes.withLock { wishes in
+            wishes.isPassthroughOffered = flags & CFUSE_INIT_EXT != 0 && more & CFUSE_PASSTHROUGH_FLAG2 != 0
+        }
+    }
+
+    /// Settles whether to ask for passthrough: only where the kernel offers it and would take files from this process.
+    func settlePassthrough(isAdministrator: Bool) -> Bool {
+        guard let folder = options.backingFolder, isAdministrator, wishes.withLock({ $0.isPassthroughOffered }) else {
+            return false
+        }
+        // On such a filesystem a file lies in a second one below; else 1, so that others may lie upon this one: the kernel
+        // allows no more than 2 (FILESYSTEM_MAX_STACK_DEPTH).
+        let isStacked = Self.stacked.contains(UInt32(truncatingIfNeeded: cfuse_filesystem_type(folder)))
+        wishes.withLock { $0.stackDepth = isStacked ? 2 : 1 }
+        passthrough.store(true, ordering: .releasing)
+        return true
+    }
+
+    /// OVERLAYFS_SUPER_MAGIC, ECRYPTFS_SUPER_MAGIC and FUSE_SUPER_MAGIC of linux/magic.h and fs/fuse/inode.c.
+    private static let stacked: Set<UInt32> = [0x794c_7630, 0xf15f, 0x6573_5546]
+
+    var takesBackingFiles: Bool { passthrough.load(ordering: .acquiring) }
+
+    func refuseBackingFiles() { passthrough.store(false, ordering: .releasing) }
 }

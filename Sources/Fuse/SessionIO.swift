@@ -5,9 +5,9 @@ import Glibc
 /// `fuse_session_custom_io`.
 ///
 /// Own functions because libfuse before 3.17 asks the kernel for all capabilities but FUSE_PARALLEL_DIROPS, which it
-/// only pretends to: without it the kernel sends one lookup or listing at a time for each folder. So the bit is put
-/// into the answer to INIT on its way. The functions capture nothing; the user data is the session's, see
-/// `SessionCore`.
+/// only pretends to: without it the kernel sends one lookup or listing at a time for each folder. And it knows nothing of
+/// FUSE_PASSTHROUGH. So these are put into the answer to INIT on its way. The functions capture nothing; the user data is
+/// the session's, see `SessionCore`.
 enum SessionIO {
     static let device: fuse_custom_io = {
         var io = fuse_custom_io()
@@ -49,12 +49,17 @@ enum SessionIO {
 }
 
 extension SessionCore {
-    /// Puts FUSE_PARALLEL_DIROPS into the answer to INIT: the only message of a header and a `fuse_init_out`.
+    /// Puts FUSE_PARALLEL_DIROPS and FUSE_PASSTHROUGH into the answer to INIT: the first message of a header and a
+    /// `fuse_init_out`.
     fileprivate func amend(_ message: UnsafeMutableBufferPointer<iovec>) {
-        guard wantsParallelDirectories, message[1].iov_len == MemoryLayout<fuse_init_out>.size,
+        guard isGreeting, message[1].iov_len == MemoryLayout<fuse_init_out>.size,
             let body = message[1].iov_base?.assumingMemoryBound(to: fuse_init_out.self)
         else { return }
-        wantParallelDirectories(false)
-        body.pointee.flags |= UInt32(FUSE_PARALLEL_DIROPS)
+        let wishes = takeWishes()
+        if wishes.parallelDirectories { body.pointee.flags |= UInt32(FUSE_PARALLEL_DIROPS) }
+        guard wishes.stackDepth > 0 else { return }
+        body.pointee.flags |= CFUSE_INIT_EXT
+        body.pointee.flags2 |= CFUSE_PASSTHROUGH_FLAG2
+        cfuse_set_stack_depth(body, wishes.stackDepth)
     }
 }

@@ -17,6 +17,9 @@ package struct SessionOptions: Sendable, Equatable {
     package var congestionThreshold: Int?
     /// How many bytes the kernel may read ahead, no more than it offers (128 KiB). `nil`: what it offers.
     package var readahead: Int?
+    /// The folder of files that the kernel may read by itself (`BackingFiles`), where it offers that and the process is
+    /// privileged. `nil`: none.
+    package var backingFolder: String?
     /// Further mount options as after `-o`, one each: `nosuid`, `max_read=65536`.
     ///
     /// `ro` and `default_permissions` are for the caller to leave out where setxattr or setattr is to reach the
@@ -25,7 +28,8 @@ package struct SessionOptions: Sendable, Equatable {
 
     package init(
         fsname: String, subtype: String, allowOther: Bool = false, maxBackground: Int = 4_096,
-        congestionThreshold: Int? = nil, readahead: Int? = nil, extra: [String] = []
+        congestionThreshold: Int? = nil, readahead: Int? = nil, backingFolder: String? = nil,
+        extra: [String] = []
     ) {
         self.fsname = fsname
         self.subtype = subtype
@@ -33,6 +37,7 @@ package struct SessionOptions: Sendable, Equatable {
         self.maxBackground = maxBackground
         self.congestionThreshold = congestionThreshold
         self.readahead = readahead
+        self.backingFolder = backingFolder
         self.extra = extra
     }
 

@@ -49,6 +49,16 @@ final class OpenFile: Sendable {
         media = Mutex(Media())
     }
 
+    /// The cache file of a complete episode.
+    var whole: (reader: MediaReader, name: String, total: Int64)? {
+        media.withLock { media in
+            guard media.isComplete, let reader = media.reader, let name = media.file, let total = media.total else {
+                return nil
+            }
+            return (reader, name, total)
+        }
+    }
+
     /// What fstat(2) is to tell once it is open; `nil` when that is not known, or is asked for each time.
     var sizeToTell: Int64? {
         switch number.kind {
@@ -59,6 +69,15 @@ final class OpenFile: Sendable {
     }
 }
 
+/// A complete cache file that the kernel reads by itself.
+struct BackedFile: Sendable {
+    let backing: BackingFile
+    let reader: MediaReader
+    let name: String
+    /// Bytes.
+    let total: Int64
+}
+
 /// Open files and folders by handle, and the mode of each node that is open.
 final class OpenFiles: Sendable {
     private struct State {
@@ -66,8 +85,10 @@ final class OpenFiles: Sendable {
         /// With whether nobody has asked for the names yet.
         var folders: [UInt64: (names: FolderSnapshot, isNew: Bool)] = [:]
         var last: UInt64 = 0
-        /// How often a node is open, and whether with direct I/O: the modes must not mix.
-        var modes: [NodeNumber: (count: Int, direct: Bool)] = [:]
+        /// How each node that is open is read.
+        var modes: [NodeNumber: HandleMode<BackedFile>] = [:]
+        /// Where the kernel takes files to read by itself.
+        var backings: (any BackingFileTaker)?
         /// The size that the kernel was last made to ask for, of nodes that were opened. What it learned by a lookup before
         /// may be a guess of the feed's, and a read ends where it believes the file to end.
         var knownSizes: [NodeNumber: Int64] = [:]
@@ -98,23 +119,45 @@ final class OpenFiles: Sendable {
 
     struct Opened {
         var handle: FileHandle
-        /// Whether it is to bypass the page cache: as wished for the first handle of a node, as the first for all others.
-        var direct: Bool
+        var way: HandleMode<BackedFile>.Way
         /// The kernel has another time of access, and nobody else has the node open.
         var hasNewTime = false
     }
 
-    func add(_ file: OpenFile, direct: Bool, now: Int64) -> Opened {
+    /// Before the first open.
+    func giveBackings(to taker: (any BackingFileTaker)?) { state.withLock { $0.backings = taker } }
+
+    /// To be called before the open is answered; the handle counts from here on until `remove`.
+    func add(_ file: OpenFile, _ wish: HandleMode<BackedFile>.Wish, now: Int64) -> Opened {
         state.withLock { state in
             state.last += 1
             state.files[state.last] = file
             let hasNewTime = Self.access(file.number, &state, now)
-            var mode = state.modes[file.number] ?? (0, direct)
-            mode.count += 1
+            var mode = state.modes[file.number] ?? .closed
+            let way: HandleMode<BackedFile>.Way
+            switch mode.open(wish) {
+            case .opened(let opened): way = opened
+            // Under the lock: no second open may begin another mode, nor another backing file, meanwhile.
+            case .needsBacking: way = mode.opened(with: Self.back(file, state.backings))
+            }
             state.modes[file.number] = mode
             return Opened(
-                handle: FileHandle(rawValue: state.last), direct: mode.direct, hasNewTime: hasNewTime && mode.count == 1
-            )
+                handle: FileHandle(rawValue: state.last), way: way, hasNewTime: hasNewTime && mode.handles == 1)
+        }
+    }
+
+    private static func back(_ file: OpenFile, _ taker: (any BackingFileTaker)?) -> BackedFile? {
+        guard let taker, let (reader, name, total) = file.whole,
+            let backing = reader.withDescriptor({ taker.register($0) })
+        else { return nil }
+        return BackedFile(backing: backing, reader: reader, name: name, total: total)
+    }
+
+    /// The cache file that the kernel reads by itself for the handles of a node that are open.
+    func backed(_ number: NodeNumber) -> BackedFile? {
+        state.withLock { state in
+            guard case .passthrough(let file, _)? = state.modes[number] else { return nil }
+            return file
         }
     }
 
@@ -132,16 +175,19 @@ final class OpenFiles: Sendable {
         state.withLock { state in
             guard let file = state.files.removeValue(forKey: handle.rawValue) else { return nil }
             let hasNewTime = Self.access(file.number, &state, now)
-            if var mode = state.modes[file.number] {
-                mode.count -= 1
-                state.modes[file.number] = mode.count > 0 ? mode : nil
-            }
+            state.modes[file.number]?.close()
+            if state.modes[file.number]?.handles == 0 { state.modes[file.number] = nil }
             return (file, hasNewTime && state.modes[file.number] == nil)
         }
     }
 
     /// Whether the handles of a node bypass the page cache.
-    func isDirect(_ number: NodeNumber) -> Bool { state.withLock { $0.modes[number]?.direct ?? false } }
+    func isDirect(_ number: NodeNumber) -> Bool {
+        state.withLock { state in
+            guard case .direct? = state.modes[number] else { return false }
+            return true
+        }
+    }
 
     func isKnown(_ size: Int64, of number: NodeNumber) -> Bool { state.withLock { $0.knownSizes[number] == size } }
 

@@ -22,23 +22,23 @@ extension PodcastFilesystem {
         }
         switch decision {
         case .refuse(let error): request.reply(error: error)
-        case .open(let file, let direct):
+        case .open(let file, let wish):
             if let size = file.sizeToTell, !files.isKnown(size, of: number) {
                 let waiting = ParkedRequest(request)
                 announce(size, of: number) { [self] in
                     guard let request = waiting.take() else { return }
-                    reply(request, file, direct: direct, announced: true)
+                    reply(request, file, wish, announced: true)
                 }
                 return
             }
-            reply(request, file, direct: direct)
+            reply(request, file, wish)
         case .ask: askToOpen(number, flags: flags, request)
         case .askForAsset(let kind): askForAsset(kind, number, request)
         }
     }
 
     private enum Opening {
-        case open(OpenFile, direct: Bool)
+        case open(OpenFile, HandleMode<BackedFile>.Wish)
         /// The kernel was told a size that no server has confirmed.
         case ask
         /// The daemon knows whether what the cache has of it is good.
@@ -51,14 +51,14 @@ extension PodcastFilesystem {
         case .fixed:
             guard let made = FixedFile(rawValue: number.row) else { return .refuse(.staleNFSFileHandle) }
             // Direct I/O: the content is of this moment, whatever size was told before.
-            return .open(OpenFile(number: number, content: MadeContent(try render(made))), direct: true)
+            return .open(OpenFile(number: number, content: MadeContent(try render(made))), .direct)
         case .playlist, .page, .feedJSON, .feedXML, .notes, .chapters, .cover, .art, .vtt, .srt:
             if let kind = try assetKind(of: number) {
                 return isIndexer(caller.pid) ? .refuse(.permissionDenied) : .askForAsset(kind)
             }
             if refuses(number, to: caller.uid) { return .refuse(.permissionDenied) }
             guard let made = try made(number) else { return .refuse(.staleNFSFileHandle) }
-            return .open(OpenFile(number: number, content: made.content), direct: true)
+            return .open(OpenFile(number: number, content: made.content), .direct)
         case .show, .search, .term, .foundShow, .gathering, .notesFolder, .chaptersFolder:
             return .refuse(.isDirectory)
         case .latestLink, .downloadedLink:
@@ -74,18 +74,26 @@ extension PodcastFilesystem {
         }
         // What is not subscribed goes with its last reader: the daemon counts them all.
         let isEphemeral = try library.isEphemeral(podcast: entry.podcast)
+        if !isEphemeral, let backed = files.backed(number) {
+            let media = OpenFile.Media(
+                reader: backed.reader, file: backed.name, total: backed.total, isComplete: true)
+            return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), .passthrough)
+        }
         if !isEphemeral, entry.complete, let rendition = try library.rendition(of: entry.id), rendition.complete,
             rendition.generation == entry.generation,
             let reader = try? MediaReader(name: rendition.file, in: options.cache)
         {
             let media = OpenFile.Media(
                 reader: reader, file: rendition.file, total: entry.size, isComplete: true)
-            return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), direct: false)
+            let file = OpenFile(number: number, isCounted: false, flags: flags, media: media)
+            // With O_DIRECT the kernel would hold reads of the cache file to its disk's alignment, which readers of this one
+            // need not know.
+            return .open(file, file.bypassesCache ? .cached : .passthrough)
         }
         if isIndexer(caller.pid) { return .refuse(.permissionDenied) }
         if !isEphemeral, entry.sizeSource == .server, !entry.complete {
             let media = OpenFile.Media(total: entry.size)
-            return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), direct: false)
+            return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), .cached)
         }
         return .ask
     }
@@ -122,7 +130,7 @@ extension PodcastFilesystem {
                 let file = OpenFile(number: number, content: content)
                 announce(content.size, of: number) { [self] in
                     guard let request = waiting.take() else { return }
-                    reply(request, file, direct: !number.isArt)
+                    reply(request, file, number.isArt ? .cached : .direct)
                 }
             case .failure(let failure):
                 waiting.take()?.reply(error: Self.errno(of: failure))
@@ -146,7 +154,7 @@ extension PodcastFilesystem {
                 link.post(.close, EpisodeReference(episode: number.row).payload)
                 return
             }
-            reply(request, file, direct: grant.total == nil, announced: isNews)
+            reply(request, file, grant.total == nil ? .direct : .cached, announced: isNews)
         }
         // fstat after this open must tell the truth: the kernel forgets the guess before it hears of the success.
         guard let total = grant.total else {
@@ -158,7 +166,9 @@ extension PodcastFilesystem {
     }
 
     /// - Parameter announced: the kernel has just been told that the attributes have changed.
-    private func reply(_ request: consuming Request, _ file: OpenFile, direct: Bool, announced: Bool = false) {
+    private func reply(
+        _ request: consuming Request, _ file: OpenFile, _ wish: HandleMode<BackedFile>.Wish, announced: Bool = false
+    ) {
         // What the kernel believes of the size may be out of date now, and a read would end there as at the end.
         if isStopped.load(ordering: .acquiring) {
             if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.row).payload) }
@@ -169,7 +179,7 @@ extension PodcastFilesystem {
         if file.number.kind == .episode, !file.isCounted {
             link.post(.opened, EpisodeReference(episode: file.number.row).payload)
         }
-        let opened = files.add(file, direct: direct, now: now)
+        let opened = files.add(file, wish, now: now)
         // Told before the open is answered, and only when nobody else has the file open: a reader's question for the size
         // that is under way meanwhile would be asked in vain.
         if opened.hasNewTime, !announced {
@@ -187,9 +197,15 @@ extension PodcastFilesystem {
     }
 
     private func reply(_ request: consuming Request, _ file: OpenFile, _ opened: OpenFiles.Opened) {
-        let reply = OpenReply(
-            handle: opened.handle, directIO: opened.direct, keepCache: !opened.direct && file.content == nil,
-            noFlush: true)
+        var reply = OpenReply(handle: opened.handle, noFlush: true)
+        switch opened.way {
+        case .cached: reply.keepCache = file.content == nil
+        case .direct: reply.directIO = true
+        case .passthrough(let backed):
+            reply.backing = backed.backing.id
+            // Reads that bypass the cache come here all the same.
+            reply.directIO = file.bypassesCache
+        }
         // Not taken: the caller has gone, and no release will come.
         if !request.reply(open: reply) { close(opened.handle) }
     }

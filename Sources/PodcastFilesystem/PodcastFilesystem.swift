@@ -83,8 +83,11 @@ package final class PodcastFilesystem: Sendable {
     }
 
     /// Begins to follow the daemon, and to tell `notifier` of what changes.
-    package func start(notifier: any ChangeNotifier, startsDaemon: Bool) {
+    ///
+    /// - Parameter backings: where the kernel takes files to read by itself.
+    package func start(notifier: any ChangeNotifier, backings: (any BackingFileTaker)? = nil, startsDaemon: Bool) {
         self.notifier.withLock { $0 = notifier }
+        files.giveBackings(to: backings)
         heard.withLock { $0 = now }
         link.start(
             observer: DaemonLink.Observer(

@@ -32,6 +32,7 @@ final class Mount: Sendable {
             link: DaemonLink(launcher: installation.launcher))
         var session = SessionOptions(fsname: options.fsname ?? "podfs", subtype: options.subtype ?? "podfs")
         session.allowOther = options.allowOther
+        session.backingFolder = options.passthrough ? installation.places.cache : nil
         session.extra = options.kernel
         self.session = try Session(operations: filesystem, options: session)
         switch point {
@@ -71,7 +72,8 @@ final class Mount: Sendable {
         }
         let drain = Self.source(SIGUSR1) { [self] in filesystem.failParked() }
         filesystem.onReady { [self] in
-            filesystem.start(notifier: session.invalidator, startsDaemon: true)
+            filesystem.start(
+                notifier: session.invalidator, backings: session.backingFiles, startsDaemon: true)
             ready()
         }
         defer {

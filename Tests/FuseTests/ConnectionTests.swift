@@ -4,15 +4,15 @@ import Testing
 
 /// What is read from /proc.
 struct ConnectionTests {
-    @Test func theKernelLimitsOnlyTheUnprivileged() {
+    @Test func anAdministratorHasTheCapabilityInTheInitialNamespace() {
         let root = "Name:\tx\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n"
         let user = "Name:\tx\nCapEff:\t0000000000000000\n"
         let whole = "         0          0 4294967295\n"
         let part = "         0     100000      65536\n"
-        #expect(BackgroundAllowance.isPrivileged(status: root, userMap: whole))
-        #expect(!BackgroundAllowance.isPrivileged(status: root, userMap: part))
-        #expect(!BackgroundAllowance.isPrivileged(status: user, userMap: whole))
-        #expect(!BackgroundAllowance.isPrivileged(status: "", userMap: ""))
+        #expect(Privilege.isAdministrator(status: root, userMap: whole))
+        #expect(!Privilege.isAdministrator(status: root, userMap: part))
+        #expect(!Privilege.isAdministrator(status: user, userMap: whole))
+        #expect(!Privilege.isAdministrator(status: "", userMap: ""))
     }
 
     @Test(

@@ -86,7 +86,7 @@ final class KernelSide: Sendable {
     /// Makes the session, runs it on threads of its own, and greets it as a kernel does.
     init(
         _ operations: any FilesystemOperations, options: SessionOptions = .test, threads: Int = 2,
-        flags: UInt32 = KernelSide.allFlags
+        flags: UInt32 = KernelSide.allFlags, moreFlags: UInt32 = 0
     ) throws {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -116,7 +116,7 @@ final class KernelSide: Sendable {
         greeting = Message(unique: 0, error: 0, payload: [])
         let request = send(
             .initialize, node: 0,
-            bytes(UInt32(7), UInt32(38), UInt32(131_072), flags) + [UInt8](repeating: 0, count: 48))
+            bytes(UInt32(7), UInt32(38), UInt32(131_072), flags, moreFlags) + [UInt8](repeating: 0, count: 44))
         greeting = try answer(to: request)
     }
 

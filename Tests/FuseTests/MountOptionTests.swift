@@ -21,9 +21,17 @@ struct MountOptionTests {
         #expect(options.kernel.isEmpty)
     }
 
+    @Test func passthroughIsTurnedOffByAnOption() throws {
+        #expect(MountOptions().passthrough)
+        let options = try MountOptions(parsing: ["no_passthrough"])
+        #expect(!options.passthrough && options.kernel.isEmpty)
+    }
+
     @Test func aListGoesToAnotherProcessAsItIs() throws {
         var options = try MountOptions(
-            parsing: ["nosuid,allow_other,fsname=a\\,b\\\\c=d,uid=7,gid=8,subtype=s,max_read=4096,setuid=ann"])
+            parsing: [
+                "nosuid,allow_other,no_passthrough,fsname=a\\,b\\\\c=d,uid=7,gid=8,subtype=s,max_read=4096,setuid=ann"
+            ])
         let handedOn = try MountOptions(parsing: [options.text])
         options.user = nil
         #expect(handedOn == options)

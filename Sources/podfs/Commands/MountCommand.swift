@@ -14,7 +14,8 @@ struct MountCommand: PodfsCommand {
             /dev/fd/N as DIR is a /dev/fuse that another program has opened and mounted.
 
             Options: allow_other, uid=USER and gid=GROUP (whom files belong to), setuid=USER (root mounts for a user), \
-            fsname=NAME, subtype=NAME, max_read=BYTES, nosuid, nodev, noexec, noatime and others that podfs(1) lists.
+            fsname=NAME, subtype=NAME, max_read=BYTES, no_passthrough (where root mounts, do not let the kernel read whole \
+            files by itself), nosuid, nodev, noexec, noatime and others that podfs(1) lists.
 
             Examples:
               podfs mount ~/Podcasts

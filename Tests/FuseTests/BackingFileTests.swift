@@ -1,0 +1,90 @@
+import Glibc
+import Synchronization
+import SystemPackage
+import Testing
+
+@testable import Fuse
+
+/// Passthrough: what is agreed with the kernel, and how files are handed to it. That it reads them is a matter of a real
+/// mount.
+struct BackingFileTests {
+    private static let extension2: UInt32 = 1 << 30  // FUSE_INIT_EXT
+    private static let passthrough: UInt32 = 1 << 5  // FUSE_PASSTHROUGH, of the second word
+
+    private static func options(folder: String?) -> SessionOptions {
+        SessionOptions(fsname: "test", subtype: "test", backingFolder: folder)
+    }
+
+    @Test func passthroughIsAskedForWhereItIsOfferedToAnAdministrator() throws {
+        let filesystem = TestFilesystem()
+        let kernel = try KernelSide(
+            filesystem, options: Self.options(folder: "/"), flags: KernelSide.allFlags | Self.extension2,
+            moreFlags: Self.passthrough)
+        let isAsked = Privilege.isAdministrator
+        let greeting = kernel.greeting
+        #expect(greeting.payload.count == 64)
+        #expect((greeting.number(UInt32.self, at: 12) & Self.extension2 != 0) == isAsked)
+        #expect(greeting.number(UInt32.self, at: 32) == (isAsked ? Self.passthrough : 0))
+        // max_stack_depth: a root folder on overlayfs needs two.
+        let depth = greeting.number(UInt32.self, at: 36)
+        #expect(isAsked ? [1, 2].contains(depth) : depth == 0)
+        #expect(greeting.number(UInt32.self, at: 12) & 1 << 18 != 0)  // FUSE_PARALLEL_DIROPS, too
+        #expect(filesystem.connection.withLock { $0?.passthrough } == isAsked)
+        // The next answer of that length is left as it is.
+        let answer = try kernel.call(.lookup, node: 1, text("a"))
+        #expect(answer.number(UInt64.self, at: 0) == 2)
+    }
+
+    @Test(
+        arguments: [
+            // Not offered: no bit, no second word; and not wished for.
+            (KernelSide.allFlags | extension2, 0, "/"), (KernelSide.allFlags, passthrough, "/"),
+            (KernelSide.allFlags | extension2, passthrough, nil),
+        ] as [(UInt32, UInt32, String?)])
+    func elseItIsNotAskedFor(flags: UInt32, moreFlags: UInt32, folder: String?) throws {
+        let filesystem = TestFilesystem()
+        let kernel = try KernelSide(
+            filesystem, options: Self.options(folder: folder), flags: flags, moreFlags: moreFlags)
+        #expect(kernel.greeting.error == 0)
+        #expect(kernel.greeting.number(UInt32.self, at: 32) & Self.passthrough == 0)
+        #expect(kernel.greeting.number(UInt32.self, at: 36) == 0)
+        #expect(filesystem.connection.withLock { $0?.passthrough } == false)
+        #expect(kernel.session.backingFiles.register(FileDescriptor(rawValue: 0)) == nil)
+    }
+
+    @Test func anOpenIsAnsweredWithTheIdentifier() throws {
+        let kernel = try KernelSide(TestFilesystem())
+        let answer = try kernel.call(.open, node: 4, bytes(UInt32(O_RDONLY), UInt32(0)))
+        #expect(answer.payload.count == 16)
+        #expect(answer.number(UInt64.self, at: 0) == 78)
+        // FOPEN_PASSTHROUGH and FOPEN_NOFLUSH; the kernel allows no FOPEN_KEEP_CACHE here.
+        #expect(answer.number(UInt32.self, at: 8) == 1 << 7 | 1 << 5)
+        #expect(answer.number(Int32.self, at: 12) == 9)
+        let direct = try kernel.call(.open, node: 4, bytes(UInt32(O_RDONLY | __O_DIRECT), UInt32(0)))
+        #expect(direct.number(UInt32.self, at: 8) == 1 << 7 | 1 << 5 | 1)
+    }
+
+    @Test func aDeviceThatTakesNoFilesIsAskedOnce() throws {
+        try #require(Privilege.isAdministrator || getuid() != 0)
+        let kernel = try KernelSide(
+            TestFilesystem(), options: Self.options(folder: "/"), flags: KernelSide.allFlags | Self.extension2,
+            moreFlags: Self.passthrough)
+        let file = try FileDescriptor.open("/proc/self/exe", .readOnly, options: [.closeOnExec])
+        defer { try? file.close() }
+        // A socket knows no such call.
+        #expect(kernel.session.backingFiles.register(file) == nil)
+        #expect(kernel.session.backingFiles.register(file) == nil)
+    }
+
+    @Test func theIdentifierIsGivenBackOnce() {
+        let ended = Mutex<[BackingID]>([])
+        do {
+            let file = BackingFile(id: BackingID(rawValue: 3)) { id in ended.withLock { $0.append(id) } }
+            let other = file
+            #expect(other.id.rawValue == 3)
+            #expect(ended.withLock { $0.isEmpty })
+            withExtendedLifetime((file, other)) {}
+        }
+        #expect(ended.withLock { $0 } == [BackingID(rawValue: 3)])
+    }
+}

@@ -1,0 +1,332 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// What the system that the tests run on has.
+private enum Passthrough {
+    /// CAP_SYS_ADMIN, and a kernel that has passthrough.
+    static let isPossible: Bool = {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") } ?? ""
+        let capabilities = line.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) } ?? 0
+        let map = (try? String(contentsOfFile: "/proc/self/uid_map", encoding: .utf8)) ?? ""
+        let isInitial = map.split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"]
+        let release = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
+        let name = release.trimmingCharacters(in: .whitespacesAndNewlines)
+        let version = name.split(whereSeparator: { !$0.isNumber }).prefix(2).compactMap { Int($0) }
+        let settings = (try? String(contentsOfFile: "/boot/config-\(name)", encoding: .utf8)) ?? ""
+        return capabilities & (1 << 21) != 0 && isInitial && !version.lexicographicallyPrecedes([6, 9])
+            && !settings.contains("# CONFIG_FUSE_PASSTHROUGH is not set")
+    }()
+
+    static let isOverlayPossible =
+        ((try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? "").contains("overlay")
+}
+
+/// Episodes that the kernel reads by itself. That it does is seen by killing the process behind the mount: nobody else can
+/// answer a read then.
+@Suite(
+    .timeLimit(.minutes(5)),
+    .enabled(if: Passthrough.isPossible, "only root on Linux 6.9 or newer can hand files to the kernel"))
+struct PassthroughTests {
+    private static let size = 3_000_000
+    private static let content = MountedShow.content(1, size: size)
+
+    /// A show whose first episode is cached and closed.
+    private static func cached(
+        options: [String] = [], prepare: (PodfsHome) async throws -> Void = { _ in }
+    ) async throws -> MountedShow {
+        let show = try await MountedShow(episodes: 2, size: size, length: size, isMounted: false, prepare: prepare)
+        let mounted = try await show.home.run(["mount"] + options + [show.mount.mountPoint])
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        let read = try await show.read(show.path(1))
+        #expect(content.matches(read.standardOutput) && read.standardOutput.count == size)
+        try await show.waitForState("cached", of: show.path(1))
+        try await show.waitUntilReleased()
+        return show
+    }
+
+    private func expectWhole(_ reading: OpenFileReader.Reading, _ line: SourceLocation = #_sourceLocation) {
+        #expect(reading.error == 0, sourceLocation: line)
+        #expect(reading.bytes.count == Self.size && Self.content.matches(reading.bytes), sourceLocation: line)
+    }
+
+    @Test func anOpenEpisodeOutlivesTheMountProcess() async throws {
+        let show = try await Self.cached()
+        let first = try await OpenFileReader(show.path(1))
+        let second = try await OpenFileReader(show.path(1))
+        expectWhole(try await first.read(0..<Self.size))
+        try await show.killMount()
+        expectWhole(try await first.read(0..<Self.size))
+        expectWhole(try await second.read(0..<Self.size))
+        // Its place in the cache is kept: the lease is the kernel's.
+        let refused = try await show.home.run("evict", "\(MountedShow.show)/2026-01-01 Episode 1.mp3")
+        #expect(refused.exitCode != 0 && refused.error.contains("it is open in a program"), "\(refused.error)")
+        try await first.end()
+        try await second.end()
+        // The dead mount keeps what it was given; a new one takes its place.
+        try await show.remount()
+        try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
+            try await show.home.run("evict", show.path(1)).exitCode == 0
+        }
+    }
+
+    @Test func theSumIsRightAndTheOpenIsCounted() async throws {
+        let show = try await Self.cached()
+        let sum = try await ChildProcess.run("sha256sum", ["--", show.path(1)]).output.prefix(64)
+        #expect(try await show.attribute("sha256", of: show.path(1)) == String(sum))
+        #expect(show.requests(1).count == 1)
+        let before = try #require(
+            Int(try await ChildProcess.run("stat", ["-c", "%X", show.path(1)]).output.dropLast()))
+        try await waitUntil(deadline: .seconds(60), description: "a second has passed") { time(nil) > before }
+        let reader = try await OpenFileReader(show.path(1))
+        let after = try #require(Int(try await ChildProcess.run("stat", ["-c", "%X", show.path(1)]).output.dropLast()))
+        #expect(after > before)
+        #expect(try await ChildProcess.run("stat", ["-c", "%s %b", show.path(1)]).output == "\(Self.size) 5860\n")
+        let refused = try await show.home.run("evict", show.path(1))
+        #expect(refused.exitCode != 0 && refused.error.contains("it is open in a program"), "\(refused.error)")
+        try await reader.end()
+        try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
+            try await show.home.run("evict", show.path(1)).exitCode == 0
+        }
+        // The next reader gets the bytes from the server, as a new file to the kernel.
+        let again = try await show.read(show.path(1))
+        #expect(again.exitCode == 0 && Self.content.matches(again.standardOutput), "\(again.error)")
+        #expect(show.requests(1).count == 2)
+    }
+
+    @Test func handlesOfADownloadAreJoinedUntilTheyAreClosed() async throws {
+        let show = try await MountedShow(episodes: 1, size: Self.size, length: Self.size)
+        let gate = Gate(heldAt: 1_000_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1, size: Self.size), [.hold(gate)])
+        let early = try await OpenFileReader(show.path(1))
+        let head = try await early.read(0..<100_000)
+        #expect(head.error == 0 && Self.content.matches(head.bytes))
+        gate.open()
+        try await show.waitForState("cached", of: show.path(1))
+        let late = try await OpenFileReader(show.path(1))
+        #expect(late.openError == 0)
+        expectWhole(try await late.read(0..<Self.size))
+        expectWhole(try await early.read(0..<Self.size))
+        try await early.end()
+        // Still one that is read through podfs.
+        let third = try await OpenFileReader(show.path(1))
+        expectWhole(try await third.read(0..<Self.size))
+        try await late.end()
+        try await third.end()
+        try await show.waitUntilReleased()
+        let last = try await OpenFileReader(show.path(1))
+        try await show.killMount()
+        expectWhole(try await last.read(0..<Self.size))
+    }
+
+    @Test func theOptionLeavesTheReadingToPodfs() async throws {
+        let show = try await Self.cached(options: ["-o", "no_passthrough"])
+        let reader = try await OpenFileReader(show.path(1))
+        let part = try await reader.read(0..<4_096)
+        #expect(part.error == 0 && Self.content.matches(part.bytes))
+        // What has been read is in the kernel's cache.
+        let dropped = try await ChildProcess.run("dd", ["if=\(show.path(1))", "iflag=nocache", "count=0"])
+        #expect(dropped.exitCode == 0, "\(dropped.error)")
+        try await show.killMount()
+        #expect(try await reader.read(2_000_000..<2_500_000).error != 0)
+    }
+
+    @Test func aFileThatHasGoneFromTheCacheIsReadToItsEnd() async throws {
+        let show = try await Self.cached()
+        let reader = try await OpenFileReader(show.path(1))
+        let removed = try await ChildProcess.run(
+            "find", [show.home.cacheDirectory, "-type", "f", "-size", "+1000k", "-print", "-delete"])
+        #expect(!removed.output.isEmpty)
+        let second = try await OpenFileReader(show.path(1))
+        #expect(second.openError == 0)
+        expectWhole(try await reader.read(0..<Self.size))
+        expectWhole(try await second.read(0..<Self.size))
+    }
+
+    @Test func anUnmountByForceLeavesOpenFilesReadable() async throws {
+        let show = try await Self.cached()
+        let reader = try await OpenFileReader(show.path(1))
+        let polite = try await show.home.run("unmount", show.mount.mountPoint)
+        #expect(polite.exitCode == 1 && polite.error.contains("in use"), "\(polite.error)")
+        let forced = try await show.home.run("unmount", "--force", show.mount.mountPoint)
+        #expect(forced.exitCode == 0, "\(forced.error)")
+        expectWhole(try await reader.read(0..<Self.size))
+        try await reader.end()
+    }
+
+    @Test(.enabled(if: Passthrough.isOverlayPossible, "this kernel has no overlayfs"))
+    func aCacheOnAnotherLayerIsReadSo() async throws {
+        // Not on the folder for temporary files: in a container that may be such a layer itself, which takes no second one.
+        let below = try await TemporaryFilesystem(mebibytes: 64)
+        for name in ["lower", "upper", "work"] { mkdir("\(below.path)/\(name)", 0o700) }
+        let layer = try TemporaryDirectory()
+        let options = "lowerdir=\(below.path)/lower,upperdir=\(below.path)/upper,workdir=\(below.path)/work"
+        let mounted = try await ChildProcess.run("mount", ["-t", "overlay", "-o", options, "overlay", layer.path])
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        defer { umount2(layer.path, Int32(MNT_DETACH)) }
+        let show = try await Self.cached { home in
+            try FileManager.default.removeItem(atPath: home.directory.file("cache"))
+            try FileManager.default.createSymbolicLink(
+                atPath: home.directory.file("cache"), withDestinationPath: layer.path)
+        }
+        let reader = try await OpenFileReader(show.path(1))
+        try await show.killMount()
+        expectWhole(try await reader.read(0..<Self.size))
+        try await reader.end()
+        show.home.killDaemon()
+        try await show.home.waitUntilDaemonHasEnded()
+        show.mount.unmount()
+    }
+
+    // MARK: Other ways to read, by a program in Python
+
+    /// Runs a program that has `path`, and `good`, the episode's bytes.
+    private func python(_ program: String, _ show: MountedShow) async throws -> ChildProcess {
+        let folder = show.home.directory
+        let good = folder.file("good")
+        try Data(Self.content.bytes(in: 0..<Self.size)).write(to: URL(fileURLWithPath: good))
+        let head = """
+            import mmap, os, random, sys, threading, time
+            path, folder = sys.argv[1:]
+            good = open(folder + "/good", "rb").read()
+            def check(what, data, start):
+                assert data == good[start:start + len(data)], f"{what}: wrong bytes at {start}"
+            def await_file(name):
+                while not os.path.exists(folder + "/" + name): time.sleep(0.01)
+
+            """
+        return try ChildProcess("python3", ["-c", head + program, show.path(1), folder.path])
+    }
+
+    @Test(.enabled(if: SystemCallProbe.isPossible, "python3 is not installed"))
+    func itIsReadInEveryOtherWay() async throws {
+        let show = try await Self.cached()
+        let program = """
+            size = len(good)
+            keeper = os.open(path, os.O_RDONLY)
+            mapped = mmap.mmap(keeper, 0, mmap.MAP_SHARED, mmap.PROT_READ)
+            check("mapped", mapped[:], 0)
+            private = mmap.mmap(keeper, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+            private[10:12] = b"xy"
+            check("private map", private[12:], 12)
+            private.close()
+            assert os.fstat(keeper).st_size == size
+            assert os.lseek(keeper, 5, os.SEEK_DATA) == 5
+            assert os.lseek(keeper, 5, os.SEEK_HOLE) == size
+            assert os.lseek(keeper, 0, os.SEEK_END) == size
+            assert os.pread(keeper, 100, size) == b"" and len(os.pread(keeper, 100, size - 7)) == 7
+            os.posix_fadvise(keeper, 0, 0, os.POSIX_FADV_WILLNEED)
+            os.posix_fadvise(keeper, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.fsync(keeper); os.fdatasync(keeper)
+            check("after fadvise", os.pread(keeper, 100000, 50000), 50000)
+            # Past the page cache, and not aligned.
+            direct = os.open(path, os.O_RDONLY | os.O_DIRECT)
+            check("direct", os.pread(direct, 1001, 777), 777)
+            assert os.pread(direct, 5000, size) == b""
+            os.close(direct)
+            for name, copy in [
+                ("sendfile", lambda s, d, n: os.sendfile(d, s, None, n)),
+                ("splice", None)]:
+                source = os.open(path, os.O_RDONLY)
+                target = os.open(folder + "/" + name, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+                ends = os.pipe()
+                while True:
+                    if copy: count = copy(source, target, 1 << 20)
+                    else:
+                        count = os.splice(source, ends[1], 65536) if hasattr(os, "splice") else 0
+                        left = count
+                        while left: left -= os.splice(ends[0], target, left)
+                    if not count: break
+                if copy or hasattr(os, "splice"):
+                    assert os.fstat(target).st_size == size, name
+                    check(name, os.pread(target, size, 0), 0)
+                for descriptor in (source, target, *ends): os.close(descriptor)
+            open(folder + "/ready", "w")
+            await_file("killed")
+            check("mapped after the end", mapped[:], 0)
+            check("read after the end", os.pread(keeper, size, 0), 0)
+            print("done")
+            """
+        let child = try await python(program, show)
+        try await waitUntil(deadline: .seconds(120), description: "the program has read") {
+            !child.isRunning || FileManager.default.fileExists(atPath: show.home.directory.file("ready"))
+        }
+        try await show.killMount()
+        try show.home.directory.write("killed", text: "")
+        let result = try await child.wait()
+        #expect(result.output == "done\n", "\(result.error)")
+    }
+
+    /// Cached handles, then the kernel's own, with opens and closes at the same time all along.
+    @Test(.enabled(if: SystemCallProbe.isPossible, "python3 is not installed"))
+    func manyOpenAndCloseItWhileItBecomesWhole() async throws {
+        let show = try await MountedShow(episodes: 1, size: Self.size, length: Self.size)
+        let gate = Gate(heldAt: 1_500_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1, size: Self.size), [.hold(gate)])
+        let program = """
+            stop, errors, counts = False, [], [0] * 8
+            def work(number):
+                choice = random.Random(number)
+                while not stop:
+                    try:
+                        flags = os.O_RDONLY | (os.O_DIRECT if choice.random() < 0.1 else 0)
+                        descriptor = os.open(path, flags)
+                        try:
+                            if choice.random() < 0.2 and not flags & os.O_DIRECT:
+                                with mmap.mmap(descriptor, 0, mmap.MAP_SHARED, mmap.PROT_READ) as mapped:
+                                    check("mapped", mapped[5000:9000], 5000)
+                            for _ in range(choice.randrange(4)):
+                                end = 1_400_000 if choice.random() < 0.99 else len(good) - 3000
+                                start = choice.randrange(end)
+                                data = os.pread(descriptor, 3000, start)
+                                assert data, "no bytes"
+                                check("read", data, start)
+                        finally: os.close(descriptor)
+                        counts[number] += 1
+                    except BaseException as error:
+                        errors.append(f"{type(error).__name__}: {error}")
+                        return
+            threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
+            for thread in threads: thread.start()
+            while min(counts) < 20 and not errors: time.sleep(0.01)
+            open(folder + "/ready", "w")
+            await_file("cached")
+            before = list(counts)
+            while any(now < then + 100 for now, then in zip(counts, before)) and not errors: time.sleep(0.01)
+            stop = True
+            for thread in threads: thread.join()
+            print("\\n".join(errors) if errors else "done")
+            """
+        let child = try await python(program, show)
+        try await waitUntil(deadline: .seconds(120), description: "the program reads") {
+            !child.isRunning || FileManager.default.fileExists(atPath: show.home.directory.file("ready"))
+        }
+        gate.open()
+        try await show.waitForState("cached", of: show.path(1))
+        try show.home.directory.write("cached", text: "")
+        let result = try await child.wait(deadline: .seconds(200))
+        #expect(result.output == "done\n", "\(result.error)")
+        try await show.waitUntilReleased()
+        let last = try await OpenFileReader(show.path(1))
+        try await show.killMount()
+        expectWhole(try await last.read(0..<Self.size))
+    }
+}
+
+extension MountedShow {
+    /// Kills the process behind the mount, and returns when it has ended.
+    fileprivate func killMount() async throws {
+        kill(try await mountProcess(), SIGKILL)
+        try await waitUntil(deadline: .seconds(60), description: "the mount is dead") {
+            try await ChildProcess.run("stat", [path(2)]).exitCode != 0
+        }
+    }
+
+    /// Returns when the process behind the mount has heard of every close: the kernel does not wait for it.
+    fileprivate func waitUntilReleased() async throws {
+        let connection = try await FuseConnection(at: mount.mountPoint)
+        try await waitUntil(deadline: .seconds(60), description: "no request is left") { try connection.waiting == 0 }
+    }
+}

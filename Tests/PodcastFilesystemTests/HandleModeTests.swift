@@ -1,0 +1,116 @@
+import TestSupport
+import Testing
+
+@testable import PodcastFilesystem
+
+/// How the handles of one node are opened, one after the other.
+struct HandleModeTests {
+    typealias Mode = HandleMode<Int>
+
+    /// What an open came to; a backing file that is asked for is `backing`.
+    private static func open(_ mode: inout Mode, _ wish: Mode.Wish, backing: Int? = 1) -> String {
+        switch mode.open(wish) {
+        case .opened(let way): text(way)
+        case .needsBacking: "asked, " + text(mode.opened(with: backing))
+        }
+    }
+
+    private static func text(_ way: Mode.Way) -> String {
+        switch way {
+        case .cached: "cached"
+        case .direct: "direct"
+        case .passthrough(let backing): "passthrough \(backing)"
+        }
+    }
+
+    private static func isClosed(_ mode: Mode) -> Bool {
+        if case .closed = mode { true } else { false }
+    }
+
+    @Test(arguments: [
+        (Mode.Wish.cached, "cached", "cached"), (.direct, "direct", "direct"),
+        (.passthrough, "asked, passthrough 1", "passthrough 1"),
+    ])
+    func theFirstHandleDecidesUntilNoneIsOpen(wish: Mode.Wish, first: String, others: String) {
+        for later in [Mode.Wish.cached, .direct, .passthrough] {
+            var mode = Mode.closed
+            #expect(Self.open(&mode, wish) == first)
+            #expect(Self.open(&mode, later, backing: 2) == others)
+            #expect(mode.handles == 2)
+            mode.close()
+            #expect(Self.open(&mode, later, backing: 3) == others)
+            mode.close()
+            mode.close()
+            #expect(Self.isClosed(mode) && mode.handles == 0)
+            #expect(Self.open(&mode, .passthrough, backing: 4) == "asked, passthrough 4")
+        }
+    }
+
+    @Test func whatTheKernelDoesNotTakeIsCached() {
+        var mode = Mode.closed
+        #expect(Self.open(&mode, .passthrough, backing: nil) == "asked, cached")
+        #expect(Self.open(&mode, .passthrough, backing: 1) == "cached")
+        mode.close()
+        mode.close()
+        #expect(Self.open(&mode, .passthrough, backing: 1) == "asked, passthrough 1")
+    }
+
+    @Test func theBackingFileGoesWithTheLastHandle() {
+        final class Backing: Sendable {}
+        var mode = HandleMode<Backing>.closed
+        weak var kept: Backing?
+        do {
+            let backing = Backing()
+            kept = backing
+            guard case .needsBacking = mode.open(.passthrough) else {
+                Issue.record("no backing file is asked for")
+                return
+            }
+            _ = mode.opened(with: backing)
+        }
+        _ = mode.open(.cached)
+        mode.close()
+        #expect(kept != nil)
+        mode.close()
+        #expect(kept == nil)
+    }
+
+    /// The kernel's own rules (fs/fuse/iomode.c) over random opens and closes: it would fail none of these opens.
+    @Test(arguments: 0..<50) func theKernelRefusesNoOpen(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var mode = Mode.closed
+        // The kernel's: what is open, in which way.
+        var cached = 0
+        var direct = 0
+        var passthrough: [Int] = []
+        var lastBacking = 0
+        for _ in 0..<400 {
+            let isOpen = cached + direct + passthrough.count > 0
+            if isOpen, Bool.random(using: &generator) {
+                if cached > 0 { cached -= 1 } else if direct > 0 { direct -= 1 } else { passthrough.removeLast() }
+                mode.close()
+                continue
+            }
+            let wish = [Mode.Wish.cached, .direct, .passthrough].randomElement(using: &generator) ?? .cached
+            let way: Mode.Way
+            switch mode.open(wish) {
+            case .opened(let opened): way = opened
+            case .needsBacking:
+                lastBacking += 1
+                way = mode.opened(with: Bool.random(using: &generator) ? lastBacking : nil)
+            }
+            switch way {
+            case .cached:
+                #expect(passthrough.isEmpty)
+                cached += 1
+            case .direct:
+                #expect(passthrough.isEmpty)
+                direct += 1
+            case .passthrough(let backing):
+                #expect(cached == 0 && passthrough.allSatisfy { $0 == backing })
+                passthrough.append(backing)
+            }
+            #expect(mode.handles == cached + direct + passthrough.count)
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import ContentCache
+import Fuse
+import Glibc
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+/// Which opens are answered with a file that the kernel reads by itself.
+struct PassthroughTests {
+    private let content = TestContent(seed: 7, size: 500_000)
+
+    /// A kernel that takes files, unless it is told not to.
+    private final class Taker: BackingFileTaker {
+        let taken = Mutex<[BackingID]>([])
+        let ended = Mutex<[BackingID]>([])
+        let refuses: Bool
+
+        init(refuses: Bool = false) { self.refuses = refuses }
+
+        func register(_ file: FileDescriptor) -> BackingFile? {
+            if refuses { return nil }
+            let id = taken.withLock { taken in
+                let id = BackingID(rawValue: Int32(taken.count + 1))
+                taken.append(id)
+                return id
+            }
+            return BackingFile(id: id) { [self] id in ended.withLock { $0.append(id) } }
+        }
+    }
+
+    private func mounted(_ taker: Taker) throws -> (Mounted, NodeID) {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        mounted.filesystem.start(notifier: mounted.notifier, backings: taker, startsDaemon: false)
+        return (mounted, NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node)
+    }
+
+    private func open(_ mounted: Mounted, _ node: NodeID, flags: Int32 = O_RDONLY) throws -> OpenReply {
+        let answer = mounted.open(node, flags: flags).answer
+        guard case .open(let reply)? = answer else { throw Mounted.MissingEntry(name: "\(String(describing: answer))") }
+        return reply
+    }
+
+    @Test func aWholeEpisodeIsReadByTheKernelUntilTheLastClose() throws {
+        let taker = Taker()
+        let (mounted, node) = try mounted(taker)
+        try mounted.store(content, of: try mounted.episode())
+        let first = try open(mounted, node)
+        #expect(first.backing?.rawValue == 1)
+        #expect(!first.directIO && !first.keepCache && first.noFlush)
+        let second = try open(mounted, node)
+        #expect(second.backing?.rawValue == 1)
+        mounted.release(node, first.handle)
+        let third = try open(mounted, node)
+        #expect(third.backing?.rawValue == 1)
+        mounted.release(node, second.handle)
+        #expect(taker.ended.withLock { $0.isEmpty })
+        mounted.release(node, third.handle)
+        #expect(taker.ended.withLock { $0.map(\.rawValue) } == [1])
+        #expect(try open(mounted, node).backing?.rawValue == 2)
+    }
+
+    @Test func handlesOfADownloadAreJoinedByTheirLike() throws {
+        let taker = Taker()
+        let (mounted, node) = try mounted(taker)
+        try mounted.library.confirm(episode: try mounted.episode().id, size: 500_000, now: 1_700_000_001)
+        let early = try open(mounted, node)
+        #expect(early.backing == nil && early.keepCache)
+        try mounted.store(content, of: try mounted.episode())
+        let late = try open(mounted, node)
+        #expect(late.backing == nil && late.keepCache)
+        #expect(mounted.read(node, late.handle, 1_000, 10).answer == .bytes(content.bytes(in: 1_000..<1_010)))
+        mounted.release(node, early.handle)
+        #expect(try open(mounted, node).backing == nil)
+        #expect(taker.taken.withLock { $0.isEmpty })
+    }
+
+    @Test func afterTheLastCachedHandleTheKernelReads() throws {
+        let taker = Taker()
+        let (mounted, node) = try mounted(taker)
+        try mounted.library.confirm(episode: try mounted.episode().id, size: 500_000, now: 1_700_000_001)
+        let early = try open(mounted, node)
+        try mounted.store(content, of: try mounted.episode())
+        mounted.release(node, early.handle)
+        #expect(try open(mounted, node).backing?.rawValue == 1)
+    }
+
+    @Test func whatTheKernelDoesNotTakeIsCached() throws {
+        let (mounted, node) = try mounted(Taker(refuses: true))
+        try mounted.store(content, of: try mounted.episode())
+        let reply = try open(mounted, node)
+        #expect(reply.backing == nil && reply.keepCache && !reply.directIO)
+        #expect(mounted.read(node, reply.handle, 0, 10).answer == .bytes(content.bytes(in: 0..<10)))
+    }
+
+    @Test func anOpenThatWasNotTakenGivesTheFileBack() throws {
+        let taker = Taker()
+        let (mounted, node) = try mounted(taker)
+        try mounted.store(content, of: try mounted.episode())
+        mounted.request(refusing: true) { mounted.filesystem.open($0, node: node, flags: O_RDONLY) }
+        #expect(taker.ended.withLock { $0.map(\.rawValue) } == [1])
+        #expect(try open(mounted, node).backing?.rawValue == 2)
+    }
+
+    @Test func readsPastTheCacheAreAnswered() throws {
+        let taker = Taker()
+        let (mounted, node) = try mounted(taker)
+        try mounted.store(content, of: try mounted.episode())
+        let first = try open(mounted, node)
+        // Beside handles of the kernel's own reading there may be no other.
+        let direct = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
+        #expect(direct.backing == first.backing && direct.directIO)
+        #expect(mounted.read(node, direct.handle, 777, 1_001).answer == .bytes(content.bytes(in: 777..<1_778)))
+        #expect(mounted.read(node, direct.handle, 500_000, 1_001).answer == .bytes([]))
+        mounted.release(node, first.handle)
+        mounted.release(node, direct.handle)
+        // Alone it is opened as ever.
+        let alone = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
+        #expect(alone.backing == nil && !alone.directIO && alone.keepCache)
+        #expect(try open(mounted, node).backing == nil)
+    }
+
+    @Test func aFileThatHasGoneFromTheCacheIsJoinedWhileItIsOpen() throws {
+        let taker = Taker()
+        let (mounted, node) = try mounted(taker)
+        let file = try mounted.store(content, of: try mounted.episode())
+        let first = try open(mounted, node)
+        unlink(ContentCache.path(of: file.name, in: mounted.options.cache).string)
+        let second = try open(mounted, node)
+        #expect(second.backing == first.backing)
+        // Its bytes are there for who reads past the cache, too.
+        let direct = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
+        #expect(mounted.read(node, direct.handle, 5, 5).answer == .bytes(content.bytes(in: 5..<10)))
+        for reply in [first, second, direct] { mounted.release(node, reply.handle) }
+        #expect(taker.ended.withLock { $0.map(\.rawValue) } == [1])
+    }
+
+    @Test func theDaemonHearsOfEachOpen() async throws {
+        let taker = Taker()
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        try mounted.store(content, of: try mounted.episode())
+        let daemon = try FakeDaemon(mounted.places) { _, _ in }
+        mounted.filesystem.start(notifier: mounted.notifier, backings: taker, startsDaemon: false)
+        try await waitUntil(description: "the daemon is found") {
+            mounted.notifier.messages.contains(.attributes(.root))
+        }
+        let id = try mounted.episode().id
+        let node = NodeNumber(kind: .episode, generation: 1, row: id).node
+        #expect(try open(mounted, node).backing != nil)
+        #expect(try open(mounted, node).backing != nil)
+        try await waitUntil(description: "the daemon is told twice") { daemon.opened == [id, id] }
+    }
+
+    @Test func madeFilesAreNever() throws {
+        let taker = Taker()
+        let (mounted, _) = try mounted(taker)
+        let reply = try open(mounted, try mounted.entry(".status").node)
+        #expect(reply.backing == nil && reply.directIO)
+        #expect(taker.taken.withLock { $0.isEmpty })
+    }
+}
