@@ -54,6 +54,12 @@ def proportional_memory(pid):
     return 0.0
 
 
+def peak_shared_once(pid):
+    """The most that a process had resident, a page that several have counted once among them, or a little more: of the
+    memory that went again since the peak every page counts whole."""
+    return peak_memory(pid) - resident_memory(pid) + proportional_memory(pid)
+
+
 def threads_of(pid):
     return len(os.listdir(f"/proc/{pid}/task"))
 

@@ -7,7 +7,7 @@ import time
 
 from contest import timed
 from feedtext import feed, outlines
-from installation import peak_memory, resident_memory, ticks
+from installation import peak_memory, proportional_memory, resident_memory, ticks
 from mounting import drop_caches
 
 SHOWS, EPISODES = 1_000, 300
@@ -124,10 +124,12 @@ def idle(contest):
         cpu = {name: [(after[name][0] - before[name][0]) * 1000] for name in pids}
         woken = {name: [after[name][1] - before[name][1]] for name in pids}
         memory = {name: [sum(map(resident_memory, group))] for name, group in pids.items()}
+        once = {name: [sum(map(proportional_memory, group))] for name, group in pids.items()}
     note = "podfs is two processes"
     contest.table.add(f"{seconds} s of idling: CPU", "ms", cpu, limit=0, note=note)
     contest.table.add(f"{seconds} s of idling: times woken", "times", woken, note=note)
     contest.table.add("resident when idle", "MB", memory, note=note)
+    contest.table.add("resident when idle, shared pages once", "MB", once, note=note)
     contest.table.add("resident when idle, daemon alone", "MB", {"podfs": [resident_memory(place.daemon)]})
 
 

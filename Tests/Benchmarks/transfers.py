@@ -6,7 +6,7 @@ import threading
 import time
 
 from contest import column, curl
-from installation import peak_memory, proportional_memory, threads_of, ticks, wait_for
+from installation import peak_memory, peak_shared_once, threads_of, ticks, wait_for
 
 
 def throughput(contest):
@@ -37,7 +37,7 @@ def throughput(contest):
         place.wait_until_cached(number)
         whole.append((time.monotonic() - begin, sum(ticks(pid) for pid in processes) - before))
         memory = sum(peak_memory(pid) for pid in processes)
-        own = sum(proportional_memory(pid) for pid in processes)
+        own = sum(peak_shared_once(pid) for pid in processes)
         place.run("evict", place.path(number))
         return seconds, cpu, memory, own
 
@@ -51,7 +51,7 @@ def throughput(contest):
                 begin = time.monotonic()
                 subprocess.run(["cat", mount.path("1.mp3")], check=True, stdout=subprocess.DEVNULL)
                 seconds = time.monotonic() - begin
-                return seconds, ticks(mount.pid) - before, peak_memory(mount.pid), proportional_memory(mount.pid)
+                return seconds, ticks(mount.pid) - before, peak_memory(mount.pid), peak_shared_once(mount.pid)
         return run
 
     run_curl(0)  # The file is in the page cache from here on.
@@ -65,9 +65,9 @@ def throughput(contest):
     contest.table.add(f"{what}: until synced and hashed", "s", {"podfs": [w[0] for w in whole]})
     contest.table.add(f"{what}: peak memory", "MB", column(results, 2), against="curl", limit=60,
                       note="of daemon and mount, grown over all rounds; libraries that both have mapped count twice")
-    contest.table.add(f"{what}: memory after it, shared pages once", "MB",
+    contest.table.add(f"{what}: peak memory, shared pages once", "MB",
                       column({name: values for name, values in results.items() if name != "curl"}, 3),
-                      limit=60, note="Pss; libraries that other programs have mapped count in part")
+                      limit=60, note="by Pss; libraries that other programs have mapped count in part")
 
 
 def readers(contest):
@@ -82,7 +82,7 @@ def readers(contest):
         if not place.mounted:
             place.mount()
         os.listdir(place.mount_point / "Bench")
-        memory, threads = [], []
+        memory, threads = {}, []
 
         def read_all(path_of):
             times, faults = [], []
@@ -113,7 +113,8 @@ def readers(contest):
         def run_podfs(number):
             result = read_all(lambda n: place.path(count * (number - 1) + n + 1))
             processes = [place.daemon, place.mount_process]
-            memory.append((sum(map(peak_memory, processes)), sum(map(proportional_memory, processes))))
+            memory.setdefault("podfs", []).append(
+                (sum(map(peak_memory, processes)), sum(map(peak_shared_once, processes))))
             threads.append(sum(threads_of(pid) for pid in processes))
             return result
 
@@ -126,17 +127,18 @@ def readers(contest):
             def run(_):
                 with rival(place, f"http://127.0.0.1:{port}/") as mount:
                     os.listdir(mount.mount_point)
-                    return read_all(lambda n: mount.path(names[n]))
+                    result = read_all(lambda n: mount.path(names[n]))
+                    memory.setdefault(rival.name, []).append((peak_memory(mount.pid), peak_shared_once(mount.pid)))
+                    return result
             return run
 
         results = contest.turns(
             {"podfs": run_podfs, "curl": run_curl, **{r.name: run_rival(r) for r in contest.mounts()}})
         contest.table.add(f"100 first reads at once, {text}: the last", "ms", column(results, 0, 1000), against="curl")
         contest.table.add(f"100 files of {size >> 20} MiB at once, {text}", "ms", column(results, 1, 1000), against="curl")
-        contest.table.add(f"100 readers, {text}: peak memory", "MB", {"podfs": [value[0] for value in memory]}, limit=150,
-                          note="of daemon and mount; libraries that both have mapped count twice")
-        contest.table.add(f"100 readers, {text}: memory after them, shared pages once", "MB",
-                          {"podfs": [value[1] for value in memory]}, limit=150)
+        contest.table.add(f"100 readers, {text}: peak memory", "MB", column(memory, 0), limit=150,
+                          note="of daemon and mount, grown over all rounds; libraries that both have mapped count twice")
+        contest.table.add(f"100 readers, {text}: peak memory, shared pages once", "MB", column(memory, 1), limit=150)
         contest.table.add(f"100 readers, {text}: threads", "threads", {"podfs": threads})
         place.run("unsubscribe", "Bench")
 
