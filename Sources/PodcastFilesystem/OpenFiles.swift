@@ -312,6 +312,17 @@ final class OpenFiles: Sendable {
         }
     }
 
+    /// The same of all that the library knows of an episode, which the kernel does not keep.
+    func ahead(_ episode: Episode) -> Episode {
+        let number = NodeNumber(kind: .episode, generation: episode.generation, row: episode.id)
+        guard episode.confirmedSize == nil, let granted = state.withLock({ $0.granted[number] }),
+            episode.changed <= granted.moment + 1
+        else { return episode }
+        var episode = episode
+        episode.confirmedSize = granted.size
+        return episode
+    }
+
     /// Whether a size of this node was granted, and the library has not been seen to have it.
     func isGranted(_ number: NodeNumber) -> Bool { state.withLock { $0.granted[number] != nil } }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A TCP proxy on the loopback interface that makes the way long.
+"""A TCP proxy on all addresses of the loopback interface that makes the way long.
 
     delay_proxy.py LISTEN_PORT SERVER_PORT RTT_MS
 
@@ -55,7 +55,13 @@ async def main(listen, server, rtt):
         for end in [writer, far_writer]:
             end.close()
 
-    proxy = await asyncio.start_server(serve, "127.0.0.1", listen)
+    async def serve_loopback(reader, writer):
+        if writer.get_extra_info("peername")[0].startswith("127."):
+            await serve(reader, writer)
+        else:
+            writer.close()
+
+    proxy = await asyncio.start_server(serve_loopback, "0.0.0.0", listen)
     print("ready", flush=True)
     async with proxy:
         await proxy.serve_forever()

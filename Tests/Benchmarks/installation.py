@@ -169,12 +169,13 @@ class Installation:
             sys.exit(f"podfs {' '.join(arguments)}: {result.stderr}")
         return result
 
-    def subscribe(self, feed_port, media_port, names):
-        """A show whose episode n is the file `names[n - 1]`, under an address of its own."""
+    def subscribe(self, feed_port, media_port, names, hosts=None):
+        """A show whose episode n is the file `names[n - 1]`, under an address of its own, on 127.0.0.`hosts[n - 1]`."""
+        hosts = hosts or [1] * len(names)
         items = "".join(
             f"<item><title>Episode {n}</title><guid>{n}</guid><enclosure type='audio/mpeg'"
-            f" length='{(self.www / name).stat().st_size}' url='http://127.0.0.1:{media_port}/{name}?n={n}'/></item>"
-            for n, name in enumerate(names, 1))
+            f" length='{(self.www / name).stat().st_size}' url='http://127.0.0.{host}:{media_port}/{name}?n={n}'/></item>"
+            for n, (name, host) in enumerate(zip(names, hosts), 1))
         (self.www / "feed.xml").write_text(
             f"<rss version='2.0'><channel><title>Bench</title>{items}</channel></rss>")
         self.run("subscribe", f"http://127.0.0.1:{feed_port}/feed.xml")

@@ -15,9 +15,9 @@ def leave(place, number):
     place.run("cancel", place.path(number), check=False)
 
 
-# Episodes of a round: the first of a daemon, two that bring it to where a rival's mount is that runs all the time, and
-# the one that is measured on their connection.
-OPENED = 4
+# Episodes of a round: the first of a daemon, two that bring it to where a rival's mount is that runs all the time, one on
+# their connection, and one of a server that it has no connection to.
+FIRST, KEPT, NEW, OPENED = 0, 3, 4, 5
 
 
 def first_byte(contest):
@@ -25,18 +25,22 @@ def first_byte(contest):
     place, size, rounds = contest.place, contest.size, contest.rounds
     place.make_file("long.mp3", size)
     place.link("long.mp3", "rival", rounds)
-    server = place.start_nginx()
+    server = place.start_nginx(hosts=rounds + 1)
     for rtt, port in [(rtt, place.start_proxy(server, rtt) if rtt else server) for rtt in [0, RTT, 200]]:
-        place.subscribe(server, port, ["long.mp3"] * OPENED * rounds)
+        # Those of new connections are on addresses of their own.
+        hosts = [n + 2 if turn == NEW else 1 for n in range(rounds) for turn in range(OPENED)]
+        place.subscribe(server, port, ["long.mp3"] * len(hosts), hosts)
         if not place.mounted:
             place.mount()
         url = f"http://127.0.0.1:{port}/long.mp3"
-        new, kept, opens = {}, {}, {"new": [], "kept": []}
+        times = {turn: {} for turn in [FIRST, NEW, KEPT]}
+        opens = {turn: [] for turn in times}
 
         def run_curl(_):
             told = curl(["-w", "%{time_total}\n", "-r", "0-4095", "-o", "/dev/null", url, "-o", "/dev/null", url])[3]
             first, second = (float(line) for line in told.split())
-            new.setdefault("curl", []).append(first)
+            for turn in [FIRST, NEW]:
+                times[turn].setdefault("curl", []).append(first)
             return second
 
         def run_podfs(number):
@@ -44,24 +48,22 @@ def first_byte(contest):
             for turn in range(OPENED):
                 episode = OPENED * (number - 1) + turn + 1
                 opened, whole = timed_read(place.path(episode), 0, 4096)
-                if turn == 0:
-                    opens["new"].append(opened)
-                    new.setdefault("podfs", []).append(whole)
+                if turn in times:
+                    opens[turn].append(opened)
+                    times[turn].setdefault("podfs", []).append(whole)
                 # A small file comes whole, so that its connection is kept for the next.
                 place.wait_until_cached(episode)
-            opens["kept"].append(opened)
-            return whole
 
         with contextlib.ExitStack() as stack:
             mounts = contest.rival_mounts(stack, f"http://127.0.0.1:{port}/rival/")
             rivals = {name: lambda n, mount=mount: timed_read(mount.path(f"{n}.mp3"), 0, 4096)[1]
                       for name, mount in mounts.items()}
-            contest.turns({"podfs": run_podfs, "curl": run_curl, **rivals}, kept)
-        for kind, times in [("new", new), ("kept", kept)]:
-            times = {name: [value * 1000 for value in values] for name, values in times.items()}
-            budget = {"budget": 1.05} if rtt else {"limit": 1.5}
-            opened = sorted(opens[kind])[len(opens[kind]) // 2] * 1000
-            contest.table.add(f"open + first 4 KiB, RTT {rtt} ms, {kind} connection", "ms", times, against="curl",
+            contest.turns({"podfs": run_podfs, "curl": run_curl, **rivals}, times[KEPT])
+        for turn, kind in [(NEW, "new connection"), (KEPT, "kept connection"), (FIRST, "the first of a daemon")]:
+            values = {name: [value * 1000 for value in seconds] for name, seconds in times[turn].items()}
+            budget = {} if turn == FIRST else {"budget": 1.05} if rtt else {"limit": 1.5}
+            opened = sorted(opens[turn])[len(opens[turn]) // 2] * 1000
+            contest.table.add(f"open + first 4 KiB, RTT {rtt} ms, {kind}", "ms", values, against="curl",
                               note=f"of podfs's the open {opened:.1f} ms", **budget)
         place.run("unsubscribe", "Bench")
 
