@@ -113,7 +113,13 @@ final class OpenFiles: Sendable {
         var moment: Int64
         /// The row with it, as the kernel was told.
         var told: EpisodeEntry?
+        /// The library has it.
+        var isSettled = false
     }
+
+    /// Grants that the library has caught up with leave when there are many, after as many seconds as no reading of a row
+    /// takes.
+    private static let (manyGrants, keepsGrants) = (1_000, 60 as Int64)
 
     private let state = Mutex(State())
 
@@ -284,6 +290,9 @@ final class OpenFiles: Sendable {
     /// The daemon has answered an open with the file's size, which it writes into the library in a moment.
     func grant(_ size: Int64, of number: NodeNumber, now: Int64) {
         state.withLock { state in
+            if state.granted.count >= Self.manyGrants {
+                state.granted = state.granted.filter { !$0.value.isSettled || $0.value.moment + Self.keepsGrants > now }
+            }
             state.granted[number] = Granted(size: size, moment: now)
             // Listings that were begun before have a guess.
             state.lastChange += 1
@@ -299,10 +308,7 @@ final class OpenFiles: Sendable {
             let number = NodeNumber(kind: .episode, generation: entry.generation, row: entry.id)
             guard let granted = state.granted[number] else { return (entry, accessed) }
             // The library has it; or the feed has named another file since, of which nothing is known.
-            if entry.sizeSource == .server || entry.changed > granted.moment + 1 {
-                if entry.sizeSource != .server || granted.told == nil { state.granted[number] = nil }
-                return (entry, accessed)
-            }
+            if entry.sizeSource == .server || entry.changed > granted.moment + 1 { return (entry, accessed) }
             var entry = entry
             entry.size = granted.size
             entry.sizeSource = .server
@@ -324,19 +330,23 @@ final class OpenFiles: Sendable {
     }
 
     /// Whether a size of this node was granted, and the library has not been seen to have it.
-    func isGranted(_ number: NodeNumber) -> Bool { state.withLock { $0.granted[number] != nil } }
+    func isGranted(_ number: NodeNumber) -> Bool { state.withLock { $0.granted[number]?.isSettled == false } }
 
-    /// The library has the size of an episode.
+    /// The library has the size of an episode. The grant stays for those who have read the row before.
     ///
-    /// - Returns: whether the kernel has been told all of the row ahead. To tell it once more would do harm: it may be
-    ///   at the answer to the question that it asks after an open, and would throw it away. The time of the change may
-    ///   be a second off until the next one.
+    /// - Returns: whether the kernel has been told all of the row ahead, or is just about to be. To tell it once more
+    ///   would do harm: it may be at the answer to the question that it asks after an open, and would throw it away. The
+    ///   time of the change may be a second off until the next one.
     func settle(_ entry: EpisodeEntry) -> Bool {
         let number = NodeNumber(kind: .episode, generation: entry.generation, row: entry.id)
-        guard var told = state.withLock({ $0.granted.removeValue(forKey: number)?.told }) else { return false }
-        told.changed = entry.changed
-        told.lastOpened = entry.lastOpened
-        return told == entry
+        return state.withLock { state in
+            guard let granted = state.granted[number], !granted.isSettled else { return false }
+            state.granted[number]?.isSettled = true
+            guard var told = granted.told else { return entry.size == granted.size }
+            told.changed = entry.changed
+            told.lastOpened = entry.lastOpened
+            return told == entry
+        }
     }
 
     // MARK: Folders
