@@ -98,7 +98,7 @@ let package = Package(
             "PodcastServiceTests",
             [
                 "PodcastService", "PodcastClient", "PodcastLibrary", "PodcastFeed", "PodcastProtocol", "TransferEngine",
-                "TransferCore", "ContentCache", "TestSupport", "CSystemd", "CLinux", systemPackage,
+                "TransferCore", "ContentCache", "TestSupport", "CSystemd", "CLinux", systemPackage, grdb,
             ]),
         tests("PodcastClientTests", ["PodcastClient", "PodcastProtocol", "TestSupport", "CLinux"]),
         tests("FuseTests", ["Fuse", "CLinux", systemPackage]),

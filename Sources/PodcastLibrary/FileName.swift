@@ -26,6 +26,7 @@ package enum FileName {
     ///
     /// A slash becomes a hyphen. Every other character that may not stand becomes a space, and a run of spaces one.
     static func replacing(_ text: String) -> String {
+        if isPlain(text) { return text }
         var result = ""
         var pendingSpace = false
         for scalar in text.unicodeScalars {
@@ -38,6 +39,18 @@ package enum FileName {
             result.unicodeScalars.append(scalar == "/" ? "-" : scalar)
         }
         return result
+    }
+
+    /// Whether nothing in a text is to be replaced, as in most titles: printable ASCII without slashes, and single spaces
+    /// between words.
+    private static func isPlain(_ text: String) -> Bool {
+        var last = UInt8(ascii: " ")
+        for byte in text.utf8 {
+            guard byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "/") else { return false }
+            if byte == UInt8(ascii: " "), last == byte { return false }
+            last = byte
+        }
+        return last != UInt8(ascii: " ")
     }
 
     /// Whether a character may not stand in a name: it would not be seen, would break a line, or would change how the
@@ -79,6 +92,7 @@ package enum FileName {
 
     /// The text without leading dots, and without white space at either end.
     static func trimmed(_ text: String) -> String {
+        if hasPlainEnds(text), text.utf8.first != UInt8(ascii: ".") { return text }
         var rest = text.unicodeScalars[...]
         // By scalar: a dot under a combining accent is another character to Swift, but a leading dot to the kernel.
         while let first = rest.first, first.properties.isWhitespace || first == "." { rest.removeFirst() }
@@ -88,10 +102,17 @@ package enum FileName {
 
     /// The text without white space at either end.
     static func trimmedSpace(_ text: String) -> String {
+        if hasPlainEnds(text) { return text }
         var rest = Substring(text)
         while let first = rest.first, first.isWhitespace { rest.removeFirst() }
         while let last = rest.last, last.isWhitespace { rest.removeLast() }
         return String(rest)
+    }
+
+    /// Whether a text begins and ends with printable ASCII that is no space, as nearly all do.
+    private static func hasPlainEnds(_ text: String) -> Bool {
+        guard let first = text.utf8.first, let last = text.utf8.last else { return true }
+        return first > 0x20 && first < 0x7F && last > 0x20 && last < 0x7F
     }
 
     /// The text in Unicode's Normalization Form C.

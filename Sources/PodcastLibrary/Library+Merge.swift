@@ -15,44 +15,77 @@ extension Library {
         url: String, feed: Feed, name: String?, response: FeedResponse, template: NameTemplate, now: Int64,
         ephemeral: Bool = false, fromServer server: String? = nil
     ) throws -> MergeResult {
-        let name = name.map(FileName.normalized)
-        if let name { try Self.validate(folder: name) }
-        let items = Merge.Items(feed)
-        return try write { db in
-            let subscribed = try String.fetchOne(
-                db, sql: "SELECT name FROM podcast WHERE url IN (?, ?) AND ephemeral = 0",
-                arguments: [url, response.finalURL])
-            if let subscribed { throw LibraryError.alreadySubscribed(name: subscribed) }
-            let found = try Int64.fetchOne(db, sql: "SELECT id FROM podcast WHERE url = ?", arguments: [url])
-
-            let title = Self.title(feed.title, url: url)
-            var folder = name ?? FileName.stem(title)
-            if !ephemeral {
-                let taken = try String.fetchSet(db, sql: "SELECT folded FROM podcast WHERE ephemeral = 0")
-                var names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
-                if name != nil, names.isTaken(folder) { throw LibraryError.nameTaken(folder) }
-                folder = names.claim(folder)
-            }
-
-            let id: Int64
-            if let found {
-                id = found
-                try db.execute(
-                    sql: """
-                        UPDATE podcast SET name = ?, folded = ?, ephemeral = ?, created = ?, changed = ? WHERE id = ?
-                        """, arguments: [folder, FileName.folded(folder), ephemeral, now, now, id])
-            } else {
-                try db.execute(
-                    sql: """
-                        INSERT INTO podcast (name, folded, url, title, created, changed, ephemeral)
-                        VALUES (?, ?, ?, ?, ?, ?, ?)
-                        """, arguments: [folder, FileName.folded(folder), url, title, now, now, ephemeral])
-                id = db.lastInsertedRowID
-            }
-            if let server { try Self.arrive(podcast: id, from: server, db) }
-            var merge = Merge(db: db, podcast: id, template: template, now: now)
-            return try merge.run(feed, items, response)
+        let show = ArrivingShow(
+            url: url, feed: feed, name: name, response: response, now: now, ephemeral: ephemeral, fromServer: server)
+        guard let result = try subscribe([show], template: template).first else {
+            throw LibraryError.failed(path: path, reason: "nothing has come of a transaction")
         }
+        return try result.get()
+    }
+
+    /// Adds shows with the episodes of their feeds, in one transaction. One that is refused is no reason for the others.
+    ///
+    /// - Returns: what became of each: refused are `alreadySubscribed`, `invalidName`, `nameTaken`.
+    package func subscribe(
+        _ shows: [ArrivingShow], template: NameTemplate
+    ) throws -> [Result<MergeResult, any Error>] {
+        try write { db in try shows.map { show in try Self.add(show, template, db) } }
+    }
+
+    /// Refuses before it writes anything; an error that is thrown is the library's.
+    private static func add(
+        _ show: ArrivingShow, _ template: NameTemplate, _ db: Database
+    ) throws -> Result<MergeResult, any Error> {
+        let subscribed = try String.fetchOne(
+            db.cachedStatement(sql: "SELECT name FROM podcast WHERE url IN (?, ?) AND ephemeral = 0"),
+            arguments: [show.url, show.response.finalURL])
+        if let subscribed { return .failure(LibraryError.alreadySubscribed(name: subscribed)) }
+        let title = title(show.feed.title, url: show.url)
+        var folder = FileName.stem(title)
+        var names = UniqueNames(taken: UniqueNames.reservedInRoot)
+        if let name = show.name {
+            do {
+                try validate(folder: name)
+            } catch {
+                return .failure(error)
+            }
+            folder = name
+            if !show.ephemeral, try names.isTaken(folder) || isTaken(FileName.folded(folder), db) {
+                return .failure(LibraryError.nameTaken(folder))
+            }
+        } else if !show.ephemeral {
+            folder = try names.claim(folder) { try isTaken($0, db) }
+        }
+
+        let found = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT id FROM podcast WHERE url = ?"), arguments: [show.url])
+        let id: Int64
+        if let found {
+            id = found
+            try db.cachedStatement(
+                sql: "UPDATE podcast SET name = ?, folded = ?, ephemeral = ?, created = ?, changed = ? WHERE id = ?"
+            ).execute(arguments: [folder, FileName.folded(folder), show.ephemeral, show.now, show.now, id])
+        } else {
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO podcast (name, folded, url, title, created, changed, ephemeral)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    """
+            ).execute(arguments: [
+                folder, FileName.folded(folder), show.url, title, show.now, show.now, show.ephemeral,
+            ])
+            id = db.lastInsertedRowID
+        }
+        if let server = show.server { try arrive(podcast: id, from: server, db) }
+        var merge = Merge(db: db, podcast: id, template: template, now: show.now)
+        return .success(try merge.run(show.feed, show.items, show.response))
+    }
+
+    /// Whether a subscribed show's folder has this name.
+    private static func isTaken(_ folded: String, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0"), arguments: [folded]
+        ) ?? false
     }
 
     /// Brings a show up to the feed as it is now, in one transaction that writes only what changed.
@@ -76,6 +109,37 @@ extension Library {
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
         return host.isEmpty ? FileName.untitled : String(host)
     }
+}
+
+/// A show that is to be subscribed to, with its feed.
+package struct ArrivingShow: Sendable {
+    let url: String
+    let feed: Feed
+    /// The folder's name, taken as it is.
+    let name: String?
+    let response: FeedResponse
+    let now: Int64
+    let ephemeral: Bool
+    let server: String?
+    let items: Merge.Items
+
+    /// - Parameters: as for `Library.subscribe`.
+    package init(
+        url: String, feed: Feed, name: String?, response: FeedResponse, now: Int64, ephemeral: Bool = false,
+        fromServer server: String? = nil
+    ) {
+        self.url = url
+        self.feed = feed
+        self.name = name.map(FileName.normalized)
+        self.response = response
+        self.now = now
+        self.ephemeral = ephemeral
+        self.server = server
+        items = Merge.Items(feed)
+    }
+
+    /// How many rows it will have at most.
+    package var episodes: Int { items.episodes.count }
 }
 
 /// One merge of a feed into a show's rows, inside a transaction.
@@ -142,7 +206,7 @@ struct Merge {
             }
         }
         let title = FileName.trimmedSpace(feed.title ?? "")
-        try insert(fresh, show: title.isEmpty ? old.title : title)
+        try insert(fresh, show: title.isEmpty ? old.title : title, isFirst: known.isEmpty)
         if !inserted.isEmpty { try Library.unpark(podcast: podcast, now: now, db) }
         try updatePodcast(old, feed, title: title.isEmpty ? old.title : title, response)
 
@@ -194,7 +258,7 @@ struct Merge {
         } else {
             let sameVisible = row.visibleDigest == item.visibleDigest
             try update(row, item, forgetSize: isOtherMedia(row, facts, item), isVisible: returns || !sameVisible)
-            if !sameVisible { try writeDetail(row.id, item) }
+            if !sameVisible { try writeDetail(row.id, item, isNew: false) }
             try writeAttachments(row.id, item, isNew: false)
             if !sameVisible { isVisible = true }
         }
@@ -236,10 +300,13 @@ struct Merge {
     // MARK: - New episodes
 
     /// Inserts the oldest first, so that ids grow with time and of two equal titles the older keeps the plain name.
-    private mutating func insert(_ items: [EpisodeFacts], show: String) throws {
+    private mutating func insert(_ items: [EpisodeFacts], show: String, isFirst: Bool) throws {
         guard !items.isEmpty else { return }
-        let taken = try String.fetchSet(
-            db.cachedStatement(sql: "SELECT folded FROM episode WHERE podcast = ?"), arguments: [podcast])
+        let taken: Set<String> =
+            isFirst
+            ? []
+            : try String.fetchSet(
+                db.cachedStatement(sql: "SELECT folded FROM episode WHERE podcast = ?"), arguments: [podcast])
         var names = UniqueNames(taken: taken.union(UniqueNames.reservedInShow))
         // Documents are newest first as a rule, which orders those that have no date, or the same.
         let ordered = items.enumerated().sorted { one, other in
@@ -267,16 +334,17 @@ struct Merge {
             ]
             try statement.execute(arguments: StatementArguments(arguments))
             let id = db.lastInsertedRowID
-            try writeDetail(id, facts)
+            try writeDetail(id, facts, isNew: true)
             try writeAttachments(id, facts, isNew: true)
             inserted.append(id)
         }
         isVisible = true
     }
 
-    private func writeDetail(_ id: Int64, _ facts: EpisodeFacts) throws {
+    private func writeDetail(_ id: Int64, _ facts: EpisodeFacts, isNew: Bool) throws {
         let notes = facts.item.description
         guard notes != nil || facts.item.chaptersURL != nil else {
+            if isNew { return }
             return try db.cachedStatement(sql: "DELETE FROM detail WHERE episode = ?").execute(arguments: [id])
         }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO detail (episode, notes, chapters_url) VALUES (?, ?, ?)")
@@ -287,6 +355,7 @@ struct Merge {
         if !isNew {
             try db.cachedStatement(sql: "DELETE FROM attachment WHERE episode = ?").execute(arguments: [id])
         }
+        if facts.item.enclosures.count < 2, facts.item.transcripts.isEmpty, facts.item.chapters.isEmpty { return }
         let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO attachment (episode, kind, position, url, type, language, length, start, title)
@@ -329,13 +398,14 @@ struct Merge {
         let arguments: [(any DatabaseValueConvertible)?] = [
             title, feed.link, feed.description, feed.language, feed.image, feed.author, feed.guid, feed.type,
             feed.explicit, response.status, response.etag, response.lastModified, response.finalURL,
-            response.contentType, now, response.nextRefresh, changed, podcast,
+            response.contentType, now, response.nextRefresh, changed, response.updateInterval, podcast,
         ]
         try db.cachedStatement(
             sql: """
                 UPDATE podcast SET title = ?, link = ?, description = ?, language = ?, image = ?, author = ?, guid = ?,
                     type = ?, explicit = ?, state = 'active', error = NULL, http_status = ?, etag = ?,
-                    last_modified = ?, final_url = ?, content_type = ?, last_refresh = ?, next_refresh = ?, changed = ?
+                    last_modified = ?, final_url = ?, content_type = ?, last_refresh = ?, next_refresh = ?, changed = ?,
+                    failures = 0, update_interval = ?
                 WHERE id = ?
                 """
         ).execute(arguments: StatementArguments(arguments))

@@ -52,6 +52,16 @@ extension Library {
         }
     }
 
+    /// The name of a subscribed show that has one of these addresses.
+    package func subscribedName(atAnyOf urls: [String]) throws -> String? {
+        try query { db in
+            let marks = Array(repeating: "?", count: urls.count).joined(separator: ", ")
+            return try String.fetchOne(
+                db.cachedStatement(sql: "SELECT name FROM podcast WHERE url IN (\(marks)) AND ephemeral = 0 LIMIT 1"),
+                arguments: StatementArguments(urls))
+        }
+    }
+
     /// The show of this feed, subscribed or ephemeral.
     package func podcast(url: String) throws -> Podcast? {
         try query { db in try PodcastSQL.fetch(db, "p.url = ?", [url]) }
@@ -64,7 +74,7 @@ extension Library {
 
     // MARK: - Changes
 
-    /// Writes down that a refresh failed. 410 means that the show is gone: it is not asked for again.
+    /// Writes down that a refresh failed, and counts it. 410 means that the show is gone: it is not asked for again.
     ///
     /// - Parameters:
     ///   - status: the HTTP status, `nil` when no answer came.
@@ -76,7 +86,7 @@ extension Library {
                 sql: """
                     UPDATE podcast SET
                         changed = CASE WHEN state IS ?1 AND error IS ?2 AND http_status IS ?3 THEN changed ELSE ?5 END,
-                        state = ?1, error = ?2, http_status = ?3, next_refresh = ?4
+                        state = ?1, error = ?2, http_status = ?3, next_refresh = ?4, failures = failures + 1
                     WHERE id = ?6
                     """
             ).execute(arguments: [state, error, status, status == 410 ? nil : next, now, podcast])

@@ -172,19 +172,6 @@ extension Library {
         }
     }
 
-    /// What the document of the last refresh asks for; counts the failures.
-    package func noteRefresh(podcast: Int64, succeeded: Bool, updateInterval: Int64?? = nil) throws {
-        try write { db in
-            try db.cachedStatement(
-                sql: "UPDATE podcast SET failures = CASE WHEN ? THEN 0 ELSE failures + 1 END WHERE id = ?"
-            ).execute(arguments: [succeeded, podcast])
-            if let updateInterval {
-                try db.cachedStatement(sql: "UPDATE podcast SET update_interval = ? WHERE id = ?")
-                    .execute(arguments: [updateInterval, podcast])
-            }
-        }
-    }
-
     /// Remembers an address that is not to be taken for a new one of this show.
     package func remember(address: String, of podcast: Int64) throws {
         try write { db in

@@ -76,16 +76,17 @@ package struct MediaType: Sendable, Equatable {
 
     /// The extension of the last component of a URL's path, lower case; `nil` when there is none.
     static func pathExtension(of url: String) -> String? {
-        var path = Substring(url.prefix { $0 != "?" && $0 != "#" })
-        if let scheme = path.firstRange(of: "://") {
-            path = path[scheme.upperBound...]
+        let slash = UInt8(ascii: "/")
+        var path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        if let colon = path.firstIndex(of: UInt8(ascii: ":")), path[colon...].starts(with: "://".utf8) {
+            path = path[path.index(colon, offsetBy: 3)...]
             // A host is not a file name: `https://example.com` has no extension.
-            guard let slash = path.firstIndex(of: "/") else { return nil }
-            path = path[slash...]
+            guard let first = path.firstIndex(of: slash) else { return nil }
+            path = path[first...]
         }
-        if let slash = path.lastIndex(of: "/") { path = path[path.index(after: slash)...] }
-        guard let dot = path.lastIndex(of: "."), dot > path.startIndex else { return nil }
-        let text = path[path.index(after: dot)...].lowercased()
+        if let last = path.lastIndex(of: slash) { path = path[path.index(after: last)...] }
+        guard let dot = path.lastIndex(of: UInt8(ascii: ".")), dot > path.startIndex else { return nil }
+        let text = Substring(path[path.index(after: dot)...]).lowercased()
         // Longer than "webm" by some, and letters and digits only: else the dot belonged to a title.
         guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAlphanumeric) else { return nil }
         return text

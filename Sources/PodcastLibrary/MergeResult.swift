@@ -10,11 +10,14 @@ package struct FeedResponse: Sendable, Equatable {
     package var nextRefresh: Int64?
     /// Whether the document was read to its end. Items missing from a part of a document have not left the feed.
     package var isWhole: Bool
+    /// Seconds between two looks that the document asks for.
+    package var updateInterval: Int64?
 
     package init(
         finalURL: String, status: Int, etag: String? = nil, lastModified: String? = nil, contentType: String? = nil,
-        nextRefresh: Int64? = nil, isWhole: Bool = true
+        nextRefresh: Int64? = nil, isWhole: Bool = true, updateInterval: Int64? = nil
     ) {
+        self.updateInterval = updateInterval
         self.finalURL = finalURL
         self.status = status
         self.etag = etag

@@ -23,16 +23,22 @@ package struct UniqueNames: Sendable {
     }
 
     /// The stem itself when it is free, else the stem with the first free of ` (2)`, ` (3)`, …; taken from now on.
-    package mutating func claim(_ stem: String) -> String {
+    package mutating func claim(_ stem: String) -> String { claim(stem) { _ in false } }
+
+    /// The same.
+    ///
+    /// - Parameter isTaken: whether a folded name is taken, of those that are not known here.
+    package mutating func claim(_ stem: String, isTaken: (_ folded: String) throws -> Bool) rethrows -> String {
         let folded = FileName.folded(stem)
-        if taken.insert(folded).inserted { return stem }
+        if try !isTaken(folded), taken.insert(folded).inserted { return stem }
         var number = next[folded] ?? 2
         while true {
             let suffix = " (\(number))"
             let base = FileName.trimmed(FileName.cut(stem, to: FileName.stemLimit - suffix.utf8.count))
             let candidate = base + suffix
             number += 1
-            if taken.insert(FileName.folded(candidate)).inserted {
+            let foldedCandidate = FileName.folded(candidate)
+            if try !isTaken(foldedCandidate), taken.insert(foldedCandidate).inserted {
                 next[folded] = number
                 return candidate
             }

@@ -18,7 +18,7 @@ struct FeedDocuments: Sendable {
 
     /// A place for a document that begins to arrive; `nil` when none can be had.
     func begin() -> ArrivingDocument? {
-        ArrivingDocument(path: "\(folder)/\(Self.temporaryPrefix)\(UUID().uuidString)")
+        ArrivingDocument(path: "\(folder)/\(Self.temporaryPrefix)\(UInt64.random(in: 0 ... .max))")
     }
 
     /// Whether there is a document of the show.

@@ -181,6 +181,8 @@ struct FeedProgress: Sendable {
     private static let interval = Duration.milliseconds(250)
 
     mutating func begin(_ head: ResponseHead) {
+        // The beginning is no news: most feeds are here before there is any.
+        told = ContinuousClock.now
         let isCompressed = head["content-encoding"].map { $0.lowercased() != "identity" } ?? false
         expected = isCompressed ? nil : head["content-length"].flatMap { Int64($0) }
     }

@@ -13,7 +13,6 @@ extension PodcastService {
         var response: FeedResponse
         /// Where it is to be asked for from now on.
         var url: String
-        var updateInterval: Int64?
         /// With its document.
         var found: FeedFetcher.Retrieved
     }
@@ -38,12 +37,9 @@ extension PodcastService {
             try library.setHasCredentials(podcast: id, true)
             try credentials.set(given, for: id)
         }
-        keepDocument(of: arrival.found, for: id)
         broadcastChange(podcast: id, name: result.podcast.name)
         backUpSoon()
-        try library.noteRefresh(podcast: id, succeeded: true, updateInterval: .some(arrival.updateInterval))
         try tidy(id)
-        planUpkeep()
         log.info("subscribed to \(address.visible) as \(result.podcast.name): \(result.inserted.count) episodes")
         return result
     }
@@ -72,20 +68,23 @@ extension PodcastService {
         response.isWhole = paged.isWhole
         response.nextRefresh = configuration.schedule.next(
             RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
+        response.updateInterval = first.updateInterval.map(Int64.init)
         // The address that a permanent redirect names is the one to keep.
         let move = FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now())
         return Arrival(
-            feed: paged.feed, response: response, url: move.address ?? address.url,
-            updateInterval: first.updateInterval.map(Int64.init), found: found)
+            feed: paged.feed, response: response, url: move.address ?? address.url, found: found)
     }
 
-    /// Away from the actor: the rows of a large feed take a second, and others must not wait for it.
+    /// Away from the actor, which has others to serve.
     @concurrent private nonisolated func store(
         _ arrival: Arrival, name: String?, fromServer server: String?
     ) async throws -> MergeResult {
-        try library.subscribe(
-            url: arrival.url, feed: arrival.feed, name: name, response: arrival.response,
-            template: configuration.nameTemplate, now: now(), fromServer: server)
+        let result = try await arrivals.store(
+            ArrivingShow(
+                url: arrival.url, feed: arrival.feed, name: name, response: arrival.response, now: now(),
+                fromServer: server))
+        keepDocument(of: arrival.found, for: result.podcast.id)
+        return result
     }
 
     /// A show that is subscribed to is given another name and password, which must get its feed.
@@ -100,7 +99,6 @@ extension PodcastService {
         let result = try library.merge(
             feed: arrival.feed, into: podcast.id, response: arrival.response,
             template: settings(of: podcast.id).nameTemplate ?? configuration.nameTemplate, now: now())
-        try library.noteRefresh(podcast: podcast.id, succeeded: true, updateInterval: .some(arrival.updateInterval))
         keepDocument(of: arrival.found, for: podcast.id)
         broadcastChange(podcast: podcast.id, name: podcast.name)
         backUpSoon()

@@ -18,7 +18,7 @@ extension PodcastService {
         guard URLText.isWeb(item.url) else {
             return .refused(error: "\(address.visible) is not an http or https address")
         }
-        if let known = try subscribedShow(at: address.url) { return .known(name: known.name) }
+        if let known = try subscribedName(at: address.url) { return .known(name: known) }
         guard let turn = await takeTurn(host: FeedAddress.host(of: address.url)) else {
             let failure = FetchFailure(status: 429, message: "\(address.visible): the server wants fewer requests")
             return try keep(item, address, failure, server)
@@ -63,6 +63,7 @@ extension PodcastService {
         feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: now()) }
         refuseTurns()
         startRefreshes()
+        restIfDone()
     }
 
     /// What waits for a host that wants to be left alone waits no longer.
@@ -84,7 +85,7 @@ extension PodcastService {
     private func fetch(
         _ item: ImportItem, _ address: PrivateAddress, _ server: String?
     ) async throws -> ImportResult {
-        if let known = try subscribedShow(at: address.url) { return .known(name: known.name) }
+        if let known = try subscribedName(at: address.url) { return .known(name: known) }
         let task = beginFeedTask(path: address.visible)
         defer { endFeedTask(task) }
         do {
@@ -135,15 +136,12 @@ extension PodcastService {
 
     /// The show of this address, or of the same over http or https, with or without a slash at its end: lists of different
     /// programs differ in these.
-    private func subscribedShow(at url: String) throws -> Podcast? {
+    private func subscribedName(at url: String) throws -> String? {
         var addresses = [url]
         if let colon = url.firstIndex(of: ":") {
             addresses.append((url[..<colon].lowercased() == "http" ? "https" : "http") + url[colon...])
         }
         addresses += addresses.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 + "/" }
-        for address in addresses {
-            if let podcast = try library.podcast(url: address), !podcast.ephemeral { return podcast }
-        }
-        return nil
+        return try library.subscribedName(atAnyOf: addresses)
     }
 }

@@ -226,10 +226,9 @@ extension PodcastService {
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
             response.isWhole = paged.isWhole
+            response.updateInterval = first.updateInterval.map(Int64.init)
             keepDocument(of: found, for: podcast.id)
             result.added = try merge(paged.feed, into: podcast, response)
-            try library.noteRefresh(
-                podcast: podcast.id, succeeded: true, updateInterval: .some(first.updateInterval.map(Int64.init)))
         case .gone, .failed, .backOff:
             if case .backOff(let seconds) = move.outcome { end = .refused(retryAfter: seconds) }
             let failure =
@@ -245,7 +244,7 @@ extension PodcastService {
     }
 
     /// Keeps what was fetched as the show's document; the show is none the worse when it cannot be kept.
-    func keepDocument(of found: FeedFetcher.Retrieved, for podcast: Int64) {
+    nonisolated func keepDocument(of found: FeedFetcher.Retrieved, for podcast: Int64) {
         guard let document = found.document, let feed = found.feed else { return }
         do {
             try documents.keep(document, feed: feed, redirects: found.chain.hops, of: podcast)
@@ -262,7 +261,6 @@ extension PodcastService {
         try library.refreshFailed(
             podcast: podcast.id, status: failure.status, error: failure.message,
             next: configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1)), now: now())
-        try library.noteRefresh(podcast: podcast.id, succeeded: false)
         log.warning("refresh of \(podcast.name): \(failure.message)")
     }
 

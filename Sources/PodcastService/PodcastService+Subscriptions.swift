@@ -21,6 +21,7 @@ extension PodcastService {
         defer { endFeedTask(task) }
         do {
             let result = try await add(address, name: name, task: task)
+            planUpkeep()
             return .subscribed(
                 name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
         } catch LibraryError.alreadySubscribed(let name) {

@@ -74,7 +74,9 @@ extension PodcastService {
     /// The subscriptions have changed: they are worth a backup soon, and a new copy of their list now.
     func backUpSoon() {
         copySubscriptions()
-        backupDue = min(backupDue ?? .max, now() + Self.backupDelay)
+        // What is due already is not put off.
+        guard backupDue == nil else { return }
+        backupDue = now() + Self.backupDelay
         planUpkeep()
     }
 

@@ -22,6 +22,8 @@ package actor PodcastService {
     var subscriptionsCopy = SubscriptionsCopy()
     let documents: FeedDocuments
     let assets: AssetStore
+    /// Writes shows that are new.
+    nonisolated let arrivals: ArrivalWriter
     let snapshots: UploadSnapshots
     nonisolated let uploadCredentials: CredentialStore
     let log = Logger(label: "podfs.daemon")
@@ -105,6 +107,7 @@ package actor PodcastService {
         fetcher = FeedFetcher(engine: engine)
         credentials = CredentialStore(path: configuration.places.credentials)
         documents = FeedDocuments(folder: configuration.places.feeds)
+        arrivals = ArrivalWriter(library: library, template: configuration.nameTemplate)
         assets = AssetStore(folder: configuration.places.assets)
         snapshots = UploadSnapshots(folder: configuration.places.uploads)
         uploadCredentials = CredentialStore(path: configuration.places.uploadCredentials)

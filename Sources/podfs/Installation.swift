@@ -40,6 +40,12 @@ struct Installation: Sendable {
         }
     }
 
+    /// Whether there is a library, whatever its state.
+    var hasLibrary: Bool {
+        var status = stat()
+        return stat(places.library, &status) == 0 && status.st_size > 0
+    }
+
     /// The library, which a command needs that names shows or episodes.
     func existingLibrary() throws -> Library {
         guard let library = try library() else {

@@ -54,10 +54,14 @@ package struct FeedAddress: Sendable, Hashable {
         var text = text
         return text.withUTF8 { bytes in
             guard bytes.count <= FeedLimits.standard.url else { return nil }
-            let schemes = [StaticString("https://"), StaticString("http://")].map { scheme in
-                UnsafeBufferPointer(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount)
+            let start: Int
+            if bytes.starts(with: "https://".utf8) {
+                start = 8
+            } else if bytes.starts(with: "http://".utf8) {
+                start = 7
+            } else {
+                return nil
             }
-            guard let start = schemes.first(where: { bytes.starts(with: $0) })?.count else { return nil }
             var end = start
             while end < bytes.count, isPlain(bytes[end]) { end += 1 }
             guard end > start, bytes[end - 1] != UInt8(ascii: ".") else { return nil }
@@ -72,9 +76,7 @@ package struct FeedAddress: Sendable, Hashable {
                 guard (1...65_535).contains(port) else { return nil }
             }
             if rest < bytes.count {
-                guard [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains(bytes[rest]) else {
-                    return nil
-                }
+                guard "/?#".utf8.contains(bytes[rest]) else { return nil }
             }
             for byte in bytes[rest...] where byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\\") { return nil }
             return String(decoding: bytes[start..<end], as: UTF8.self)

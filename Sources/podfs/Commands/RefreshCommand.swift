@@ -19,10 +19,13 @@ struct RefreshCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        let resolver = PathResolver(library: try installation.existingLibrary())
-        let ids = try shows.map { try resolver.show($0).id }
         let progress = ProgressLine()
-        let total = try progress.isShown && ids.isEmpty ? resolver.library.folders().count : ids.count
+        // Where neither names nor a number are wanted of it, that there is one is enough: to open it takes a while.
+        let isWanted = !shows.isEmpty || progress.isShown || !installation.hasLibrary
+        let library = isWanted ? try installation.existingLibrary() : nil
+        let resolver = library.map { PathResolver(library: $0) }
+        let ids = try shows.compactMap { try resolver?.show($0).id }
+        let total = try progress.isShown && ids.isEmpty ? library?.folders().count ?? 0 : ids.count
         let done = Mutex(0)
         let daemon = try installation.daemon(onEvent: { event in
             guard event.taskKind == TaskInfo.Kind.refresh.rawValue, let path = event.path else { return }

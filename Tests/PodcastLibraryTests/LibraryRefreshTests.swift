@@ -1,0 +1,138 @@
+import GRDB
+import PodcastFeed
+import PodcastLibrary
+import Testing
+
+/// What refreshes read and write, and shows that arrive together.
+struct LibraryRefreshTests {
+    private let folder: TemporaryFolder
+    private let library: Library
+
+    init() throws {
+        folder = try TemporaryFolder()
+        library = try Library.openForWriting(at: folder.library)
+    }
+
+    private func subscribe(_ number: Int) throws -> Int64 {
+        let url = "https://e.com/\(number)"
+        return try library.subscribe([makeItem("One", url: url + ".mp3")], url: url, title: "Show \(number)").podcast.id
+    }
+
+    private func unchanged(_ id: Int64, etag: String? = nil, next: Int64? = nil) -> UnchangedFeed {
+        UnchangedFeed(
+            podcast: id, response: FeedResponse(finalURL: "https://e.com/x", status: 304, etag: etag, nextRefresh: next)
+        )
+    }
+
+    @Test func unchangedFeedsAreWrittenTogether() throws {
+        let ids = try (1...3).map(subscribe)
+        try library.refreshFailed(podcast: ids[0], status: 500, error: "no", next: noon, now: noon + 1)
+        try library.refreshFailed(podcast: ids[0], status: 500, error: "no", next: noon, now: noon + 2)
+        #expect(try library.refreshRecord(of: ids[0]).failures == 2)
+        _ = try library.merge(feed: makeFeed([]), into: ids[1], response: ok, template: .standard, now: noon)
+        let gone = try library.noteUnchanged(
+            [unchanged(ids[0], next: noon + 9), unchanged(999), unchanged(ids[1]), unchanged(ids[2], etag: "\"2\"")],
+            now: noon + 5)
+        #expect(gone == [999])
+        #expect(try library.refreshRecord(of: ids[0]).failures == 0)
+        let podcasts = try ids.map { try #require(try library.podcast(id: $0)) }
+        #expect(
+            podcasts.map(\.httpStatus) == [304, 304, 304] && podcasts.map(\.lastRefresh) == [5, 5, 5].map { noon + $0 })
+        #expect(podcasts.map(\.etag) == [nil, "\"1\"", "\"2\""])
+        #expect(podcasts[0].state == "active" && podcasts[0].error == nil && podcasts[0].nextRefresh == noon + 9)
+        #expect(podcasts[0].changed == noon + 5 && podcasts[2].changed == noon)
+    }
+
+    @Test func whatFailsLeavesNothingOfItsBatch() throws {
+        let ids = try (1...3).map(subscribe)
+        try DatabaseQueue(path: folder.library).write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER forbid BEFORE UPDATE ON podcast WHEN old.id = \(ids[1])
+                    BEGIN SELECT RAISE(ABORT, 'forbidden'); END
+                    """)
+        }
+        #expect(throws: LibraryError.self) { try library.noteUnchanged(ids.map { unchanged($0) }, now: noon + 5) }
+        #expect(try library.podcasts().map(\.httpStatus) == [200, 200, 200])
+    }
+
+    @Test func subjectsHaveTheirSettings() throws {
+        let ids = try (1...3).map(subscribe)
+        try library.set(podcast: ids[1], key: "keep", value: "5")
+        try library.setHasCredentials(podcast: ids[1], true)
+        try library.set(podcast: ids[2], key: "user_agent", value: "x")
+        let all = try library.refreshSubjects()
+        #expect(all.map(\.id) == ids && all.map(\.name) == ["Show 1", "Show 2", "Show 3"])
+        #expect(all.map(\.settings) == [[:], ["keep": "5"], ["user_agent": "x"]])
+        #expect(try library.refreshSubjects(dueAt: noon) == all)
+        #expect(try library.refreshSubject(of: ids[1]) == all[1])
+        let found = try library.subscribe(
+            url: feedURL, feed: makeFeed([]), name: nil, response: ok, template: .standard, now: noon, ephemeral: true)
+        #expect(try library.refreshSubject(of: found.podcast.id) == nil)
+        #expect(try library.refreshSubject(of: found.podcast.id, evenFound: true)?.etag == "\"1\"")
+        #expect(try library.refreshSubjects() == all)
+    }
+
+    @Test func whatIsFetchedAheadIsKnown() throws {
+        let ids = try (1...4).map(subscribe)
+        let episodes = try ids.map { try #require(try library.episodes(of: $0).first).id }
+        _ = try library.enqueue(episode: episodes[0], session: "s", automatic: true, now: noon)
+        _ = try library.enqueue(episode: episodes[1], session: "s", now: noon)
+        let partial = try library.enqueue(episode: episodes[2], session: "s", automatic: true, now: noon)
+        try library.pin(Rendition(episode: episodes[2], generation: 1, file: "f"), now: noon)
+        try library.removeDownload(id: partial.id)
+        #expect(try library.podcastsFetchingAhead() == [ids[0], ids[2]])
+        try library.complete(episode: episodes[2], generation: 1, size: 1, sha256: "", now: noon)
+        #expect(try library.podcastsFetchingAhead() == [ids[0]])
+    }
+
+    @Test func aMergeNotesWhatTheFeedAsksFor() throws {
+        let id = try subscribe(1)
+        try library.refreshFailed(podcast: id, status: 500, error: "no", next: noon, now: noon + 1)
+        var response = ok
+        response.updateInterval = 7_200
+        _ = try library.merge(feed: makeFeed([]), into: id, response: response, template: .standard, now: noon)
+        #expect(try library.refreshRecord(of: id).updateInterval == 7_200)
+        #expect(try library.refreshRecord(of: id).failures == 0)
+        #expect(try library.refreshSubject(of: id)?.updateInterval == 7_200)
+    }
+
+    // MARK: Shows that arrive together
+
+    private func arriving(_ url: String, title: String, name: String? = nil) -> ArrivingShow {
+        ArrivingShow(
+            url: url, feed: makeFeed([makeItem("One", url: url + ".mp3")], title: title), name: name,
+            response: FeedResponse(finalURL: url, status: 200), now: noon)
+    }
+
+    @Test func arrivalsAreToldApartWithinTheirTransaction() throws {
+        let results = try library.subscribe(
+            [
+                arriving("https://e.com/1", title: "Show"), arriving("https://e.com/2", title: "SHOW"),
+                arriving("https://e.com/1", title: "Show"), arriving("https://e.com/3", title: "Three", name: "show"),
+                arriving("https://e.com/4", title: "Four", name: "a/b"), arriving("https://e.com/5", title: "Latest"),
+            ], template: .standard)
+        #expect(results.map { try? $0.get().podcast.name } == ["Show", "SHOW (2)", nil, nil, nil, "Latest (2)"])
+        #expect(throws: LibraryError.alreadySubscribed(name: "Show")) { try results[2].get() }
+        #expect(throws: LibraryError.nameTaken("show")) { try results[3].get() }
+        #expect(throws: LibraryError.self) { try results[4].get() }
+        let podcasts = try library.podcasts()
+        #expect(podcasts.map(\.name) == ["Latest (2)", "Show", "SHOW (2)"])
+        #expect(podcasts.allSatisfy { $0.episodes == 1 && $0.httpStatus == 200 })
+    }
+
+    @Test func aTransactionThatFailsLeavesNoneOfItsShows() throws {
+        try DatabaseQueue(path: folder.library).write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER forbid BEFORE INSERT ON episode WHEN new.url LIKE '%/2.mp3'
+                    BEGIN SELECT RAISE(ABORT, 'forbidden'); END
+                    """)
+        }
+        let shows = (1...3).map { arriving("https://e.com/\($0)", title: "Show \($0)") }
+        #expect(throws: LibraryError.self) { try library.subscribe(shows, template: .standard) }
+        #expect(try library.podcasts().isEmpty)
+        #expect(try library.subscribe([shows[0], shows[2]], template: .standard).count == 2)
+        #expect(try library.podcasts().map(\.name) == ["Show 1", "Show 3"])
+    }
+}

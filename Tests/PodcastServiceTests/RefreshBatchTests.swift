@@ -1,0 +1,244 @@
+import Foundation
+import GRDB
+import PodcastClient
+import PodcastFeed
+import PodcastLibrary
+import PodcastProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PodcastService
+
+/// Many feeds at once: answers without news are written together, and new shows are.
+struct RefreshBatchTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    /// Subscribes to `count` shows whose feeds do not change.
+    private func subscribe(_ count: Int, with client: ServiceClient) async throws {
+        for number in 1...count { publish(number) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...count {
+                let item = ImportItem(url: home.web.url("/\(number).xml"))
+                group.addTask {
+                    let reply = try await client.perform(.importShow(item))
+                    #expect(reply == .imported(.added(name: "Show \(number)", episodes: 2)))
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func publish(_ number: Int, behindItsHead gate: Gate? = nil) {
+        let text = FeedBuilder.show("Show \(number)", episodes: 2) { "http://127.0.0.1:9/\($0).mp3" }.text
+        let resource = Resource(text: text, etag: "\"\(number)\"")
+        if let gate {
+            home.web.serve("/\(number).xml", resource) { _ in .holdHead(gate) }
+        } else {
+            home.web.serve("/\(number).xml", resource)
+        }
+    }
+
+    private func refresh(_ client: ServiceClient, _ podcasts: Int64...) async throws -> [RefreshResult] {
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: podcasts)) else {
+            Issue.record("not refreshed")
+            return []
+        }
+        return results
+    }
+
+    private func show(_ number: Int, of daemon: RunningService) throws -> Podcast {
+        try #require(try daemon.library.podcast(named: "Show \(number)"))
+    }
+
+    /// Makes SQLite refuse.
+    private func forbid(_ what: String) throws {
+        try DatabaseQueue(path: home.places.library).write { db in
+            try db.execute(sql: "CREATE TRIGGER forbid \(what) BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
+        }
+    }
+
+    @Test func whoeverWaitsIsToldWhenItIsWritten() async throws {
+        let daemon = try await home.start()
+        let library = daemon.library
+        let statuses = Mutex<[Int?]>([])
+        let launcher = DaemonLauncher(places: home.places, schema: Library.schemaVersion)
+        let found = try launcher.connect(
+            role: .mount,
+            onEvent: { event in
+                guard event.taskKind == "refresh", event.state == "remote", let path = event.path,
+                    let podcast = try? library.podcast(named: path)
+                else { return }
+                statuses.withLock { $0.append(podcast.httpStatus) }
+            })
+        let client = ServiceClient(connection: try #require(found), events: Journal<Event>())
+        try await subscribe(150, with: client)
+        #expect(try await client.perform(.watch) == .done)
+        let before = home.web.requests.count
+        let results = try await refresh(client)
+        #expect(results.count == 150 && results.allSatisfy { $0.error == nil && $0.added == 0 })
+        let podcasts = try library.podcasts()
+        #expect(podcasts.allSatisfy { $0.httpStatus == 304 && $0.nextRefresh != nil && $0.etag != nil })
+        #expect(home.web.requests.dropFirst(before).map(\.status) == Array(repeating: 304, count: 150))
+        try await waitUntil(description: "all ends are told") { statuses.withLock { $0.count } == 150 }
+        #expect(statuses.withLock { $0.allSatisfy { $0 == 304 } })
+        #expect(try await client.tasks().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func whatCannotBeWrittenTakesNothingElseWithIt() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(40, with: client)
+        try forbid("BEFORE UPDATE ON podcast WHEN old.name = 'Show 7' AND new.http_status = 304")
+        let results = try await refresh(client)
+        #expect(results.filter { $0.error != nil }.map(\.name) == ["Show 7"])
+        #expect(results.first { $0.name == "Show 7" }?.error?.contains("forbidden") == true)
+        for podcast in try daemon.library.podcasts() {
+            #expect(podcast.httpStatus == (podcast.name == "Show 7" ? 200 : 304))
+        }
+        await daemon.stop()
+    }
+
+    @Test func aShowThatHasGoneTakesNoOtherWithIt() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(3, with: client)
+        let gate = Gate(heldAt: 0)
+        for number in 1...2 { publish(number, behindItsHead: gate) }
+        let gone = try show(1, of: daemon).id
+        async let refreshed = refresh(client)
+        try await waitUntil(description: "both are asked for") { home.web.requests.count == 5 }
+        _ = try await client.perform(.unsubscribe(podcast: gone))
+        gate.open()
+        let results = try await refreshed
+        #expect(results.map(\.name) == ["Show 1", "Show 2", "Show 3"])
+        #expect(results.map { $0.error == nil } == [false, true, true])
+        #expect(try daemon.library.podcasts().map(\.httpStatus) == [304, 304])
+        await daemon.stop()
+    }
+
+    @Test func whatChangesWhileAFeedWaitsIsHeeded() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(5, with: client)
+        let gate = Gate(heldAt: 0)
+        for number in 1...2 { publish(number, behindItsHead: gate) }
+        async let refreshed = refresh(client)
+        try await waitUntil(description: "as many are asked for as may be") { home.web.requests.count == 7 }
+        #expect(try await client.tasks().map(\.path).sorted() == ["Show 1", "Show 2"])
+        _ = try await client.perform(
+            .set(podcast: try show(3, of: daemon).id, assignments: ["user_agent=Other/1"]))
+        _ = try await client.perform(.rename(podcast: try show(4, of: daemon).id, episode: nil, name: "Another"))
+        _ = try await client.perform(.unsubscribe(podcast: try show(5, of: daemon).id))
+        gate.open()
+        let results = try await refreshed
+        #expect(results.filter { $0.error == nil }.map(\.name) == ["Another", "Show 1", "Show 2", "Show 3"])
+        #expect(results.count == 5)
+        #expect(home.web.requests(for: "/3.xml").map { $0.headers["User-Agent"] } == ["podfs-test", "Other/1"])
+        #expect(home.web.requests(for: "/3.xml").map(\.status) == [200, 304])
+        #expect(home.web.requests(for: "/5.xml").count == 1)
+        #expect(home.web.peakConcurrentRequests == 2)
+        await daemon.stop()
+    }
+
+    @Test func anAnswerIsWrittenWhileAnotherIsAwaited() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(2, with: client)
+        let gate = Gate(heldAt: 0)
+        publish(1, behindItsHead: gate)
+        async let slow = refresh(client, try show(1, of: daemon).id)
+        try await waitUntil(description: "the first is asked for") { home.web.requests.count == 3 }
+        #expect(try await refresh(client, try show(2, of: daemon).id) == [RefreshResult(name: "Show 2", added: 0)])
+        #expect(try show(2, of: daemon).httpStatus == 304 && show(1, of: daemon).httpStatus == 200)
+        gate.open()
+        #expect(try await slow == [RefreshResult(name: "Show 1", added: 0)])
+        await daemon.stop()
+    }
+
+    @Test func ofAShowWithoutItsDocumentTheWholeIsAskedForAmongMany() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(12, with: client)
+        unlink("\(home.places.feeds)/\(try show(9, of: daemon).id).json")
+        #expect(try await refresh(client).allSatisfy { $0.error == nil })
+        for number in 1...12 {
+            #expect(home.web.requests(for: "/\(number).xml").map(\.status) == [200, number == 9 ? 200 : 304])
+        }
+        await daemon.stop()
+    }
+
+    @Test func aMoveIsHeededThoughNothingHasChanged() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(2, with: client)
+        let text = FeedBuilder.show("Show 1", episodes: 2) { "http://127.0.0.1:9/\($0).mp3" }.text
+        home.web.serve("/new.xml", Resource(text: text, etag: "\"1\""))
+        home.web.serve("/1.xml") { _ in .redirect(to: "/new.xml", status: 301) }
+        #expect(try await refresh(client).allSatisfy { $0.error == nil && $0.added == 0 })
+        #expect(home.web.requests(for: "/new.xml").map(\.status) == [304])
+        #expect(try show(1, of: daemon).url == home.web.url("/new.xml"))
+        await daemon.stop()
+    }
+
+    // MARK: New shows
+
+    private func arriving(_ number: Int, episode title: String = "Episode") -> ArrivingShow {
+        var item = Item()
+        item.title = title
+        item.enclosures = [Enclosure(url: "http://127.0.0.1:9/\(number).mp3", length: nil, type: "audio/mpeg")]
+        var feed = Feed(format: .rss2)
+        feed.title = "Show"
+        feed.items = [item]
+        let url = "http://127.0.0.1:9/\(number).xml"
+        return ArrivingShow(
+            url: url, feed: feed, name: nil, response: FeedResponse(finalURL: url, status: 200), now: 1_000)
+    }
+
+    @Test func showsThatArriveTogetherAreAllThere() async throws {
+        let library = try Library.openForWriting(at: home.places.library)
+        let writer = ArrivalWriter(library: library, template: .standard)
+        let names = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 1...60 {
+                group.addTask {
+                    let result = try await writer.store(arriving(number))
+                    // It is in the library when it is told of.
+                    #expect(try library.episodes(of: result.podcast.id).count == 1)
+                    return result.podcast.name
+                }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(names == Set(["Show"] + (2...60).map { "Show (\($0))" }))
+        await #expect(throws: LibraryError.alreadySubscribed(name: try #require(try library.podcasts().first).name)) {
+            let first = try #require(try library.podcasts().first)
+            let number = try #require(Int(first.url.dropFirst("http://127.0.0.1:9/".count).prefix { $0 != "." }))
+            _ = try await writer.store(arriving(number))
+        }
+    }
+
+    @Test func aShowThatCannotBeWrittenTakesNoOtherWithIt() async throws {
+        let library = try Library.openForWriting(at: home.places.library)
+        let writer = ArrivalWriter(library: library, template: .standard)
+        try forbid("BEFORE INSERT ON episode WHEN new.title = 'Bad'")
+        let failures = await withTaskGroup(of: (Int, Bool).self) { group in
+            for number in 1...60 {
+                group.addTask {
+                    do {
+                        _ = try await writer.store(arriving(number, episode: number % 20 == 0 ? "Bad" : "Good"))
+                        return (number, false)
+                    } catch {
+                        return (number, true)
+                    }
+                }
+            }
+            return await group.reduce(into: Set()) { if $1.1 { $0.insert($1.0) } }
+        }
+        #expect(failures == [20, 40, 60])
+        let podcasts = try library.podcasts()
+        #expect(podcasts.count == 57 && podcasts.allSatisfy { $0.episodes == 1 })
+    }
+}
