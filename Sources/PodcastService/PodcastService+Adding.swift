@@ -39,7 +39,8 @@ extension PodcastService {
         }
         broadcastChange(podcast: id, name: result.podcast.name)
         backUpSoon()
-        try tidy(id)
+        // A show that is new has nothing of its own that would ask for it.
+        if configuration.keep != .all || configuration.autoDownload > 0 { try tidy(id) }
         log.info("subscribed to \(address.visible) as \(result.podcast.name): \(result.inserted.count) episodes")
         return result
     }

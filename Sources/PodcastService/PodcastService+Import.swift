@@ -61,7 +61,7 @@ extension PodcastService {
     /// - Parameter isRefused: the server has answered 429. One 503 says too little of a host with hundreds of feeds.
     private func giveBackTurn(_ id: Int64, isRefused: Bool) {
         feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: now()) }
-        refuseTurns()
+        if isRefused { refuseTurns() }
         startRefreshes()
         restIfDone()
     }

@@ -140,7 +140,7 @@ extension PodcastService {
         Task {
             let (result, end) = await refreshNow(id, occasion, answer)
             feeds.withQueue { $0.finish(id, end, now: now()) }
-            refuseTurns()
+            if case .refused = end { refuseTurns() }
             tell(result, of: id)
             startRefreshes()
             restIfDone()

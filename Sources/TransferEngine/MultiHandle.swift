@@ -7,8 +7,9 @@ final class MultiHandle {
     private let raw: OpaquePointer
     private var handles: [OpaquePointer: EasyHandle] = [:]
 
-    /// Kept connections: enough for all readers and the filling (64 + 3), rounded up.
-    private static let keptConnections = 80
+    /// Kept connections: for all readers and the filling (64 + 3), and for the feeds of a hundred hosts beside them. With
+    /// fewer, the refresh of a long list would close the connections on which the next episode is to be asked for.
+    private static let keptConnections = 256
 
     init?() {
         guard CurlGlobal.isReady, let handle = curl_multi_init() else { return nil }

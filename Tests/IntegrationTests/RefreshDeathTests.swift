@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A daemon that is killed while it asks for many feeds.
+@Suite(.timeLimit(.minutes(5))) struct RefreshDeathTests {
+    private struct Show: Decodable, Equatable {
+        var name: String
+        var episodes: Int
+        var state: String
+        var error: String?
+    }
+
+    private static let count = 120
+    private let home: PodfsHome
+    private let server = HTTPTestServer()
+
+    init() throws {
+        home = try PodfsHome()
+        try server.start()
+    }
+
+    private func publish(_ number: Int, behindItsHead gate: Gate? = nil) {
+        let text = FeedBuilder.show("Show \(number)", episodes: 3) { "http://127.0.0.1:9/\($0).mp3" }.text
+        let resource = Resource(text: text, contentType: "application/rss+xml", etag: "\"\(number)\"")
+        server.serve("/\(number).xml", resource) { _ in gate.map { .holdHead($0) } ?? .normal }
+    }
+
+    private func shows() async throws -> [Show] {
+        let result = try await home.run("list", "--json")
+        return try JSONDecoder().decode([Show].self, from: Data(result.standardOutput))
+    }
+
+    @Test func whatWasNotWrittenIsAskedForOnceMore() async throws {
+        for number in 1...Self.count { publish(number) }
+        let outlines = (1...Self.count).map { "<outline xmlUrl=\"\(server.url("/\($0).xml"))\"/>" }.joined()
+        let list = try home.directory.write("l.opml", text: "<opml version=\"2.0\"><body>\(outlines)</body></opml>")
+        // An import that is cut off, and finished by the next.
+        let gate = Gate(heldAt: 0)
+        publish(60, behindItsHead: gate)
+        let cut = try home.start("import", list)
+        try await waitUntil(description: "the import has come to the feed that is held") {
+            server.requests(for: "/60.xml").count == 1
+        }
+        home.killDaemon()
+        #expect(try await cut.wait().exitCode != 0)
+        gate.open()
+        try await home.waitUntilDaemonHasEnded()
+        let before = try await shows()
+        #expect(before.allSatisfy { $0.episodes == 3 && $0.state == "active" })
+        let imported = try await home.run("import", list)
+        #expect(imported.exitCode == 0, "\(imported.error)")
+        let all = try await shows()
+        #expect(all.count == Self.count && all.allSatisfy { $0.episodes == 3 && $0.state == "active" })
+
+        // A refresh that is cut off.
+        let second = Gate(heldAt: 0)
+        publish(80, behindItsHead: second)
+        let requests = server.requests.count
+        let refresh = try home.start("refresh")
+        try await waitUntil(description: "the refresh has come to the feed that is held") {
+            server.requests(for: "/80.xml").count == 2 && server.requests.count > requests + 60
+        }
+        home.killDaemon()
+        #expect(try await refresh.wait().exitCode != 0)
+        second.open()
+        try await home.waitUntilDaemonHasEnded()
+        #expect(try await shows() == all)
+        server.clearLog()
+        let again = try await home.run("refresh")
+        #expect(again.exitCode == 0 && again.output.isEmpty, "\(again.error)")
+        #expect(server.requests.count == Self.count && server.requests.allSatisfy { $0.status == 304 })
+        #expect(try await shows() == all)
+    }
+}
