@@ -66,36 +66,39 @@ extension PodcastFilesystem {
         case .episode:
             break
         }
-        guard let entry = try library.entry(id: number.row) else { return .refuse(.noSuchFileOrDirectory) }
-        guard NodeNumber(kind: .episode, generation: entry.generation, row: entry.id).node == number.node else {
+        guard let episode = try library.opening(of: number.row) else { return .refuse(.noSuchFileOrDirectory) }
+        guard NodeNumber(kind: .episode, generation: episode.generation, row: number.row) == number else {
             // Another rendition has come since the name was looked up: the caller's open looks again on ESTALE.
             announceReplacement(number.row)
             return .refuse(.staleNFSFileHandle)
         }
         // What is not subscribed goes with its last reader: the daemon counts them all.
-        let isEphemeral = try library.isEphemeral(podcast: entry.podcast)
-        if !isEphemeral, let backed = files.backed(number) {
-            let media = OpenFile.Media(
-                reader: backed.reader, file: backed.name, total: backed.total, isComplete: true)
-            return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), .passthrough)
-        }
-        if !isEphemeral, entry.complete, let rendition = try library.rendition(of: entry.id), rendition.complete,
-            rendition.generation == entry.generation,
-            let reader = try? MediaReader(name: rendition.file, in: options.cache)
-        {
-            let media = OpenFile.Media(
-                reader: reader, file: rendition.file, total: entry.size, isComplete: true)
-            let file = OpenFile(number: number, isCounted: false, flags: flags, media: media)
+        if !episode.isEphemeral, let file = wholeFile(number, episode, flags: flags) {
             // With O_DIRECT the kernel would hold reads of the cache file to its disk's alignment, which readers of this one
-            // need not know.
-            return .open(file, file.bypassesCache ? .cached : .passthrough)
+            // need not know. And it would go by that file's size alone.
+            return .open(file, file.bypassesCache || episode.size != episode.fileSize ? .cached : .passthrough)
         }
         if isIndexer(caller.pid) { return .refuse(.permissionDenied) }
-        if !isEphemeral, entry.sizeSource == .server, !entry.complete {
-            let media = OpenFile.Media(total: entry.size)
+        if !episode.isEphemeral, episode.size != nil, !episode.isComplete {
+            let media = OpenFile.Media(total: episode.size)
             return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), .cached)
         }
         return .ask
+    }
+
+    /// An episode that the cache has all of: by the file that the kernel reads by itself for others who have it open, else
+    /// by the library.
+    private func wholeFile(_ number: NodeNumber, _ episode: EpisodeOpening, flags: Int32) -> OpenFile? {
+        let media: OpenFile.Media
+        if let backed = files.backed(number) {
+            media = OpenFile.Media(reader: backed.reader, file: backed.name, total: backed.total, isComplete: true)
+        } else {
+            guard let name = episode.file, let size = episode.size,
+                let reader = try? MediaReader(name: name, in: options.cache)
+            else { return nil }
+            media = OpenFile.Media(reader: reader, file: name, total: size, isComplete: true)
+        }
+        return OpenFile(number: number, isCounted: false, flags: flags, media: media)
     }
 
     /// The size is a guess: one request to the server tells, and the first read goes on with its answer.

@@ -251,7 +251,7 @@ enum EpisodeSQL {
     static let chapterKind = 2
 
     /// What a server said of the file that the feed names, else of the one that is cached.
-    private static let size = "coalesce(e.confirmed_size, r.size)"
+    static let size = "coalesce(e.confirmed_size, r.size)"
 
     private static let entry = """
         SELECT e.id, e.podcast, e.name, e.published, e.first_seen, e.changed, \(size), e.length, e.duration, \

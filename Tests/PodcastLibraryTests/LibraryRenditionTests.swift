@@ -65,6 +65,25 @@ struct LibraryRenditionTests {
         #expect(try library.entry(id: episode)?.cachedBytes == 50)
     }
 
+    @Test func anOpeningTellsWhatOneHasToKnow() throws {
+        #expect(try library.opening(of: episode) == EpisodeOpening(generation: 1))
+        #expect(try library.opening(of: 999) == nil)
+        try library.confirm(episode: episode, size: 100, now: noon)
+        #expect(try library.opening(of: episode) == EpisodeOpening(generation: 1, size: 100))
+        try library.pin(rendition(3, "f1", size: 120), now: noon)
+        #expect(try library.opening(of: episode) == EpisodeOpening(generation: 3, size: 120))
+        try library.complete(episode: episode, generation: 3, size: 120, sha256: "00", now: noon)
+        let whole = EpisodeOpening(generation: 3, size: 120, isComplete: true, file: "f1", fileSize: 120)
+        #expect(try library.opening(of: episode) == whole)
+        // A server has meanwhile another file.
+        try library.confirm(episode: episode, size: 130, now: noon)
+        #expect(try library.opening(of: episode)?.size == 130)
+        #expect(try library.opening(of: episode)?.fileSize == 120)
+        try library.dropRendition(episode: episode, now: noon)
+        let dropped = try #require(try library.opening(of: episode))
+        #expect(dropped.generation == 4 && !dropped.isComplete && dropped.file == nil)
+    }
+
     @Test func aNewGenerationReplacesTheOld() throws {
         try library.pin(rendition(1, "f1", size: 100), now: noon)
         #expect(try library.pin(rendition(2, "f2", size: 200), now: noon)?.file == "f1")

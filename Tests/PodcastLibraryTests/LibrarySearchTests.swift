@@ -63,9 +63,11 @@ struct LibrarySearchTests {
         #expect(listed.podcast.ephemeral && listed.inserted.count == 1)
         try library.pin(Rendition(episode: listed.inserted[0], generation: 1, file: "f"), now: noon)
         #expect(try library.ephemeralRenditions().map(\.file) == ["f"])
+        #expect(try library.opening(of: listed.inserted[0])?.isEphemeral == true)
         let subscribed = try library.subscribe(items, url: "https://e.com/1")
         #expect(subscribed.podcast.id == id && subscribed.podcast.name == "Show" && subscribed.inserted.isEmpty)
         #expect(try library.rendition(of: listed.inserted[0])?.file == "f")
+        #expect(try library.opening(of: listed.inserted[0])?.isEphemeral == false)
         #expect(try library.ephemeralRenditions().isEmpty)
     }
 

@@ -1,0 +1,54 @@
+import GRDB
+
+/// What decides how an episode is opened.
+package struct EpisodeOpening: Sendable, Equatable {
+    package var generation: Int
+    /// A search result rather than of a subscribed show.
+    package var isEphemeral: Bool
+    /// What a server said, in bytes.
+    package var size: Int64?
+    /// The cache holds all of a rendition.
+    package var isComplete: Bool
+    /// Of a complete rendition of this generation: its file, and how many bytes that has.
+    package var file: String?
+    package var fileSize: Int64?
+
+    package init(
+        generation: Int, isEphemeral: Bool = false, size: Int64? = nil, isComplete: Bool = false, file: String? = nil,
+        fileSize: Int64? = nil
+    ) {
+        self.generation = generation
+        self.isEphemeral = isEphemeral
+        self.size = size
+        self.isComplete = isComplete
+        self.file = file
+        self.fileSize = fileSize
+    }
+}
+
+extension Library {
+    /// All that an open has to know, in one statement: every open of a file in a mount passes here.
+    ///
+    /// - Returns: `nil` where there is no such episode, or no longer.
+    package func opening(of episode: Int64) throws -> EpisodeOpening? {
+        try query { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT e.generation, \(EpisodeSQL.size), r.complete, r.generation, r.file, r.size, \
+                    (SELECT p.ephemeral AND p.id NOT IN (SELECT podcast FROM sync_removed) \
+                    FROM podcast p WHERE p.id = e.podcast) \
+                    FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE e.id = ? AND e.buried = 0
+                    """)
+            guard let row = try Row.fetchOne(statement, arguments: [episode]) else { return nil }
+            let size: Int64? = row[1]
+            var opening = EpisodeOpening(
+                generation: row[0], isEphemeral: row[6] ?? false, size: size.flatMap { $0 >= 0 ? $0 : nil },
+                isComplete: row[2] ?? false)
+            if opening.isComplete, opening.generation == row[3] {
+                opening.file = row[4]
+                opening.fileSize = row[5]
+            }
+            return opening
+        }
+    }
+}
