@@ -105,6 +105,8 @@ final class OpenFiles: Sendable {
         var accessed: [Int64: Int64] = [:]
         /// What the daemon has said of episodes that were opened, and may not have written into the library yet.
         var granted: [NodeNumber: Granted] = [:]
+        /// When the daemon was last told of an open, in seconds.
+        var told: [Int64: Int64] = [:]
     }
 
     private struct Granted {
@@ -347,6 +349,9 @@ final class OpenFiles: Sendable {
             told.lastOpened = entry.lastOpened
             return told == entry
         }
+    /// Whether the daemon is to be told of an open: it keeps the second of the last one, so once for each.
+    func isNews(openOf episode: Int64, now: Int64) -> Bool {
+        state.withLock { $0.told.updateValue(now, forKey: episode) != now }
     }
 
     // MARK: Folders

@@ -179,7 +179,8 @@ extension PodcastFilesystem {
             return
         }
         // What is opened last is evicted last. An open that the daemon was asked for it knows of.
-        if file.number.kind == .episode, !file.isCounted {
+        let now = now
+        if file.number.kind == .episode, !file.isCounted, files.isNews(openOf: file.number.row, now: now) {
             link.post(.opened, EpisodeReference(episode: file.number.row).payload)
         }
         let opened = files.add(file, wish, now: now)
