@@ -1,7 +1,6 @@
 internal import ContentCache
 internal import Fuse
 internal import Glibc
-internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
@@ -103,25 +102,9 @@ final class OpenFiles: Sendable {
         var lastChange: UInt64 = 0
         /// When an episode was last opened or closed in this mount, in seconds.
         var accessed: [Int64: Int64] = [:]
-        /// What the daemon has said of episodes that were opened, and may not have written into the library yet.
-        var granted: [NodeNumber: Granted] = [:]
         /// When the daemon was last told of an open, in seconds.
         var told: [Int64: Int64] = [:]
     }
-
-    private struct Granted {
-        var size: Int64
-        /// In seconds.
-        var moment: Int64
-        /// The row with it, as the kernel was told.
-        var told: EpisodeEntry?
-        /// The library has it.
-        var isSettled = false
-    }
-
-    /// Grants that the library has caught up with leave when there are many, after as many seconds as no reading of a row
-    /// takes.
-    private static let (manyGrants, keepsGrants) = (1_000, 60 as Int64)
 
     private let state = Mutex(State())
 
@@ -287,72 +270,13 @@ final class OpenFiles: Sendable {
         state.withLock { $0.changes[episode, default: 0] > change }
     }
 
-    // MARK: Sizes ahead of the library
-
-    /// The daemon has answered an open with the file's size, which it writes into the library in a moment.
-    func grant(_ size: Int64, of number: NodeNumber, now: Int64) {
-        state.withLock { state in
-            if state.granted.count >= Self.manyGrants {
-                state.granted = state.granted.filter { !$0.value.isSettled || $0.value.moment + Self.keepsGrants > now }
-            }
-            state.granted[number] = Granted(size: size, moment: now)
-            // Listings that were begun before have a guess.
-            state.lastChange += 1
-            state.changes[number.row] = state.lastChange
-        }
-    }
-
-    /// The library's row as the kernel is to be told of it, and when the episode was last used in this mount.
-    func ahead(_ entry: EpisodeEntry) -> (entry: EpisodeEntry, accessed: Int64?) {
-        state.withLock { state in
-            let accessed = state.accessed[entry.id]
-            if state.granted.isEmpty { return (entry, accessed) }
-            let number = NodeNumber(kind: .episode, generation: entry.generation, row: entry.id)
-            guard let granted = state.granted[number] else { return (entry, accessed) }
-            // The library has it; or the feed has named another file since, of which nothing is known.
-            if entry.sizeSource == .server || entry.changed > granted.moment + 1 { return (entry, accessed) }
-            var entry = entry
-            entry.size = granted.size
-            entry.sizeSource = .server
-            entry.changed = max(entry.changed, granted.moment)
-            state.granted[number]?.told = entry
-            return (entry, accessed)
-        }
-    }
-
-    /// The same of all that the library knows of an episode, which the kernel does not keep.
-    func ahead(_ episode: Episode) -> Episode {
-        let number = NodeNumber(kind: .episode, generation: episode.generation, row: episode.id)
-        guard episode.confirmedSize == nil, let granted = state.withLock({ $0.granted[number] }),
-            episode.changed <= granted.moment + 1
-        else { return episode }
-        var episode = episode
-        episode.confirmedSize = granted.size
-        return episode
-    }
-
-    /// Whether a size of this node was granted, and the library has not been seen to have it.
-    func isGranted(_ number: NodeNumber) -> Bool { state.withLock { $0.granted[number]?.isSettled == false } }
-
-    /// The library has the size of an episode. The grant stays for those who have read the row before.
-    ///
-    /// - Returns: whether the kernel has been told all of the row ahead, or is just about to be. To tell it once more
-    ///   would do harm: it may be at the answer to the question that it asks after an open, and would throw it away. The
-    ///   time of the change may be a second off until the next one.
-    func settle(_ entry: EpisodeEntry) -> Bool {
-        let number = NodeNumber(kind: .episode, generation: entry.generation, row: entry.id)
-        return state.withLock { state in
-            guard let granted = state.granted[number], !granted.isSettled else { return false }
-            state.granted[number]?.isSettled = true
-            guard var told = granted.told else { return entry.size == granted.size }
-            told.changed = entry.changed
-            told.lastOpened = entry.lastOpened
-            return told == entry
-        }
     /// Whether the daemon is to be told of an open: it keeps the second of the last one, so once for each.
     func isNews(openOf episode: Int64, now: Int64) -> Bool {
         state.withLock { $0.told.updateValue(now, forKey: episode) != now }
     }
+
+    /// When an episode was last opened or closed in this mount.
+    func accessed(_ episode: Int64) -> Int64? { state.withLock { $0.accessed[episode] } }
 
     // MARK: Folders
 

@@ -52,7 +52,7 @@ extension PodcastFilesystem {
     // MARK: Episodes
 
     private func episodeAttributes(_ number: NodeNumber) throws -> [(String, String)] {
-        guard let episode = try library.episode(id: number.row).map(files.ahead),
+        guard let episode = try library.episode(id: number.row).map(grants.ahead),
             let podcast = try library.podcast(id: episode.podcast)
         else { throw Errno.staleNFSFileHandle }
         let task = episode.complete ? nil : live.task(of: episode.id)

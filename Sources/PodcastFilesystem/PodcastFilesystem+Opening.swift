@@ -164,7 +164,9 @@ extension PodcastFilesystem {
             announce(number.node, then: answer)
             return
         }
-        files.grant(total, of: number, now: now)
+        grants.add(total, of: number, now: now)
+        // Listings that were begun before have a guess.
+        files.note(changeOf: number.row)
         announce(total, of: number, then: answer)
     }
 

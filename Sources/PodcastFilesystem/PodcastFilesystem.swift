@@ -45,6 +45,7 @@ package final class PodcastFilesystem: Sendable {
     let link: DaemonLink
     let live = LiveTasks()
     let files = OpenFiles()
+    let grants = GrantedSizes()
     let parked = ParkedReads()
     let terms = SearchTerms()
     let gatherings = GatheringRecord()
@@ -131,8 +132,8 @@ package final class PodcastFilesystem: Sendable {
     // MARK: The tree
 
     func attributes(of entry: EpisodeEntry) -> EpisodeAttributes {
-        let (entry, accessed) = files.ahead(entry)
-        return EpisodeAttributes(entry, live: live.task(of: entry.id), accessed: accessed)
+        EpisodeAttributes(
+            grants.ahead(entry), live: live.task(of: entry.id), accessed: files.accessed(entry.id))
     }
 
     func entry(_ episode: EpisodeAttributes) -> Entry {
@@ -238,8 +239,8 @@ package final class PodcastFilesystem: Sendable {
     private func tell(_ notifier: any ChangeNotifier, _ place: Library.EpisodePlace, nameToo: Bool) {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
         files.note(changeOf: place.id)
-        if files.isGranted(number), let entry = try? library.entry(id: place.id), entry.sizeSource == .server,
-            files.settle(entry)
+        if grants.isPending(number), let entry = try? library.entry(id: place.id), entry.sizeSource == .server,
+            grants.settle(entry)
         {
             // The size that an open was answered with has been written down.
         } else if !files.isUnasked(number) {

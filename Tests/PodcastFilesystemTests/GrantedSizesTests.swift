@@ -1,0 +1,82 @@
+import PodcastLibrary
+import Testing
+
+@testable import PodcastFilesystem
+
+struct GrantedSizesTests {
+    private let grants = GrantedSizes()
+    private let guess = EpisodeEntry(
+        id: 7, podcast: 1, name: "One.mp3", published: 5, firstSeen: 6, changed: 10, size: 100, sizeSource: .feed,
+        generation: 2)
+    private var number: NodeNumber { NodeNumber(kind: .episode, generation: 2, row: 7) }
+
+    /// As the library has it afterwards.
+    private func confirmed(_ size: Int64, changed: Int64 = 21) -> EpisodeEntry {
+        var entry = guess
+        (entry.size, entry.sizeSource, entry.changed) = (size, .server, changed)
+        return entry
+    }
+
+    @Test func whatWasGrantedIsAheadOfTheGuess() {
+        #expect(grants.ahead(guess) == guess && !grants.isPending(number))
+        grants.add(250, of: number, now: 20)
+        #expect(grants.isPending(number))
+        #expect(grants.ahead(guess) == confirmed(250, changed: 20))
+        var other = guess
+        other.generation = 3
+        #expect(grants.ahead(other) == other)
+        #expect(grants.ahead(confirmed(300)) == confirmed(300))
+    }
+
+    @Test func whatTheKernelWasToldIsNotToldAgain() {
+        grants.add(250, of: number, now: 20)
+        _ = grants.ahead(guess)
+        #expect(grants.settle(confirmed(250)))
+        #expect(!grants.isPending(number))
+        // A reader of the row before it was written comes late, and must not tell the guess.
+        #expect(grants.ahead(guess).size == 250)
+        // The next event is another one's.
+        #expect(!grants.settle(confirmed(250)))
+    }
+
+    @Test func aQuestionUnderWayIsNotDisturbed() {
+        grants.add(250, of: number, now: 20)
+        #expect(grants.settle(confirmed(250)))
+        #expect(grants.ahead(guess).size == 250)
+    }
+
+    @Test func whatElseHasChangedIsTold() {
+        grants.add(250, of: number, now: 20)
+        _ = grants.ahead(guess)
+        var renamed = confirmed(250)
+        renamed.name = "Two.mp3"
+        #expect(!grants.settle(renamed))
+        grants.add(250, of: number, now: 20)
+        #expect(!grants.settle(confirmed(260)))
+    }
+
+    @Test func anotherFileOfTheFeedHasNoGrant() {
+        grants.add(250, of: number, now: 20)
+        var later = guess
+        later.changed = 22
+        #expect(grants.ahead(later) == later)
+    }
+
+    @Test func settledGrantsLeaveInTheEnd() {
+        for row in 1...1_000 as ClosedRange<Int64> {
+            grants.add(row, of: NodeNumber(kind: .episode, generation: 1, row: row), now: 20)
+        }
+        func entry(_ row: Int64) -> EpisodeEntry {
+            EpisodeEntry(
+                id: row, podcast: 1, name: "", published: nil, firstSeen: 1, changed: 1, size: 0, sizeSource: .unknown,
+                generation: 1)
+        }
+        var first = entry(1)
+        (first.size, first.sizeSource) = (1, .server)
+        #expect(grants.settle(first))
+        grants.add(1, of: NodeNumber(kind: .episode, generation: 1, row: 2_000), now: 100)
+        #expect(grants.ahead(entry(1)).sizeSource == .unknown)
+        // Of the others the library has never been seen to have the size.
+        #expect(grants.ahead(entry(2)).size == 2)
+    }
+}
