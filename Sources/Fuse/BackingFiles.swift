@@ -33,6 +33,9 @@ package final class BackingFile: Sendable {
 package final class BackingFiles: Sendable {
     private let core: SessionCore
 
+    /// Whether the kernel may still take one.
+    var areTaken: Bool { core.takesBackingFiles }
+
     init(core: SessionCore) {
         self.core = core
     }
@@ -44,7 +47,7 @@ package final class BackingFiles: Sendable {
     /// not asked again.
     /// The corresponding system call is ioctl(2) with FUSE_DEV_IOC_BACKING_OPEN on /dev/fuse.
     package func register(_ file: FileDescriptor) -> BackingFile? {
-        guard core.takesBackingFiles else { return nil }
+        guard areTaken else { return nil }
         let id = cfuse_backing_open(fuse_session_fd(core.handle), file.rawValue)
         guard id > 0 else {
             // No such call (ENOTTY, EOPNOTSUPP), not this process (EPERM), or not from such a filesystem (ELOOP).
