@@ -227,8 +227,15 @@ extension PodcastService {
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
             response.isWhole = paged.isWhole
             response.updateInterval = first.updateInterval.map(Int64.init)
-            keepDocument(of: found, for: podcast.id)
-            result.added = try merge(paged.feed, into: podcast, response)
+            async let kept: Void = keepDocumentApart(of: found, for: podcast.id)
+            do {
+                result.added = try await merge(paged.feed, into: podcast, response)
+            } catch LibraryError.noSuchPodcast(let id) {
+                await kept
+                documents.remove(id)
+                throw LibraryError.noSuchPodcast(id)
+            }
+            await kept
         case .gone, .failed, .backOff:
             if case .backOff(let seconds) = move.outcome { end = .refused(retryAfter: seconds) }
             let failure =
@@ -264,11 +271,22 @@ extension PodcastService {
         log.warning("refresh of \(podcast.name): \(failure.message)")
     }
 
+    /// While the rows are written.
+    @concurrent private nonisolated func keepDocumentApart(
+        of found: FeedFetcher.Retrieved, for podcast: Int64
+    ) async { keepDocument(of: found, for: podcast) }
+
+    /// Away from the actor: the rows of a large feed take a second, and others must not wait for it.
+    @concurrent private nonisolated func store(
+        _ feed: Feed, into podcast: Int64, _ response: FeedResponse
+    ) async throws -> MergeResult {
+        let template = settings(of: podcast).nameTemplate ?? configuration.nameTemplate
+        return try library.merge(feed: feed, into: podcast, response: response, template: template, now: now())
+    }
+
     /// - Returns: how many episodes are new.
-    private func merge(_ feed: Feed, into podcast: Podcast, _ response: FeedResponse) throws -> Int {
-        let template = settings(of: podcast.id).nameTemplate ?? configuration.nameTemplate
-        let result = try library.merge(
-            feed: feed, into: podcast.id, response: response, template: template, now: now())
+    private func merge(_ feed: Feed, into podcast: Podcast, _ response: FeedResponse) async throws -> Int {
+        let result = try await store(feed, into: podcast.id, response)
         refreshes.rhythms[podcast.id] = nil
         broadcastChange(podcast: podcast.id, name: podcast.name)
         let updated = Set(result.updated)
@@ -332,71 +350,5 @@ extension PodcastService {
             return
         }
         move(podcast, to: address)
-    }
-
-    // MARK: What a refresh leads to
-
-    /// What a user set for one show.
-    nonisolated func settings(of show: RefreshSubject) -> ShowSettings {
-        show.settings.isEmpty ? ShowSettings() : ShowSettings(stored: show.settings)
-    }
-
-    /// What a user set for one show.
-    nonisolated func settings(of podcast: Int64) -> ShowSettings {
-        ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
-    }
-
-    /// Keeps what is to be kept of a show, and fetches its newest episodes ahead.
-    func tidy(_ podcast: Int64) throws {
-        let settings = settings(of: podcast)
-        let keep = settings.keep ?? configuration.keep
-        let newest = settings.autoDownload ?? configuration.autoDownload
-        let (automatic, declined) = try library.marks(of: podcast)
-        guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
-        let open = openEpisodes()
-        let episodes = try library.episodes(of: podcast).map { episode in
-            RetainedEpisode(
-                episode, isOpen: open.contains(episode.id),
-                isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
-                isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
-        }
-        let leaving = Retention(episodes, keep: keep, now: now()).rows
-        if !leaving.isEmpty { try bury(leaving) }
-        let plan = AutoDownload(
-            episodes.filter { !leaving.contains($0.id) }, newest: newest, keep: keep, now: now())
-        for episode in plan.enqueue {
-            let download = try library.enqueue(
-                episode: episode, session: Self.commonSession, automatic: true, now: now())
-            if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
-            run(episode, priority: .automatic)
-        }
-        if !plan.cancel.isEmpty || !plan.evict.isEmpty { Task { await drop(plan) } }
-        makeRoom()
-    }
-
-    /// Ends and drops what was fetched ahead and is no longer among the newest. One that somebody has open stays.
-    private func drop(_ plan: AutoDownload) async {
-        do {
-            for episode in plan.cancel { try await cancel(episode) }
-            for episode in plan.evict {
-                guard let row = try library.episode(id: episode), !row.pinned else { continue }
-                if let problem = try await dropBytes(of: row) { log.debug("\(row.name) stays: \(problem)") }
-                broadcastChange(episode: episode)
-            }
-        } catch {
-            log.error("\(error)")
-        }
-    }
-
-    /// Takes episodes out of the library; what a program reads at this moment stays readable for it.
-    private func bury(_ episodes: [Int64]) throws {
-        for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
-        refreshes.rhythms = [:]
-        for episode in episodes {
-            engine.forget(episode)
-            endTask(episode)
-            broadcastChange(episode: episode)
-        }
-        log.info("\(episodes.count) episodes are no longer kept")
     }
 }

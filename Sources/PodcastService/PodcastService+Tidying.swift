@@ -1,0 +1,71 @@
+internal import Logging
+internal import PodcastLibrary
+internal import TransferCore
+internal import TransferEngine
+
+// What a refresh leads to: episodes that are no longer kept leave, and the newest are fetched ahead.
+extension PodcastService {
+    /// What a user set for one show.
+    nonisolated func settings(of show: RefreshSubject) -> ShowSettings {
+        show.settings.isEmpty ? ShowSettings() : ShowSettings(stored: show.settings)
+    }
+
+    /// What a user set for one show.
+    nonisolated func settings(of podcast: Int64) -> ShowSettings {
+        ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
+    }
+
+    /// Keeps what is to be kept of a show, and fetches its newest episodes ahead.
+    func tidy(_ podcast: Int64) throws {
+        let settings = settings(of: podcast)
+        let keep = settings.keep ?? configuration.keep
+        let newest = settings.autoDownload ?? configuration.autoDownload
+        let (automatic, declined) = try library.marks(of: podcast)
+        guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
+        let open = openEpisodes()
+        let episodes = try library.episodes(of: podcast).map { episode in
+            RetainedEpisode(
+                episode, isOpen: open.contains(episode.id),
+                isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
+                isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
+        }
+        let leaving = Retention(episodes, keep: keep, now: now()).rows
+        if !leaving.isEmpty { try bury(leaving) }
+        let plan = AutoDownload(
+            episodes.filter { !leaving.contains($0.id) }, newest: newest, keep: keep, now: now())
+        for episode in plan.enqueue {
+            let download = try library.enqueue(
+                episode: episode, session: Self.commonSession, automatic: true, now: now())
+            if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
+            run(episode, priority: .automatic)
+        }
+        if !plan.cancel.isEmpty || !plan.evict.isEmpty { Task { await drop(plan) } }
+        makeRoom()
+    }
+
+    /// Ends and drops what was fetched ahead and is no longer among the newest. One that somebody has open stays.
+    private func drop(_ plan: AutoDownload) async {
+        do {
+            for episode in plan.cancel { try await cancel(episode) }
+            for episode in plan.evict {
+                guard let row = try library.episode(id: episode), !row.pinned else { continue }
+                if let problem = try await dropBytes(of: row) { log.debug("\(row.name) stays: \(problem)") }
+                broadcastChange(episode: episode)
+            }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// Takes episodes out of the library; what a program reads at this moment stays readable for it.
+    private func bury(_ episodes: [Int64]) throws {
+        for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
+        refreshes.rhythms = [:]
+        for episode in episodes {
+            engine.forget(episode)
+            endTask(episode)
+            broadcastChange(episode: episode)
+        }
+        log.info("\(episodes.count) episodes are no longer kept")
+    }
+}
