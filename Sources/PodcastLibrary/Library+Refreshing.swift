@@ -128,9 +128,9 @@ extension Library {
         }
     }
 
-    /// When the newest hundred episodes of a show came out, as far as they are dated.
-    package func published(of podcast: Int64) throws -> [Int64] {
-        try query { db in try Self.published(of: podcast, db) }
+    /// When the newest hundred episodes of each of these shows came out, as far as they are dated.
+    package func published(of podcasts: [Int64]) throws -> [[Int64]] {
+        try read { db in try podcasts.map { try Self.published(of: $0, db) } }
     }
 
     private static func published(of podcast: Int64, _ db: Database) throws -> [Int64] {

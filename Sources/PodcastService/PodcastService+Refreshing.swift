@@ -192,7 +192,8 @@ extension PodcastService {
                         keepingIn: documents)
                 }
             } catch let failure as FetchFailure {
-                try failed(podcast, failure, head: nil)
+                // That the daemon leaves says nothing of the feed.
+                if !sync.isStopping { try failed(podcast, failure, head: nil) }
                 return (RefreshResult(name: name, added: 0, error: failure.message), .answered)
             }
             return try await take(found, of: podcast, occasion)

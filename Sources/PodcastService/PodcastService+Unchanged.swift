@@ -1,3 +1,4 @@
+internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
@@ -33,22 +34,19 @@ extension PodcastService {
     /// - Returns: for each why it was not written.
     private func note(_ answers: [(asked: FeedPump.Asked, head: ResponseHead)]) -> [String?] {
         var errors = [String?](repeating: nil, count: answers.count)
-        var feeds: [UnchangedFeed?] = []
-        for (index, answer) in answers.enumerated() {
-            do {
-                feeds.append(try unchanged(answer.asked.job.show, answer.head))
-            } catch {
-                feeds.append(nil)
-                errors[index] = "\(error)"
-            }
+        do {
+            try learnRhythms(of: answers.map(\.asked.job.show.id))
+        } catch {
+            // Then they are looked at as shows of which nothing is known.
+            log.error("\(error)")
         }
+        let feeds = answers.map { unchanged($0.asked.job.show, $0.head) }
         var gone: Set<Int64> = []
         do {
-            gone = try library.noteUnchanged(feeds.compactMap { $0 }, now: now())
+            gone = try library.noteUnchanged(feeds, now: now())
         } catch {
             // One of them may be to blame; the others are none the worse for it.
             for (index, feed) in feeds.enumerated() {
-                guard let feed else { continue }
                 do {
                     gone.formUnion(try library.noteUnchanged([feed], now: now()))
                 } catch {
@@ -79,20 +77,23 @@ extension PodcastService {
 
     static let goneText = "the show is no longer subscribed"
 
-    private func unchanged(_ show: RefreshSubject, _ head: ResponseHead) throws -> UnchangedFeed {
-        let facts = RefreshFacts(head: head, updateInterval: show.updateInterval, rhythm: try rhythm(of: show.id))
+    private func unchanged(_ show: RefreshSubject, _ head: ResponseHead) -> UnchangedFeed {
+        let facts = RefreshFacts(
+            head: head, updateInterval: show.updateInterval, rhythm: refreshes.rhythms[show.id]?.rhythm)
         var response = FeedFetcher.response(head, from: head.url ?? show.url)
         response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
         return UnchangedFeed(podcast: show.id, response: response)
     }
 
-    private func rhythm(of podcast: Int64) throws -> ReleaseRhythm {
+    /// Looks up what is not known, or has changed with time.
+    private func learnRhythms(of podcasts: [Int64]) throws {
         let now = now()
-        if let known = refreshes.rhythms[podcast], now < known.until { return known.rhythm }
-        let published = try library.published(of: podcast)
-        let rhythm = ReleaseRhythm(published: published, now: now)
-        // Announcements count when their time has come.
-        refreshes.rhythms[podcast] = (rhythm, published.filter { $0 > now }.min() ?? .max)
-        return rhythm
+        let unknown = podcasts.filter { refreshes.rhythms[$0].map { now >= $0.until } ?? true }
+        if unknown.isEmpty { return }
+        for (podcast, published) in zip(unknown, try library.published(of: unknown)) {
+            // Announcements count when their time has come.
+            let until = published.filter { $0 > now }.min() ?? .max
+            refreshes.rhythms[podcast] = (ReleaseRhythm(published: published, now: now), until)
+        }
     }
 }

@@ -154,11 +154,11 @@ package actor PodcastService {
     /// Ends all transfers; what was received is kept.
     package func stop() async {
         sync.isStopping = true
-        idleCheck?.cancel()
-        upkeepTimer?.cancel()
         conditionWatch?.cancel()
         engine.shutDown()
         takeFeedReports()
+        idleCheck?.cancel()
+        upkeepTimer?.cancel()
         await backUpIfDue()
         for record in tasks.values {
             guard let snapshot = record.snapshot else { continue }

@@ -159,6 +159,21 @@ struct RefreshBatchTests {
         await daemon.stop()
     }
 
+    @Test func aDaemonThatLeavesBlamesNoFeed() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(1, with: client)
+        let gate = Gate(heldAt: 0)
+        publish(1, behindItsHead: gate)
+        let before = try show(1, of: daemon)
+        async let refreshed = daemon.service.refresh([before.id])
+        try await waitUntil(description: "the feed is asked for") { home.web.requests.count == 2 }
+        await daemon.stop()
+        #expect(try await refreshed.map { $0.error != nil } == [true])
+        #expect(try show(1, of: daemon) == before)
+        gate.open()
+    }
+
     @Test func ofAShowWithoutItsDocumentTheWholeIsAskedForAmongMany() async throws {
         let daemon = try await home.start()
         let client = try await daemon.connect()

@@ -61,34 +61,37 @@ package struct ReleaseRhythm: Sendable, Equatable {
     private static func windows(of releases: [Int64]) -> [Window] {
         guard let newest = releases.first, let oldest = releases.last else { return [] }
         let weeks = Int((newest - oldest + week / 2) / week) + 1
-        var rest = releases
+        // With their places in the week.
+        var rest = releases.map { (date: $0, place: modulo($0, week)) }
         var windows: [Window] = []
         while !rest.isEmpty {
             // The date that has most others near it, the newest of several.
             var best = (index: 0, count: 0)
             for (index, center) in rest.enumerated() {
-                let count = rest.count { abs(Self.offset($0, from: center)) <= tolerance }
+                let count = rest.count { abs(Self.offset($0.place, from: center.place)) <= tolerance }
                 if count > best.count { best = (index, count) }
             }
-            let cluster = rest.filter { abs(Self.offset($0, from: rest[best.index])) <= tolerance }
+            let middle = rest[best.index].place
+            let cluster = rest.filter { abs(Self.offset($0.place, from: middle)) <= tolerance }
             guard let center = cluster.first else { break }
             // Three times is a habit, and so is every second week. Each week counts once.
-            let times = Set(cluster.map { ($0 - center - Self.offset($0, from: center)) / week }).count
+            let offsets = cluster.map { Self.offset($0.place, from: center.place) }
+            let times = Set(zip(cluster, offsets).map { ($0.date - center.date - $1) / week }).count
             if times >= 3, times * 2 >= weeks {
-                let offsets = cluster.map { Self.offset($0, from: center) }
                 let first = offsets.min() ?? 0
                 let last = offsets.max() ?? 0
-                windows.append(Window(start: modulo(center + first, week), length: last - first + patience))
+                windows.append(Window(start: modulo(center.place + first, week), length: last - first + patience))
             }
-            let members = Set(cluster)
-            rest.removeAll { members.contains($0) }
+            rest.removeAll { abs(Self.offset($0.place, from: middle)) <= tolerance }
         }
         return windows.sorted { $0.start < $1.start }
     }
 
-    /// How far a date lies from another within the week, from −3.5 to 3.5 days.
-    private static func offset(_ date: Int64, from center: Int64) -> Int64 {
-        modulo(date - center + week / 2, week) - week / 2
+    /// How far a place in the week lies from another, from −3.5 to 3.5 days.
+    private static func offset(_ place: Int64, from center: Int64) -> Int64 {
+        let distance = place - center
+        if distance >= week / 2 { return distance - week }
+        return distance < -week / 2 ? distance + week : distance
     }
 
     private static func modulo(_ value: Int64, _ divisor: Int64) -> Int64 {
