@@ -57,7 +57,7 @@ struct FeedFetcher: Sendable {
     func retrieve(
         _ url: String, credentials: Credentials? = nil, etag: String? = nil, lastModified: String? = nil,
         userAgent: String? = nil, timeout: Int64? = nil, keepingIn documents: FeedDocuments? = nil,
-        onProgress: @Sendable (FeedProgress) -> Void = { _ in }
+        onProgress: (@Sendable (FeedProgress) -> Void)? = nil
     ) async throws -> Retrieved {
         let inquiry = Inquiry(
             url, credentials: credentials, etag: etag, lastModified: lastModified, userAgent: userAgent,
@@ -102,14 +102,15 @@ struct FeedFetcher: Sendable {
     /// Reads the answer to a request while it arrives. Throws `FetchFailure` when there is none.
     func take(
         _ answer: AsyncThrowingStream<DataEvent, any Error>, to inquiry: Inquiry,
-        keepingIn documents: FeedDocuments? = nil, onProgress: @Sendable (FeedProgress) -> Void = { _ in }
+        keepingIn documents: FeedDocuments? = nil, onProgress: (@Sendable (FeedProgress) -> Void)? = nil
     ) async throws -> Retrieved {
         let address = inquiry.address
         let url = address.url
         var head: ResponseHead?
         var parser: FeedParser?
         var document: ArrivingDocument?
-        var progress = FeedProgress()
+        let meter = onProgress.map(FeedMeter.init)
+        defer { meter?.end() }
         do {
             for try await event in answer {
                 switch event {
@@ -117,13 +118,13 @@ struct FeedFetcher: Sendable {
                     head = found
                     guard found.status == 200 else { continue }
                     document = documents?.begin()
-                    progress.begin(found)
+                    meter?.begin(found)
                     parser = FeedParser(
                         contentType: found["content-type"], base: RedactedURL.withoutUserInfo(found.url ?? url))
                 case .bytes(let bytes):
                     bytes.withUnsafeBytes { parser?.parse($0) }
                     document?.append(bytes)
-                    if progress.advance(by: bytes.count) { onProgress(progress) }
+                    meter?.advance(by: bytes.count)
                 }
             }
         } catch let error as TransferError {
@@ -166,34 +167,6 @@ struct FeedFetcher: Sendable {
         case 429, 500...599: return says + "; try again later"
         default: return says
         }
-    }
-}
-
-/// How far the answer to a request for a feed is.
-struct FeedProgress: Sendable {
-    /// Bytes, as they were before the server compressed them.
-    private(set) var received: Int64 = 0
-    /// `nil` when the server does not say, or says it of the compressed bytes.
-    private(set) var expected: Int64?
-    private var told: ContinuousClock.Instant?
-
-    /// As often as the progress of downloads is told.
-    private static let interval = Duration.milliseconds(250)
-
-    mutating func begin(_ head: ResponseHead) {
-        // The beginning is no news: most feeds are here before there is any.
-        told = ContinuousClock.now
-        let isCompressed = head["content-encoding"].map { $0.lowercased() != "identity" } ?? false
-        expected = isCompressed ? nil : head["content-length"].flatMap { Int64($0) }
-    }
-
-    /// - Returns: whether it is time to tell.
-    mutating func advance(by count: Int) -> Bool {
-        received += Int64(count)
-        let now = ContinuousClock.now
-        if let told, now - told < Self.interval { return false }
-        told = now
-        return true
     }
 }
 

@@ -192,7 +192,9 @@ import Testing
         try await subscribe.waitForText("Large: 3000 episodes")
 
         let second = Gate(heldAt: 0)
-        show.server.serve("/large", Resource(text: feed, contentType: "application/rss+xml"), [.hold(second)])
+        // The second request for it.
+        let behaviours: [Behaviour] = [.hold(second), .hold(second)]
+        show.server.serve("/large", Resource(text: feed, contentType: "application/rss+xml"), behaviours)
         let refresh = try terminal("refresh")
         try await refresh.waitForText("1 of 2: Example Show")
         second.open()
