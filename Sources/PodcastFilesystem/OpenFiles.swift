@@ -102,6 +102,8 @@ final class OpenFiles: Sendable {
         var lastChange: UInt64 = 0
         /// When an episode was last opened or closed in this mount, in seconds.
         var accessed: [Int64: Int64] = [:]
+        /// How often that has changed.
+        var accesses: UInt64 = 0
         /// When the daemon was last told of an open, in seconds.
         var told: [Int64: Int64] = [:]
     }
@@ -156,6 +158,7 @@ final class OpenFiles: Sendable {
     private static func access(_ number: NodeNumber, _ state: inout State, _ now: Int64) -> Bool {
         guard number.kind == .episode, state.accessed[number.row] != now else { return false }
         state.accessed[number.row] = now
+        state.accesses += 1
         return true
     }
 
@@ -277,6 +280,9 @@ final class OpenFiles: Sendable {
 
     /// When an episode was last opened or closed in this mount.
     func accessed(_ episode: Int64) -> Int64? { state.withLock { $0.accessed[episode] } }
+
+    /// How often the times of access have changed.
+    var accesses: UInt64 { state.withLock { $0.accesses } }
 
     // MARK: Folders
 

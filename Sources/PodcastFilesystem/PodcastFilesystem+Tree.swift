@@ -157,9 +157,13 @@ extension PodcastFilesystem: FilesystemOperations {
 
     func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         // Before anything is looked at: what changes meanwhile is looked at again.
-        let change = files.lastChange
+        let basis = LastListing.Basis(
+            folder: number, library: try library.changeCounter(), change: files.lastChange, accesses: files.accesses,
+            feeds: .init(of: options.feeds), assets: .init(of: options.assets))
+        if number.kind == .show, let known = lastListing.names(basis) { return known }
         var snapshot = try makeSnapshot(of: number)
-        snapshot?.change = change
+        snapshot?.change = basis.change
+        if number.kind == .show, let snapshot { lastListing.keep(snapshot, basis) }
         return snapshot
     }
 

@@ -46,6 +46,7 @@ package final class PodcastFilesystem: Sendable {
     let live = LiveTasks()
     let files = OpenFiles()
     let grants = GrantedSizes()
+    let lastListing = LastListing()
     let parked = ParkedReads()
     let terms = SearchTerms()
     let gatherings = GatheringRecord()

@@ -190,6 +190,13 @@ package final class Library: Sendable {
         try LibraryError.translating(path) { try readers.use { try $0.unsafeRead(body) } }
     }
 
+    /// A number that is another one when anything was written since, by whatever process.
+    ///
+    /// `PRAGMA data_version`, which counts for one connection: this is always the same one.
+    package func changeCounter() throws -> Int64 {
+        try LibraryError.translating(path) { try readers.changeCounter() }
+    }
+
     /// Runs several statements that see one state.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LibraryError.translating(path) { try readers.use { try $0.read(body) } }

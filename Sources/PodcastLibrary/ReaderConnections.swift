@@ -13,6 +13,7 @@ final class ReaderConnections: Sendable {
     private let configuration: Configuration
     /// Those that nobody uses.
     private let idle = Mutex<[DatabaseQueue]>([])
+    private let counting = Mutex<DatabaseQueue?>(nil)
 
     /// How many are kept open: the threads of a mount, and one that listens to the daemon. GRDB's pool has five too.
     private static let mostIdle = 5
@@ -36,12 +37,30 @@ final class ReaderConnections: Sendable {
         return try body(connection)
     }
 
+    /// `PRAGMA data_version` of a connection that is used for nothing else, and never closed before the others.
+    func changeCounter() throws -> Int64 {
+        let connection = try counting.withLock { kept in
+            if let kept { return kept }
+            let connection = try DatabaseQueue(path: path, configuration: configuration)
+            kept = connection
+            return connection
+        }
+        return try connection.unsafeRead { db in
+            try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")) ?? 0
+        }
+    }
+
     /// Closes those that nobody uses; the next read opens another.
     func close() throws {
-        let connections = idle.withLock { connections in
+        var connections = idle.withLock { connections in
             defer { connections = [] }
             return connections
         }
+        let counting = counting.withLock { kept in
+            defer { kept = nil }
+            return kept
+        }
+        if let counting { connections.append(counting) }
         for connection in connections { try connection.close() }
     }
 }
