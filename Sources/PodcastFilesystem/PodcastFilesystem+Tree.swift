@@ -157,13 +157,16 @@ extension PodcastFilesystem: FilesystemOperations {
 
     func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         // Before anything is looked at: what changes meanwhile is looked at again.
-        let basis = LastListing.Basis(
-            folder: number, library: try library.changeCounter(), change: files.lastChange, accesses: files.accesses,
-            feeds: .init(of: options.feeds), assets: .init(of: options.assets))
-        if number.kind == .show, let known = lastListing.names(basis) { return known }
+        let change = files.lastChange
+        let basis =
+            number.kind == .show
+            ? LastListing.Basis(
+                folder: number, library: try library.changeCounter(), change: change, accesses: files.accesses,
+                feeds: .init(of: options.feeds), assets: .init(of: options.assets)) : nil
+        if let basis, let known = lastListing.names(basis) { return known }
         var snapshot = try makeSnapshot(of: number)
-        snapshot?.change = basis.change
-        if number.kind == .show, let snapshot { lastListing.keep(snapshot, basis) }
+        snapshot?.change = change
+        if let basis, let snapshot { lastListing.keep(snapshot, basis) }
         return snapshot
     }
 

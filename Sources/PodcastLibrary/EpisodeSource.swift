@@ -30,7 +30,7 @@ extension Library {
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        SELECT e.podcast, e.url, e.generation, coalesce(e.confirmed_size, r.size), r.file, r.complete,
+                        SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
                             d.suspended, d.automatic
                         FROM episode e LEFT JOIN rendition r ON r.episode = e.id
                             LEFT JOIN download d ON d.episode = e.id
