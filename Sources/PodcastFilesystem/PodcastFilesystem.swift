@@ -319,7 +319,7 @@ package final class PodcastFilesystem: Sendable {
             next()
             return
         }
-        notifier.invalidateAttributes(node, then: next)
+        notifier.invalidateAttributesNow(node, then: next)
     }
 
     /// Makes the kernel ask for the size of an episode, once, and then does `next`.

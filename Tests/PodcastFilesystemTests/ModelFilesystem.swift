@@ -354,6 +354,10 @@ private final class ModelKernel: ChangeNotifier {
         }
     }
 
+    func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
+        invalidateAttributes(node, then: completion)
+    }
+
     func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
         state.withLock { state in
             state.attributes[node] = nil

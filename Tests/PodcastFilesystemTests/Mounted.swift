@@ -303,6 +303,10 @@ final class RecordingNotifier: ChangeNotifier {
         take(.attributes(node), completion)
     }
 
+    func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
+        invalidateAttributes(node, then: completion)
+    }
+
     func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?) {
         take(.entry(parent: parent, name: name), completion)
     }
