@@ -18,6 +18,10 @@ int clinux_ofd_lock(int fd, short type) {
 off_t clinux_seek_data(int fd, off_t offset) { return lseek(fd, offset, SEEK_DATA); }
 off_t clinux_seek_hole(int fd, off_t offset) { return lseek(fd, offset, SEEK_HOLE); }
 
+int clinux_exchange(const char *one, const char *other) {
+    return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+}
+
 ssize_t clinux_copy_file_range(int from, int to, size_t count) {
     return copy_file_range(from, NULL, to, NULL, count, 0);
 }

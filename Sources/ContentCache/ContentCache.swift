@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Foundation
 internal import Glibc
+internal import Synchronization
 package import SystemPackage
 
 /// The folder of cache files: `media/XX/NAME` and its checkpoint `media/XX/NAME.json`, XX the first two digits of NAME.
@@ -10,6 +11,8 @@ package import SystemPackage
 package final class ContentCache: Sendable {
     package let directory: FilePath
     private let bootID: String
+    /// Files for the next checkpoints, and how many were ever made.
+    private let spares = Mutex<(free: [FilePath], made: Int)>(([], 0))
 
     package init(directory: FilePath) throws {
         self.directory = directory
@@ -27,8 +30,6 @@ package final class ContentCache: Sendable {
     private func checkpointPath(_ name: String) -> FilePath {
         FilePath(Self.path(of: name, in: directory).string + ".json")
     }
-
-    private func temporaryPath(_ name: String) -> FilePath { FilePath(checkpointPath(name).string + ".new") }
 
     /// Makes an empty sparse file under a new random name.
     package func create(size: Int64?) throws -> CacheFile {
@@ -101,10 +102,20 @@ package final class ContentCache: Sendable {
         return Checkpoint.decode(data)
     }
 
-    /// Writes a checkpoint: a new file, then `rename`. One for a file that has been removed leaves nothing behind.
+    /// Writes a checkpoint: into another file, which then takes the place of the one before in one step. One for a file
+    /// that has been removed leaves nothing behind.
     ///
-    /// - Parameter durably: returns when it is on the disk, as it should be when it says that bytes are.
-    package func save(_ checkpoint: Checkpoint, of file: CacheFile, durably: Bool = false) throws {
+    /// The one before is not removed but written over as the next checkpoint, of whatever file: on ext4 who makes a file
+    /// has to pass over each inode that was freed within the last seconds, and with many downloads at a time that was
+    /// a third of the daemon's work.
+    ///
+    /// - Parameters:
+    ///   - durably: returns when it is on the disk, as it should be when it says that bytes are.
+    ///   - isFirst: the file has none yet, and nobody has heard of it: when this is cut short there is a file without a
+    ///     checkpoint, which is as good as none.
+    package func save(
+        _ checkpoint: Checkpoint, of file: CacheFile, durably: Bool = false, isFirst: Bool = false
+    ) throws {
         var complete = checkpoint
         let identity = try file.identity()
         complete.bootID = bootID
@@ -112,23 +123,49 @@ package final class ContentCache: Sendable {
         complete.inode = identity.inode
         let data = try complete.encoded()
         let path = checkpointPath(file.name)
-        let temporary = temporaryPath(file.name)
+        if isFirst {
+            try Self.write(data, to: path, durably: durably)
+        } else {
+            let spare = takeSpare()
+            var isSpare = true
+            defer { if isSpare { spares.withLock { $0.free.append(spare) } } }
+            try Self.write(data, to: spare, durably: durably)
+            if clinux_exchange(spare.string, path.string) != 0 {
+                // There is none before it, or the file system has no such call.
+                guard rename(spare.string, path.string) == 0 else { throw Errno(rawValue: errno) }
+                isSpare = false
+            }
+        }
+        // `remove` takes the file first: if it came in between, this checkpoint is seen by one of the two.
+        if !file.isLinked() { unlink(path.string) }
+    }
+
+    /// Truncates first: ext4 and XFS then write the blocks of the new content before the file's new name, also when
+    /// nobody waits for it.
+    private static func write(_ data: Data, to path: FilePath, durably: Bool) throws {
         let descriptor = try FileDescriptor.open(
-            temporary, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: [.ownerReadWrite])
+            path, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: [.ownerReadWrite])
         try descriptor.closeAfter {
             _ = try data.withUnsafeBytes { try descriptor.writeAll($0) }
             if durably, fdatasync(descriptor.rawValue) != 0 { throw Errno(rawValue: errno) }
         }
-        guard rename(temporary.string, path.string) == 0 else { throw Errno(rawValue: errno) }
-        // `remove` takes the file first: if it came in between, this checkpoint is seen by one of the two.
-        if !file.isLinked() { unlink(path.string) }
     }
+
+    /// A file that is nobody's checkpoint; not there when it was never written.
+    private func takeSpare() -> FilePath {
+        spares.withLock { spares in
+            if let spare = spares.free.popLast() { return spare }
+            spares.made += 1
+            return directory.appending(Self.sparePrefix + "\(spares.made)")
+        }
+    }
+
+    private static let sparePrefix = "checkpoint."
 
     /// Removes a file and its checkpoint, also one that is being read: readers keep what they have open.
     package func remove(_ name: String) {
         unlink(Self.path(of: name, in: directory).string)
         unlink(checkpointPath(name).string)
-        unlink(temporaryPath(name).string)
     }
 
     /// Removes a file that nobody reads: takes the exclusive lock first, which readers' leases refuse.
@@ -149,8 +186,12 @@ package final class ContentCache: Sendable {
     }
 
     /// The names of all files in the cache, for the comparison with the library at start. Removes what a process that was
-    /// killed in the middle of `save` or `remove` has left.
+    /// killed in the middle of `save` or `remove` has left, and the last one's spare files.
     package func names() -> [String] {
+        for entry in (try? FileManager.default.contentsOfDirectory(atPath: directory.string)) ?? []
+        where entry.hasPrefix(Self.sparePrefix) {
+            unlink(directory.appending(entry).string)
+        }
         let media = directory.appending("media").string
         guard let folders = try? FileManager.default.contentsOfDirectory(atPath: media) else { return [] }
         var names: [String] = []

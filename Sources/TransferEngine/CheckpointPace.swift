@@ -17,7 +17,7 @@ struct CheckpointPace {
     private static let interval: Int64 = 1_000
     /// After one that could not be written, which costs a try each time.
     private static let retryInterval: Int64 = 5_000
-    private static let bytes: Int64 = 8 << 20
+    static let bytes: Int64 = 8 << 20
     /// Bytes survive a kill without a sync, in the page cache; a sync guards against the loss of power. Every 64 MiB or
     /// ten seconds keeps its cost below what can be measured.
     private static let syncInterval: Int64 = 10_000

@@ -97,8 +97,11 @@ extension Download {
             let result: Result<String, StorageFailure>
             do {
                 // On the queue of the other checkpoints, so that an older one does not come after it. Written before
-                // the file is synced: a process that is killed now has all bytes in the page cache.
-                try storage.sync { try cache.save(partial, of: file, durably: false) }
+                // the file is synced: a process that is killed now has all bytes in the page cache. A small file has its
+                // last checkpoint as soon as this one is due.
+                if size > CheckpointPace.bytes {
+                    try storage.sync { try cache.save(partial, of: file, durably: false) }
+                }
                 do {
                     try file.synchronize()
                 } catch {

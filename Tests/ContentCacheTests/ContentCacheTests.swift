@@ -212,6 +212,47 @@ import Testing
         #expect(found.checkpoint.sha256 == "abc")
     }
 
+    /// The number of a file's checkpoint.
+    private func checkpointInode(_ name: String) throws -> UInt64 {
+        var status = stat()
+        try #require(stat(checkpointPath(name), &status) == 0)
+        return UInt64(status.st_ino)
+    }
+
+    private func spareFiles() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: cache.directory.string)
+            .filter { $0.hasPrefix("checkpoint.") }
+    }
+
+    @Test func checkpointsTakeTurnsInTheSameFiles() throws {
+        var inodes: Set<UInt64> = []
+        let files = try (0..<4 as Range<Int64>).map { number in
+            let file = try cache.create(size: 1_000)
+            try cache.save(Checkpoint(key: number, generation: 1), of: file, isFirst: true)
+            #expect(try spareFiles() == [])
+            inodes.insert(try checkpointInode(file.name))
+            return file
+        }
+        for generation in 2...5 {
+            for (number, file) in files.enumerated() {
+                var checkpoint = Checkpoint(key: Int64(number), generation: generation)
+                // Of many lengths: nothing of an earlier one shows behind a short one.
+                checkpoint.finalURL = String(repeating: "x", count: (7 - generation) * 100 + number)
+                try cache.save(checkpoint, of: file, durably: generation.isMultiple(of: 2))
+                inodes.insert(try checkpointInode(file.name))
+                #expect(cache.checkpoint(of: file.name)?.generation == generation)
+                #expect(cache.checkpoint(of: file.name)?.finalURL == checkpoint.finalURL)
+            }
+        }
+        // Each file has one, and one is for the next.
+        #expect(inodes.count == 5)
+        #expect(try spareFiles() == ["checkpoint.1"])
+        #expect(cache.names() == files.map(\.name).sorted())
+        #expect(try spareFiles() == [])
+        try cache.save(Checkpoint(key: 0, generation: 6), of: files[0])
+        #expect(cache.checkpoint(of: files[0].name)?.generation == 6)
+    }
+
     @Test func aCheckpointOfARemovedFileLeavesNothing() throws {
         let file = try makeFile(received: 0..<300_000, synced: 0..<100_000)
         let checkpoint = try #require(cache.checkpoint(of: file.name))

@@ -55,6 +55,10 @@ off_t clinux_seek_hole(int fd, off_t offset);
 /// copy_file_range(2) from the descriptors' own offsets.
 ssize_t clinux_copy_file_range(int from, int to, size_t count);
 
+/// renameat2(2) with RENAME_EXCHANGE: each path leads to what the other has led to, in one step. 0, or -1 with errno:
+/// ENOENT when one of the two does not exist, EINVAL or ENOSYS where the file system cannot do it.
+int clinux_exchange(const char *one, const char *other);
+
 /// accept4(2) without the peer's address; pipe2(2).
 int clinux_accept(int fd, int flags);
 int clinux_pipe(int fds[2], int flags);
