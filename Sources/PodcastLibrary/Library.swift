@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+import Synchronization
 
 /// The subscriptions and their episodes, in a SQLite file.
 ///
@@ -17,6 +18,8 @@ package final class Library: Sendable {
     /// The one connection that writes; `nil` in a process that only reads.
     private let writer: DatabasePool?
     private let readers: ReaderConnections
+    /// The thread in `group`, as `pthread_self` names it; 0 for none.
+    private let grouping = Atomic<UInt>(0)
 
     private init(path: String, writer: DatabasePool?, readers: ReaderConnections) {
         self.path = path
@@ -187,7 +190,10 @@ package final class Library: Sendable {
     /// Runs one statement. It sees one state of the library without a transaction around it, which would cost two
     /// more statements on the path of every lookup.
     func query<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try LibraryError.translating(path) { try readers.use { try $0.unsafeRead(body) } }
+        try LibraryError.translating(path) {
+            if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
+            return try readers.use { try $0.unsafeRead(body) }
+        }
     }
 
     /// A number that is another one when anything was written since, by whatever process.
@@ -199,14 +205,49 @@ package final class Library: Sendable {
 
     /// Runs several statements that see one state.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try LibraryError.translating(path) { try readers.use { try $0.read(body) } }
+        try LibraryError.translating(path) {
+            if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
+            return try readers.use { try $0.read(body) }
+        }
     }
 
-    /// Runs a transaction: all of it or nothing.
+    /// Runs a transaction, or within `group` a part of one: all of it or nothing.
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         guard let writer else { throw LibraryError.readOnly }
-        return try LibraryError.translating(path) { try writer.write(body) }
+        return try LibraryError.translating(path) {
+            guard isInGroup else { return try writer.write(body) }
+            return try writer.unsafeReentrantWrite { db in
+                var value: Value?
+                try db.inSavepoint {
+                    value = try body(db)
+                    return .commit
+                }
+                guard let value else { throw LibraryError.failed(path: path, reason: "the transaction did not run") }
+                return value
+            }
+        }
     }
+
+    /// Makes one transaction of several: what they have in common, the pages of the indices and the way through SQLite,
+    /// is most of the cost of a small one. Each part is all or nothing by itself; what this thread reads meanwhile is what
+    /// the parts have written, which others see at the end. Others that write wait.
+    ///
+    /// - Throws: what `body` throws, and when the transaction could not be written. Nothing of any part is in the library
+    ///   then.
+    package func group<Value>(_ body: () throws -> Value) throws -> Value {
+        guard let writer else { throw LibraryError.readOnly }
+        if isInGroup { return try body() }
+        return try LibraryError.translating(path) {
+            try writer.write { _ in
+                grouping.store(UInt(pthread_self()), ordering: .relaxed)
+                defer { grouping.store(0, ordering: .relaxed) }
+                return try body()
+            }
+        }
+    }
+
+    /// Whether this thread is in `group`. Another thread's mark never equals this thread's name, whenever it is seen.
+    private var isInGroup: Bool { grouping.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     // MARK: - Opening
 

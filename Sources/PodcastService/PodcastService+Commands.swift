@@ -26,6 +26,7 @@ extension PodcastService {
     }
 
     private func carryOut(_ command: Command, for client: ClientConnection) async throws -> Reply {
+        takeEvents()
         switch command {
         case .subscribe(let url, let name): return try await subscribe(url, name: name)
         case .importShow(let item): return .imported(try await importShow(item, for: client))

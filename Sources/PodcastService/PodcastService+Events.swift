@@ -8,7 +8,78 @@ internal import TransferEngine
 
 // What the engine reports: written to the library in the order in which it happened, then told to those who watch.
 extension PodcastService {
-    func take(_ event: TransferEvent) async {
+    /// Takes up what has been reported until now. Whoever asks what the library has of an episode that may be in transfer
+    /// calls it before.
+    func takeEvents() {
+        let items = events.take()
+        var rest = items[...]
+        while !rest.isEmpty {
+            let records = rest.prefix { $0.isRecord }
+            if !records.isEmpty { record(records) }
+            rest = rest.dropFirst(records.count)
+            if let item = rest.popFirst() { take(item) }
+        }
+        let reports = items.count { if case .transfer = $0 { true } else { false } }
+        if reports > 0 { engine.eventsTaken(reports) }
+    }
+
+    /// Writes several reports down in one transaction.
+    private func record(_ items: ArraySlice<EventQueue.Item>) {
+        let before = (tasks, sequences, lastNoted)
+        pending = PendingEffects()
+        do {
+            if items.count == 1 {
+                items.forEach(take)
+            } else {
+                try library.group { items.forEach(take) }
+            }
+        } catch {
+            // Each by itself: one of them may be to blame, or there is room for some.
+            log.error("\(error)")
+            (tasks, sequences, lastNoted) = before
+            for item in items {
+                pending = PendingEffects()
+                take(item)
+                perform(pending)
+            }
+            return
+        }
+        perform(pending)
+    }
+
+    /// What is to be done when it is certain what the library has.
+    struct PendingEffects {
+        var effects: [() -> Void] = []
+        /// The limits of the cache are to be looked at.
+        var hasNewBytes = false
+        var hasCompletion = false
+        /// Episodes of which it is told that they have changed: once is enough.
+        var changed: Set<Int64> = []
+    }
+
+    private func perform(_ pending: PendingEffects?) {
+        self.pending = nil
+        guard let pending else { return }
+        for effect in pending.effects { effect() }
+        if pending.hasCompletion { tellIfIdle() }
+        if pending.hasNewBytes { makeRoom() }
+        considerIdle()
+    }
+
+    /// Does something now, or when what is being taken is written down.
+    private func whenWritten(_ effect: @escaping () -> Void) {
+        if pending == nil { effect() } else { pending?.effects.append(effect) }
+    }
+
+    private func take(_ item: EventQueue.Item) {
+        switch item {
+        case .transfer(let event): take(event)
+        case .opened(let episode): noteOpened(episode)
+        case .marker(let work): work()
+        }
+    }
+
+    private func take(_ event: TransferEvent) {
         do {
             switch event {
             case .confirmed(let key, let generation, let pin): try confirmed(key, generation, pin)
@@ -28,7 +99,6 @@ extension PodcastService {
             case .storageFull(_, let error): storageIsFull(error)
             case .addressRefused(let key, _): renewAddress(of: key)
             case .upload(let event): take(event)
-            case .marker(let work): await work()
             }
         } catch LibraryError.noSuchEpisode(let id) {
             log.debug("episode \(id) was removed while something was heard of it")
@@ -52,7 +122,7 @@ extension PodcastService {
         let rendition = Rendition(
             episode: episode, generation: generation, file: file, size: pin.total, validator: pin.validator?.text,
             contentType: pin.mediaType, finalURL: finalURL, created: now(), lastOpened: now())
-        if let old = try library.pin(rendition, now: now()) { engine.removeFile(old.file) }
+        if let old = try library.pin(rendition, now: now()) { whenWritten { [engine] in engine.removeFile(old.file) } }
         broadcastChange(episode: episode)
     }
 
@@ -76,14 +146,13 @@ extension PodcastService {
             record.snapshot = snapshot
             tasks[snapshot.key] = record
             // The failure was told as such, and is the last that is heard of the task.
-            if snapshot.state == .failed { return considerIdle() }
+            if snapshot.state == .failed { return }
             broadcast(event(changed ? .state : .progress, snapshot, record))
-            if !storage.isFull, snapshot.state == .running || changed { makeRoom() }
-            considerIdle()
+            if !storage.isFull, snapshot.state == .running || changed { pending?.hasNewBytes = true }
             return
         }
         // The completion was told as such, and is the last that is heard of the task.
-        if snapshot.state == .cached { return considerIdle() }
+        if snapshot.state == .cached { return }
         if snapshot.state == .remote {
             // The task was cancelled, with a part of the file here.
             if let download = record?.download.id { try library.removeDownload(id: download) }
@@ -91,7 +160,6 @@ extension PodcastService {
                 episode: snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
         }
         broadcast(event(.state, snapshot, record))
-        considerIdle()
     }
 
     private func completed(_ episode: Int64, _ generation: Int, _ size: Int64, _ sha256: String) throws {
@@ -107,13 +175,14 @@ extension PodcastService {
         event.received = size
         event.expected = size
         event.session = record?.download.session
-        holds.withLock { $0.forget(episode) }
         announce(event)
-        log.info("complete: \(record?.path ?? "episode \(episode)"), \(size) bytes")
-        makeRoom()
-        runHook(configuration.onDownload, episode: episode)
-        tellIfIdle()
-        considerIdle()
+        whenWritten { [self] in
+            holds.withLock { $0.forget(episode) }
+            log.info("complete: \(record?.path ?? "episode \(episode)"), \(size) bytes")
+            runHook(configuration.onDownload, episode: episode)
+        }
+        pending?.hasNewBytes = true
+        pending?.hasCompletion = true
     }
 
     /// Something has completed: was it the last?
@@ -212,6 +281,7 @@ extension PodcastService {
 
     /// Tells every client that watches.
     func broadcast(_ event: Event) {
+        if pending != nil { return whenWritten { [self] in broadcast(event) } }
         let watching = clients.withLock { clients in
             clients.values.filter { client in client.state.withLock { $0.isWatching } }
         }
@@ -222,6 +292,7 @@ extension PodcastService {
 
     /// Something about an episode that can be seen has changed in the library.
     func broadcastChange(episode: Int64, formerName: String? = nil) {
+        if formerName == nil, pending?.changed.insert(episode).inserted == false { return }
         var event = Event(sequence: nextSequence(), time: now(), kind: .library)
         event.id = episode
         event.formerName = formerName

@@ -15,7 +15,8 @@ extension PodcastService {
         case .close: close(frame, from: client)
         case .opened:
             guard let request = EpisodeReference(payload: frame.payload) else { return }
-            Task { await noteOpened(request.episode) }
+            events.put(.opened(request.episode))
+            events.settle()
         case .hello: greet(frame, client)
         case .command:
             guard let command = WireJSON.decode(Command.self, frame.payload) else {
@@ -67,7 +68,7 @@ extension PodcastService {
         expect(number, request.episode, for: client)
         let name = engine.read(
             request.episode, range: request.range, generation: request.generation, load: loader(request.episode)
-        ) { [queue] result in
+        ) { [events] result in
             client.state.withLock { _ = $0.waits.removeValue(forKey: number) }
             switch result {
             case .success(let grant):
@@ -77,7 +78,7 @@ extension PodcastService {
             case .failure(let error) where error.code == .changed:
                 // After the events before it: who opens the file anew is to find the new generation in the library, or he
                 // gets the kernel's copy of the old one's first bytes and this error again.
-                queue.yield(.marker { client.send(error.failure, number: number) })
+                events.put(.marker { client.send(error.failure, number: number) })
             case .failure(let error):
                 client.send(error.failure, number: number)
             }
@@ -96,14 +97,14 @@ extension PodcastService {
             if case .success(let grant) = result, !grant.isNewGeneration {
                 // At once: the answer says all that the library will know when the events before it are written down.
                 answerOpen(request.episode, result, number: number, to: client)
-                queue.yield(.marker { [weak self] in await self?.noteOpened(request.episode) })
+                events.put(.opened(request.episode))
             } else {
                 // After the events before it: the name leads to another node only when the library knows its generation.
-                queue.yield(
+                events.put(
                     .marker { [weak self] in
                         self?.answerOpen(request.episode, result, number: number, to: client)
-                        if case .success = result { await self?.noteOpened(request.episode) }
                     })
+                if case .success = result { events.put(.opened(request.episode)) }
             }
         }
         client.state.withLock { $0.waits[number]?.name = name }
@@ -135,7 +136,7 @@ extension PodcastService {
 
     /// Writes down that an episode was opened: eviction goes by it. Once a minute is enough for one episode: some programs
     /// open a file a hundred times a second.
-    private func noteOpened(_ episode: Int64) {
+    func noteOpened(_ episode: Int64) {
         let now = now()
         if let last = lastNoted[episode], last + 60 > now { return }
         if lastNoted.count > 10_000 { lastNoted = [:] }

@@ -275,6 +275,7 @@ extension PodcastService {
     }
 
     private func dropEphemeral(_ episode: Int64) async {
+        takeEvents()
         searches.leftBehind.remove(episode)
         do {
             // Whoever has it open closes it later; who has subscribed in between keeps it.

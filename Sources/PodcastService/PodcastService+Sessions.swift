@@ -142,6 +142,7 @@ extension PodcastService {
 
     /// A client has gone: its suspensions end, and the tasks that were to end with it.
     func endSession(_ key: ObjectIdentifier) async {
+        takeEvents()
         let session = sessions.removeValue(forKey: key)
         let freed = holds.withLock { $0.end(key) }
         for episode in freed { applySuspension(of: episode) }

@@ -260,6 +260,7 @@ extension PodcastService {
             $0.podcast == podcast && $0.subscribed && $0.url != url
         }
         if isElsewhere { return try library.noteServer([ServerFeed(url: url, subscribed: false)]) }
+        takeEvents()
         let open = openEpisodes()
         for episode in try library.episodes(of: podcast).map(\.id) {
             if !open.contains(episode) { engine.forget(episode) }

@@ -100,6 +100,7 @@ extension PodcastService {
     ///
     /// - Returns: why it could not be done; nothing has happened then.
     func dropBytes(of episode: Episode) async throws -> String? {
+        takeEvents()
         guard let rendition = try library.rendition(of: episode.id) else { return nil }
         guard engine.evictFile(rendition.file) else { return "it is open in a program; close it first" }
         engine.forget(episode.id)
@@ -114,7 +115,7 @@ extension PodcastService {
     func removeTask(_ episode: Int64) async throws {
         _ = await engine.snapshots()
         await withCheckedContinuation { continuation in
-            queue.yield(.marker { continuation.resume() })
+            events.put(.marker { continuation.resume() })
         }
         if let download = try library.download(of: episode) { try library.removeDownload(id: download.id) }
         endTask(episode)

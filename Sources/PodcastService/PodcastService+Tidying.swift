@@ -59,6 +59,7 @@ extension PodcastService {
 
     /// Takes episodes out of the library; what a program reads at this moment stays readable for it.
     private func bury(_ episodes: [Int64]) throws {
+        takeEvents()
         for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
         refreshes.rhythms = [:]
         for episode in episodes {

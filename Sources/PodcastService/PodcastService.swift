@@ -28,8 +28,9 @@ package actor PodcastService {
     nonisolated let uploadCredentials: CredentialStore
     let log = Logger(label: "podfs.daemon")
     /// The engine's events, and answers that have to come after them.
-    let events: AsyncStream<TransferEvent>
-    let queue: AsyncStream<TransferEvent>.Continuation
+    nonisolated let events = EventQueue()
+    /// What is to be done when the events are written down that are being taken together.
+    var pending: PendingEffects?
     nonisolated let clients = Mutex<[ObjectIdentifier: ClientConnection]>([:])
     /// Downloads that people and programs can see, by episode.
     var tasks: [Int64: TaskRecord] = [:]
@@ -95,15 +96,12 @@ package actor PodcastService {
         self.recovery = recovery
         notice = Mutex(recovery?.notice)
         self.onIdle = onIdle
-        let (events, queue) = AsyncStream<TransferEvent>.makeStream()
-        self.events = events
-        self.queue = queue
         var transfers = configuration.transfers
         // Answered by a refresh of the feed.
         transfers.limits.renewsAddress = true
         engine = try TransferEngine(
-            configuration: transfers, cacheFolder: configuration.places.cache
-        ) { queue.yield($0) }
+            configuration: transfers, cacheFolder: configuration.places.cache,
+            events: { [events] in events.put(.transfer($0)) }, turnEnded: { [events] in events.settle() })
         fetcher = FeedFetcher(engine: engine)
         credentials = CredentialStore(path: configuration.places.credentials)
         documents = FeedDocuments(folder: configuration.places.feeds)
@@ -129,7 +127,7 @@ package actor PodcastService {
         try restoreSubscriptions(isRecovering: recovery != nil)
         assets.tidy(removesBegun: true)
         documents.removeAll(but: try library.podcastIDs())
-        Task { for await event in events { await take(event) } }
+        Task { for await _ in events.wakes { takeEvents() } }
         Task { for await _ in feeds.wakes { takeFeedReports() } }
         // Their clients have gone with the daemon before this one.
         for download in try library.downloads(session: Self.passingSession) {
@@ -156,6 +154,7 @@ package actor PodcastService {
         sync.isStopping = true
         conditionWatch?.cancel()
         engine.shutDown()
+        takeEvents()
         takeFeedReports()
         idleCheck?.cancel()
         upkeepTimer?.cancel()

@@ -129,7 +129,7 @@ extension Download {
         case .success(let sha256):
             checkpoints = CheckpointPace()
             // The owner learns of it before the readers that wait for the end, and before the state says so.
-            engine.emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
+            emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
             apply(machine.finished(nil, now: engine.now))
         case .failure(let failure) where failure.losesBytes:
             apply(machine.lostStored(keeping: checkpoints.synced, failure.error, now: engine.now))

@@ -23,6 +23,8 @@ final class Download {
     var rate = RateMeter()
     private var openAnswers: [DownloadMachine.WaitID: TransferEngine.OpenAnswer] = [:]
     private var readAnswers: [DownloadMachine.WaitID: TransferEngine.ReadAnswer] = [:]
+    /// The number of the last event of it.
+    private var lastEvent = 0
     private var reported: DownloadSnapshot?
     private var reportDue: Int64 = 0
     /// The digest of a file that was whole when it was loaded, until the owner has been told of it again.
@@ -53,7 +55,7 @@ final class Download {
                 checkpoints.synced = found.checkpoint.syncedRanges.intersection(found.present)
             } else {
                 // Nothing of the file can be trusted: readers of that generation must not see another one's bytes.
-                engine.emit(.abandoned(key: source.key, generation: generation, file: name))
+                lastEvent = engine.emit(.abandoned(key: source.key, generation: generation, file: name))
                 generation += 1
             }
         }
@@ -73,7 +75,11 @@ final class Download {
     var waits: Int { openAnswers.count + readAnswers.count }
 
     /// Whether it can be let go: nothing goes on and all that was received stands in a checkpoint.
-    var isIdle: Bool { machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind }
+    /// And the owner's loader knows of it.
+    var isIdle: Bool {
+        machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind
+            && engine.isTaken(lastEvent)
+    }
 
     /// When `tick` is due, if ever, in the engine's milliseconds. After a `tick` it is later than that.
     var deadline: Int64? {
@@ -176,7 +182,7 @@ final class Download {
     private func tellIfWhole() {
         guard let sha256 = untold, let size = machine.pin?.total else { return }
         untold = nil
-        engine.emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
+        emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
     }
 
     // MARK: Actions
@@ -206,7 +212,7 @@ final class Download {
         case .answerOpen(let id, let error):
             // An open alone makes no task, so that nothing else would tell the reason.
             if let error, machine.failure == nil, !machine.isFilling, [.unreachable, .timedOut].contains(error.code) {
-                engine.emit(.failed(key: source.key, error))
+                emit(.failed(key: source.key, error))
             }
             openAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
         case .answerRead(let id, let error):
@@ -214,13 +220,15 @@ final class Download {
         case .finish:
             finish()
         case .failed(let error):
-            engine.emit(.failed(key: source.key, error))
+            emit(.failed(key: source.key, error))
         case .renewAddress(let error):
-            engine.emit(.addressRefused(key: source.key, error))
+            emit(.addressRefused(key: source.key, error))
         case .storageFull(let error):
             engine.storageFailed(error, of: source.key)
         }
     }
+
+    func emit(_ event: TransferEvent) { lastEvent = engine.emit(event) }
 
     private func grant() -> ReadGrant {
         ReadGrant(
@@ -237,7 +245,7 @@ final class Download {
                 apply(machine.storageFailed(StorageFailure.describe(error), now: engine.now))
             }
         }
-        engine.emit(.confirmed(key: source.key, generation: generation, pin))
+        emit(.confirmed(key: source.key, generation: generation, pin))
     }
 
     private func createFile(generation: Int, pin: Pin) {
@@ -248,9 +256,9 @@ final class Download {
             checkpoints = CheckpointPace()
             // Before anybody hears of the file: readers keep it open, and a daemon that comes after this one must go on
             // with it, or begin another generation.
-            try engine.cache.save(checkpoint(), of: created, durably: false)
+            try engine.cache.save(checkpoint(), of: created, isFirst: true)
             file = created
-            engine.emit(
+            emit(
                 .fileCreated(
                     key: source.key, generation: generation, file: created.name, pin, finalURL: finalURL))
         } catch {
@@ -263,7 +271,7 @@ final class Download {
         guard let old = file else { return }
         file = nil
         checkpoints = CheckpointPace()
-        engine.emit(.abandoned(key: source.key, generation: generation, file: old.name))
+        emit(.abandoned(key: source.key, generation: generation, file: old.name))
     }
 
     // MARK: Time
@@ -291,7 +299,7 @@ final class Download {
         let isNewsToOwner = force || reported != nil || state != .remote
         reported = snapshot
         reportDue = now + Self.reportInterval
-        if isNewsToOwner { engine.emit(.progress(snapshot)) }
+        if isNewsToOwner { emit(.progress(snapshot)) }
     }
 
     var snapshot: DownloadSnapshot {

@@ -113,8 +113,6 @@ package enum TransferEvent: Sendable {
     /// answer, in any case.
     case addressRefused(key: Int64, TransferError)
     case upload(UploadEvent)
-    /// Something that the owner put into the queue of events.
-    case marker(@Sendable () async -> Void)
 }
 
 package struct TransferConfiguration: Sendable {

@@ -16,6 +16,11 @@ final class EngineLoop {
     private(set) var now: Int64 = 0
     private let multi: MultiHandle
     private let events: @Sendable (TransferEvent) -> Void
+    private let turnEnded: @Sendable () -> Void
+    /// Events that the owner was told of, until the last turn's end, and how many of them it has taken up.
+    private var told = 0
+    private var toldAtTurnsEnd = 0
+    private var taken = 0
     private var downloads: [Int64: Download] = [:]
     private var dirty: [Download] = []
     private var owners: [ObjectIdentifier: DownloadConnection] = [:]
@@ -48,7 +53,7 @@ final class EngineLoop {
 
     init?(
         configuration: TransferConfiguration, cache: ContentCache, mailbox: Mailbox,
-        events: @escaping @Sendable (TransferEvent) -> Void
+        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable () -> Void
     ) {
         guard let multi = MultiHandle() else { return nil }
         self.multi = multi
@@ -56,6 +61,7 @@ final class EngineLoop {
         self.cache = cache
         self.mailbox = mailbox
         self.events = events
+        self.turnEnded = turnEnded
         pools = ConnectionPools(limits: configuration.pools)
         rates = RateLimits(limit: configuration.rateLimit)
     }
@@ -77,6 +83,10 @@ final class EngineLoop {
             let deadline = tick()
             letGoOfIdle()
             if isStopping { break }
+            if told > toldAtTurnsEnd {
+                toldAtTurnsEnd = told
+                turnEnded()
+            }
             // A request that was made since is sent before anything is waited for: curl's timer for it has a resolution of
             // milliseconds.
             if hasNewHandles { continue }
@@ -97,7 +107,18 @@ final class EngineLoop {
 
     func stop() { isStopping = true }
 
-    func emit(_ event: TransferEvent) { events(event) }
+    /// - Returns: its number, for `isTaken`.
+    @discardableResult
+    func emit(_ event: TransferEvent) -> Int {
+        told += 1
+        events(event)
+        return told
+    }
+
+    func eventsTaken(_ count: Int) { taken += count }
+
+    /// Whether what a loader says includes the event of this number.
+    func isTaken(_ event: Int) -> Bool { event <= taken }
 
     private func readClock() {
         var time = timespec()

@@ -7,7 +7,8 @@ package import TransferCore
 /// Runs downloads and data requests, on a thread of its own.
 ///
 /// Every method may be called from any thread and returns at once; answers come on the engine's thread and must not
-/// block it. Events come in the order in which things happened, from that thread too.
+/// block it. Events come in the order in which things happened, from that thread too; the owner says by `eventsTaken` how
+/// many of them it has taken up.
 package final class TransferEngine: Sendable {
     package typealias OpenAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
     package typealias ReadAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
@@ -20,10 +21,13 @@ package final class TransferEngine: Sendable {
     private let lastWait = Atomic<Int64>(0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// - Parameter cacheFolder: the folder of the cache files, which is made when it is missing. The caller holds its
-    ///   `FolderLease`.
+    /// - Parameters:
+    ///   - cacheFolder: the folder of the cache files, which is made when it is missing. The caller holds its
+    ///     `FolderLease`.
+    ///   - turnEnded: called after one or more events, when the answers have been given that came with them.
     package init(
-        configuration: TransferConfiguration, cacheFolder: String, events: @escaping @Sendable (TransferEvent) -> Void
+        configuration: TransferConfiguration, cacheFolder: String,
+        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable () -> Void = {}
     ) throws {
         guard CurlGlobal.isReady else { throw TransferError(.failed, "libcurl cannot be initialised") }
         let cache = try ContentCache(directory: FilePath(cacheFolder))
@@ -31,7 +35,9 @@ package final class TransferEngine: Sendable {
         let mailbox = mailbox
         let ended = ended
         let thread = Thread {
-            if let loop = EngineLoop(configuration: configuration, cache: cache, mailbox: mailbox, events: events) {
+            if let loop = EngineLoop(
+                configuration: configuration, cache: cache, mailbox: mailbox, events: events, turnEnded: turnEnded)
+            {
                 loop.run()
             } else {
                 _ = mailbox.close()
@@ -47,6 +53,10 @@ package final class TransferEngine: Sendable {
         mailbox.post { $0.stop() }
         ended.wait()
     }
+
+    /// The owner has taken up so many further events: from here on its loaders say what these have said. A download is
+    /// kept until then, as one that was loaded anew would begin another file.
+    package func eventsTaken(_ count: Int) { mailbox.post { $0.eventsTaken(count) } }
 
     // MARK: Readers
 

@@ -14,6 +14,29 @@ final class EngineBench: Sendable {
     private struct Owner {
         var sources: [Int64: DownloadSource] = [:]
         var events: [TransferEvent] = []
+        /// What it has not taken up, while it is busy.
+        var waiting: [TransferEvent]?
+
+        /// Keeps what an event says.
+        mutating func take(_ event: TransferEvent) {
+            switch event {
+            case .confirmed(let key, let generation, let pin):
+                if sources[key]?.generation != generation { sources[key]?.file = nil }
+                sources[key]?.generation = generation
+                sources[key]?.confirmedSize = pin.total
+            case .fileCreated(let key, let generation, let file, _, _):
+                sources[key]?.generation = generation
+                sources[key]?.file = file
+            case .abandoned(let key, let generation, let file):
+                if sources[key]?.file == file {
+                    sources[key]?.file = nil
+                    sources[key]?.confirmedSize = nil
+                    sources[key]?.generation = generation + 1
+                }
+            case .completed(let key, _, _, _): sources[key]?.isComplete = true
+            case .progress, .failed, .storageFull, .addressRefused, .upload: break
+            }
+        }
     }
 
     let server: HTTPTestServer
@@ -47,9 +70,9 @@ final class EngineBench: Sendable {
 
     /// Starts an engine over the cache as it is.
     func start() throws {
-        let engine = try TransferEngine(configuration: configuration, cacheFolder: cacheFolder) { [weak self] event in
-            self?.take(event)
-        }
+        let engine = try TransferEngine(
+            configuration: configuration, cacheFolder: cacheFolder,
+            events: { [weak self] event in self?.take(event) })
         running.withLock { $0 = engine }
     }
 
@@ -99,26 +122,29 @@ final class EngineBench: Sendable {
     }
 
     private func take(_ event: TransferEvent) {
-        owner.withLock { owner in
+        let isTaken = owner.withLock { owner in
             owner.events.append(event)
-            switch event {
-            case .confirmed(let key, let generation, let pin):
-                if owner.sources[key]?.generation != generation { owner.sources[key]?.file = nil }
-                owner.sources[key]?.generation = generation
-                owner.sources[key]?.confirmedSize = pin.total
-            case .fileCreated(let key, let generation, let file, _, _):
-                owner.sources[key]?.generation = generation
-                owner.sources[key]?.file = file
-            case .abandoned(let key, let generation, let file):
-                if owner.sources[key]?.file == file {
-                    owner.sources[key]?.file = nil
-                    owner.sources[key]?.confirmedSize = nil
-                    owner.sources[key]?.generation = generation + 1
-                }
-            case .completed(let key, _, _, _): owner.sources[key]?.isComplete = true
-            case .progress, .failed, .storageFull, .addressRefused, .upload, .marker: break
+            if owner.waiting != nil {
+                owner.waiting?.append(event)
+                return false
             }
+            owner.take(event)
+            return true
         }
+        if isTaken { running.withLock { $0 }?.eventsTaken(1) }
+    }
+
+    /// The owner is busy, as a library is in the middle of a large transaction: it takes nothing up until it is free.
+    func beBusy() { owner.withLock { $0.waiting = [] } }
+
+    func beFree() {
+        let count = owner.withLock { owner in
+            let waiting = owner.waiting ?? []
+            owner.waiting = nil
+            waiting.forEach { owner.take($0) }
+            return waiting.count
+        }
+        running.withLock { $0 }?.eventsTaken(count)
     }
 
     var events: [TransferEvent] { owner.withLock { $0.events } }

@@ -47,6 +47,25 @@ import TransferCore
         try bench.engine.close(1)
     }
 
+    @Test func aDownloadIsKeptUntilItsOwnerHasWrittenDownWhatItWasTold() async throws {
+        let bench = try EngineBench()
+        let small = TestContent(seed: 12, size: 100_000)
+        let path = bench.add(1, resource(small))
+        bench.beBusy()
+        #expect(try await bench.read(1, 0..<1_000) == small.bytes(in: 0..<1_000))
+        try await bench.wait("it is complete") { bench.snapshots(1).last?.state == .cached }
+        // The owner knows of no file yet: a download that is made anew would begin another one.
+        #expect(bench.source(1)?.file == nil)
+        #expect(try await bench.snapshot(1)?.state == .cached)
+        #expect(try await bench.read(1, 50_000..<60_000) == small.bytes(in: 50_000..<60_000))
+        #expect(bench.server.requests(for: path).count == 1)
+        #expect(try bench.engine.fileNames.count == 1)
+        bench.beFree()
+        try await bench.wait("the download is let go") { try await bench.snapshot(1) == nil }
+        #expect(try await bench.read(1, 50_000..<60_000) == small.bytes(in: 50_000..<60_000))
+        #expect(bench.server.requests(for: path).count == 1)
+    }
+
     @Test func anUnreadOpenStoresNothing() async throws {
         let bench = try EngineBench()
         let large = TestContent(seed: 4, size: 50_000_000)

@@ -159,10 +159,9 @@ extension PodcastService {
         } catch {
             // The engine waits for it, or the row outlives its upload: the library may have room again soon.
             log.error("\(error)")
-            let queue = queue
-            Task {
+            Task { [weak self] in
                 try? await Task.sleep(for: .seconds(Self.writeAgainAfter))
-                queue.yield(.upload(event))
+                await self?.take(event)
             }
         }
     }

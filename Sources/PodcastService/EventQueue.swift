@@ -1,0 +1,97 @@
+internal import Dispatch
+internal import Synchronization
+internal import TransferEngine
+
+/// What the engine reports, and what has to come after it, in order, until it is taken.
+///
+/// News that nobody waits for is handed on after a moment, with what else has come by then: to write down a small episode
+/// that is opened, received and complete takes six transactions when each report is written by itself, and these would
+/// run while its first reader waits for bytes. Thread-safe.
+final class EventQueue: Sendable {
+    enum Item: Sendable {
+        case transfer(TransferEvent)
+        /// A program has opened an episode.
+        case opened(Int64)
+        /// Work that is done after what stands before it.
+        case marker(@Sendable () -> Void)
+    }
+
+    private struct State {
+        var items: [Item] = []
+        var hasTimer = false
+        /// Somebody has been told of what is there.
+        var isAwaited = false
+    }
+
+    private let state = Mutex(State())
+    private let wake: AsyncStream<Void>.Continuation
+    /// Gives a value when there is something to be taken.
+    let wakes: AsyncStream<Void>
+
+    /// How long news rests, in milliseconds: longer than a reader waits for the first bytes of a near server (1.5 ms), and
+    /// nothing to a person.
+    private static let patience = 10
+
+    init() { (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    /// What is not urgent is handed on some time after `settle`.
+    func put(_ item: Item) {
+        let isUrgent = item.isUrgent
+        let wakes = state.withLock { state in
+            state.items.append(item)
+            guard isUrgent, !state.isAwaited else { return false }
+            state.isAwaited = true
+            return true
+        }
+        if wakes { wake.yield() }
+    }
+
+    /// Whoever has put something has done what is more urgent: to set a timer wakes up another thread.
+    func settle() {
+        let needsTimer = state.withLock { state in
+            guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer else { return false }
+            state.hasTimer = true
+            return true
+        }
+        if needsTimer { startTimer() }
+    }
+
+    /// Takes all that is there, the oldest first.
+    func take() -> [Item] {
+        state.withLock { state in
+            state.isAwaited = false
+            defer { state.items = [] }
+            return state.items
+        }
+    }
+
+    private func startTimer() {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.patience)) { [self] in
+            let wakes = state.withLock { state in
+                state.hasTimer = false
+                guard !state.items.isEmpty, !state.isAwaited else { return false }
+                state.isAwaited = true
+                return true
+            }
+            if wakes { wake.yield() }
+        }
+    }
+}
+
+extension EventQueue.Item {
+    /// Somebody waits for it, or what it leads to is not for the library alone.
+    var isUrgent: Bool { !isRecord }
+
+    /// It is written to the library, and told to those who watch; nothing else depends on it.
+    var isRecord: Bool {
+        switch self {
+        case .opened: true
+        case .marker: false
+        case .transfer(let event):
+            switch event {
+            case .confirmed, .fileCreated, .progress, .completed: true
+            case .abandoned, .failed, .storageFull, .addressRefused, .upload: false
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import GRDB
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import TestSupport
+import Testing
+
+@testable import PodcastService
+
+/// What the engine reports of many downloads, written down together.
+struct EventGroupTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    private func start(episodes count: Int) async throws -> (RunningService, ServiceClient, [Int64]) {
+        home.publish(episodes: count, size: 20_000)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        return (daemon, client, try (1...count).map { try daemon.episode($0).id })
+    }
+
+    @Test func whoeverIsToldOfACompletionFindsItInTheLibrary() async throws {
+        let (daemon, client, ids) = try await start(episodes: 40)
+        #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 40, problems: []))
+        for id in ids {
+            try await client.completion(of: id)
+            let episode = try #require(try daemon.library.episode(id: id))
+            #expect(episode.complete && episode.download == nil)
+        }
+        try await client.event("all is done") { $0.kind == .idle }
+        let completed = client.events.entries.filter { $0.kind == .completed }.compactMap(\.id)
+        #expect(completed.sorted() == ids.sorted())
+        // Numbers grow in the order in which events are told.
+        let sequences = client.events.entries.map(\.sequence)
+        #expect(sequences == sequences.sorted())
+    }
+
+    /// One report that ends the transaction under the others: each is written by itself then.
+    @Test func oneThatSpoilsTheTransactionTakesNoOtherWithIt() async throws {
+        let (daemon, client, ids) = try await start(episodes: 12)
+        let bad = ids[5]
+        try await DatabaseQueue(path: home.places.library).write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER forbid BEFORE UPDATE OF complete ON rendition
+                    WHEN NEW.complete = 1 AND NEW.episode = \(bad) BEGIN SELECT RAISE(ROLLBACK, 'forbidden'); END
+                    """)
+        }
+        #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 12, problems: []))
+        for id in ids where id != bad { try await client.completion(of: id) }
+        // A command comes after what was reported before it.
+        try await waitUntil { home.web.requests(for: "/feed-6.mp3").contains(where: \.isFinished) }
+        _ = try await client.tasks()
+        for id in ids where id != bad {
+            let episode = try #require(try daemon.library.episode(id: id))
+            #expect(episode.complete && episode.download == nil)
+            let file = try #require(try daemon.library.rendition(of: id)?.file)
+            #expect(FileManager.default.fileExists(atPath: home.cacheFile(file)))
+        }
+        #expect(try #require(try daemon.library.episode(id: bad)).complete == false)
+        #expect(client.events.entries.filter { $0.kind == .completed }.compactMap(\.id).contains(bad) == false)
+    }
+
+    @Test func aCommandFindsWhatWasReportedBeforeIt() async throws {
+        let (daemon, client, ids) = try await start(episodes: 8)
+        for id in ids {
+            // The file is made, and the daemon has a moment before it writes that down.
+            let grant = try await client.read(id, 0..<100)
+            #expect(grant.file != nil)
+            client.close(id)
+            #expect(try await client.perform(.act(.evict, episodes: [id])) == .acted(count: 1, problems: []))
+            #expect(try daemon.library.rendition(of: id) == nil)
+        }
+        #expect(home.cacheFiles.isEmpty)
+    }
+}

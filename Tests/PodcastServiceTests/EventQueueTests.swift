@@ -1,0 +1,79 @@
+import Synchronization
+import TestSupport
+import Testing
+import TransferCore
+import TransferEngine
+
+@testable import PodcastService
+
+struct EventQueueTests {
+    private let queue = EventQueue()
+    private let wakes = Journal<Int>()
+
+    /// Counts the times that somebody is to take what is there.
+    private func watch() -> Task<Void, Never> {
+        Task { [queue, wakes] in for await _ in queue.wakes { wakes.append(1) } }
+    }
+
+    private func numbers(_ items: [EventQueue.Item]) -> [Int64] {
+        items.compactMap {
+            switch $0 {
+            case .opened(let episode): episode
+            case .transfer(.completed(let key, _, _, _)): key
+            case .transfer(.failed(let key, _)): key
+            default: nil
+            }
+        }
+    }
+
+    @Test func whatIsThereIsTakenOnceAndInOrder() {
+        queue.put(.opened(1))
+        queue.put(.transfer(.completed(key: 2, generation: 1, size: 0, sha256: "")))
+        queue.put(.transfer(.failed(key: 3, TransferError(.failed, ""))))
+        queue.put(.opened(4))
+        #expect(numbers(queue.take()) == [1, 2, 3, 4])
+        #expect(queue.take().isEmpty)
+        queue.put(.opened(5))
+        #expect(numbers(queue.take()) == [5])
+    }
+
+    @Test func newsIsHandedOnAMomentAfterItHasSettled() async throws {
+        let watching = watch()
+        defer { watching.cancel() }
+        queue.put(.opened(1))
+        queue.put(.opened(2))
+        queue.settle()
+        queue.put(.opened(3))
+        queue.settle()
+        try await waitUntil { wakes.entries.count == 1 }
+        #expect(numbers(queue.take()) == [1, 2, 3])
+        // And again.
+        queue.put(.opened(4))
+        queue.settle()
+        try await waitUntil { wakes.entries.count == 2 }
+        #expect(numbers(queue.take()) == [4])
+    }
+
+    @Test func whatSomebodyWaitsForIsHandedOnAtOnceWithAllBeforeIt() async throws {
+        let watching = watch()
+        defer { watching.cancel() }
+        queue.put(.opened(1))
+        queue.put(.marker {})
+        try await waitUntil { wakes.entries.count == 1 }
+        let items = queue.take()
+        #expect(items.count == 2 && items[0].isRecord && !items[1].isRecord)
+    }
+
+    @Test func aTimerThatFindsNothingLeftIsForgotten() async throws {
+        let watching = watch()
+        defer { watching.cancel() }
+        queue.put(.opened(1))
+        queue.settle()
+        #expect(numbers(queue.take()) == [1])
+        // Its time may or may not be over when the next comes; that one is handed on in either case.
+        queue.put(.opened(2))
+        queue.settle()
+        try await waitUntil { !wakes.entries.isEmpty }
+        #expect(numbers(queue.take()) == [2])
+    }
+}
