@@ -11,8 +11,41 @@ package import SystemPackage
 package final class ContentCache: Sendable {
     package let directory: FilePath
     private let bootID: String
-    /// Files for the next checkpoints, and how many were ever made.
-    private let spares = Mutex<(free: [FilePath], made: Int)>(([], 0))
+    private let reserve = Mutex(Reserve())
+
+    /// Files that are nobody's yet. To make one takes ext4 from 30 to 1,000 µs, and a reader would wait for two; to empty
+    /// one takes as long.
+    private struct Reserve {
+        /// Empty ones.
+        var blanks: [Blank] = []
+        /// Those of earlier checkpoints. Each is there, or is made when it is written.
+        var spares: [FilePath] = []
+        /// How many were ever named.
+        var named = 0
+
+        mutating func name(_ prefix: String, in directory: FilePath) -> FilePath {
+            named += 1
+            return directory.appending(prefix + "\(named)")
+        }
+    }
+
+    private struct Blank {
+        /// The name that it is to get, below a folder that is there.
+        var name: String
+        var path: FilePath
+        var descriptor: FileDescriptor
+
+        func discard() {
+            unlink(path.string)
+            try? descriptor.close()
+        }
+    }
+
+    /// Two for each of the connections to one server that bring the beginnings of files at the same time, and some.
+    private static let mostBlanks = 16
+    private static let fewBlanks = 8
+    private static let blankPrefix = "blank."
+    private static let sparePrefix = "checkpoint."
 
     package init(directory: FilePath) throws {
         self.directory = directory
@@ -21,6 +54,8 @@ package final class ContentCache: Sendable {
             atPath: directory.appending("media").string, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
     }
+
+    deinit { reserve.withLock { for blank in $0.blanks { try? blank.descriptor.close() } } }
 
     /// Where the file of that name stands.
     package static func path(of name: String, in directory: FilePath) -> FilePath {
@@ -33,33 +68,82 @@ package final class ContentCache: Sendable {
 
     /// Makes an empty sparse file under a new random name.
     package func create(size: Int64?) throws -> CacheFile {
-        var generator = SystemRandomNumberGenerator()
-        let number = [generator.next(), generator.next()] as [UInt64]
-        let name = number.map { digits in
-            let text = String(digits, radix: 16)
-            return String(repeating: "0", count: 16 - text.count) + text
-        }.joined()
+        let file = try takeBlank() ?? createFile()
+        if let size { try file.extend(to: size) }
+        return file
+    }
+
+    private func createFile() throws -> CacheFile {
+        let name = Self.newName()
         let path = Self.path(of: name, in: directory)
         let descriptor: FileDescriptor
         do {
             descriptor = try Self.createFile(at: path)
         } catch Errno.noSuchFileOrDirectory {
-            // The folder stays once it was needed; a reader waits for this, and mostly one call does it.
-            let folder = path.removingLastComponent().string
-            if mkdir(folder, 0o700) != 0, errno != EEXIST {
-                try FileManager.default.createDirectory(
-                    atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            }
+            try createFolder(of: path)
             descriptor = try Self.createFile(at: path)
         }
-        let file = CacheFile(name: name, path: path, descriptor: descriptor)
-        if let size { try file.extend(to: size) }
-        return file
+        return CacheFile(name: name, path: path, descriptor: descriptor)
+    }
+
+    private static func newName() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let number = [generator.next(), generator.next()] as [UInt64]
+        return number.map { digits in
+            let text = String(digits, radix: 16)
+            return String(repeating: "0", count: 16 - text.count) + text
+        }.joined()
+    }
+
+    /// Folders stay once they were needed.
+    private func createFolder(of path: FilePath) throws {
+        let folder = path.removingLastComponent().string
+        if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
     private static func createFile(at path: FilePath) throws -> FileDescriptor {
         try FileDescriptor.open(
             path, .readWrite, options: [.create, .exclusiveCreate, .closeOnExec], permissions: [.ownerReadWrite])
+    }
+
+    // MARK: Files for later
+
+    /// Whether `prepare` should be called.
+    package var isLowOnFiles: Bool { reserve.withLock { $0.blanks.count < Self.fewBlanks } }
+
+    /// Makes some of the files that the next calls of `create` and `save` are to need. For a thread that no reader waits
+    /// for; what cannot be made is made, or fails, when it is needed.
+    package func prepare() {
+        while reserve.withLock({ $0.blanks.count < Self.mostBlanks }) {
+            let name = Self.newName()
+            let path = reserve.withLock { $0.name(Self.blankPrefix, in: directory) }
+            guard (try? createFolder(of: Self.path(of: name, in: directory))) != nil,
+                let descriptor = try? Self.createFile(at: path)
+            else { return }
+            reserve.withLock { $0.blanks.append(Blank(name: name, path: path, descriptor: descriptor)) }
+        }
+    }
+
+    /// Removes what `prepare` has made and nobody has needed.
+    package func removeReserve() {
+        let (blanks, spares) = reserve.withLock { reserve in
+            defer { (reserve.blanks, reserve.spares) = ([], []) }
+            return (reserve.blanks, reserve.spares)
+        }
+        for blank in blanks { blank.discard() }
+        for spare in spares { unlink(spare.string) }
+    }
+
+    private func takeBlank() -> CacheFile? {
+        guard let blank = reserve.withLock({ $0.blanks.popLast() }) else { return nil }
+        let path = Self.path(of: blank.name, in: directory)
+        guard rename(blank.path.string, path.string) == 0 else {
+            blank.discard()
+            return nil
+        }
+        return CacheFile(name: blank.name, path: path, descriptor: blank.descriptor)
     }
 
     /// Opens a file of an earlier run for writing, with the bytes that can be trusted.
@@ -111,8 +195,7 @@ package final class ContentCache: Sendable {
     ///
     /// - Parameters:
     ///   - durably: returns when it is on the disk, as it should be when it says that bytes are.
-    ///   - isFirst: the file has none yet, and nobody has heard of it: when this is cut short there is a file without a
-    ///     checkpoint, which is as good as none.
+    ///   - isFirst: the file has none yet.
     package func save(
         _ checkpoint: Checkpoint, of file: CacheFile, durably: Bool = false, isFirst: Bool = false
     ) throws {
@@ -123,21 +206,30 @@ package final class ContentCache: Sendable {
         complete.inode = identity.inode
         let data = try complete.encoded()
         let path = checkpointPath(file.name)
-        if isFirst {
-            try Self.write(data, to: path, durably: durably)
-        } else {
-            let spare = takeSpare()
-            var isSpare = true
-            defer { if isSpare { spares.withLock { $0.free.append(spare) } } }
-            try Self.write(data, to: spare, durably: durably)
-            if clinux_exchange(spare.string, path.string) != 0 {
-                // There is none before it, or the file system has no such call.
-                guard rename(spare.string, path.string) == 0 else { throw Errno(rawValue: errno) }
-                isSpare = false
-            }
+        if isFirst, try writeBlank(data, as: path, durably: durably) { return }
+        let spare = reserve.withLock { reserve in
+            reserve.spares.popLast() ?? reserve.name(Self.sparePrefix, in: directory)
+        }
+        var isSpare = true
+        defer { if isSpare { reserve.withLock { $0.spares.append(spare) } } }
+        try Self.write(data, to: spare, durably: durably)
+        if isFirst || clinux_exchange(spare.string, path.string) != 0 {
+            // There is none before it, or the file system has no such call.
+            guard rename(spare.string, path.string) == 0 else { throw Errno(rawValue: errno) }
+            isSpare = false
         }
         // `remove` takes the file first: if it came in between, this checkpoint is seen by one of the two.
         if !file.isLinked() { unlink(path.string) }
+    }
+
+    /// - Returns: `false` when there is no blank file; nothing has happened then.
+    private func writeBlank(_ data: Data, as path: FilePath, durably: Bool) throws -> Bool {
+        guard let blank = reserve.withLock({ $0.blanks.popLast() }) else { return false }
+        var isPlaced = false
+        defer { if !isPlaced { unlink(blank.path.string) } }
+        try Self.write(data, to: blank.descriptor, durably: durably)
+        isPlaced = rename(blank.path.string, path.string) == 0
+        return isPlaced
     }
 
     /// Truncates first: ext4 and XFS then write the blocks of the new content before the file's new name, also when
@@ -145,22 +237,16 @@ package final class ContentCache: Sendable {
     private static func write(_ data: Data, to path: FilePath, durably: Bool) throws {
         let descriptor = try FileDescriptor.open(
             path, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: [.ownerReadWrite])
+        try write(data, to: descriptor, durably: durably)
+    }
+
+    /// Closes the descriptor.
+    private static func write(_ data: Data, to descriptor: FileDescriptor, durably: Bool) throws {
         try descriptor.closeAfter {
             _ = try data.withUnsafeBytes { try descriptor.writeAll($0) }
             if durably, fdatasync(descriptor.rawValue) != 0 { throw Errno(rawValue: errno) }
         }
     }
-
-    /// A file that is nobody's checkpoint; not there when it was never written.
-    private func takeSpare() -> FilePath {
-        spares.withLock { spares in
-            if let spare = spares.free.popLast() { return spare }
-            spares.made += 1
-            return directory.appending(Self.sparePrefix + "\(spares.made)")
-        }
-    }
-
-    private static let sparePrefix = "checkpoint."
 
     /// Removes a file and its checkpoint, also one that is being read: readers keep what they have open.
     package func remove(_ name: String) {
@@ -186,10 +272,11 @@ package final class ContentCache: Sendable {
     }
 
     /// The names of all files in the cache, for the comparison with the library at start. Removes what a process that was
-    /// killed in the middle of `save` or `remove` has left, and the last one's spare files.
+    /// killed in the middle of `save` or `remove` has left, and the files that it had in reserve.
     package func names() -> [String] {
+        removeReserve()
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: directory.string)) ?? []
-        where entry.hasPrefix(Self.sparePrefix) {
+        where entry.hasPrefix(Self.sparePrefix) || entry.hasPrefix(Self.blankPrefix) {
             unlink(directory.appending(entry).string)
         }
         let media = directory.appending("media").string

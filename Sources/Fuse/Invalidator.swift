@@ -60,7 +60,7 @@ package final class Invalidator: Sendable {
     /// of threads take longer than the message (60 µs). This one waits in the kernel for no lock: it has no pages to drop.
     package func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         let message = Message.attributes(node)
-        guard state.withLock({ $0.items.isEmpty && !$0.isWorking && !$0.isClosed }) else {
+        guard state.inspect({ $0.items.isEmpty && !$0.isWorking && !$0.isClosed }) else {
             return send(message, completion)
         }
         Self.report(Self.notify(message, core), message)
@@ -123,7 +123,7 @@ package final class Invalidator: Sendable {
             }
             if items.isEmpty { return }
             for item in items {
-                if !state.withLock({ $0.isClosed }) { report(notify(item.message, core), item.message) }
+                if !state.inspect({ $0.isClosed }) { report(notify(item.message, core), item.message) }
                 item.completion?()
             }
             state.withLock { $0.isWorking = false }

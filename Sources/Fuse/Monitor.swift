@@ -42,6 +42,13 @@ final class Monitor<Value>: @unchecked Sendable {
         return body(&value)
     }
 
+    /// Looks at the value, and wakes nobody.
+    func inspect<Result>(_ body: (Value) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(value)
+    }
+
     /// Waits until `body` returns something, and returns that.
     func wait<Result>(until body: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(mutex)

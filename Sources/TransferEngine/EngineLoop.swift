@@ -101,6 +101,7 @@ final class EngineLoop {
         downloads = [:]
         uploads = [:]
         dataTasks = [:]
+        storage.sync { cache.removeReserve() }
         // What came in the meantime is answered too: with a failure.
         for work in mailbox.close() { work(self) }
     }
@@ -276,6 +277,8 @@ final class EngineLoop {
         owners[ObjectIdentifier(handle)] = owner
         multi.add(handle)
         hasNewHandles = true
+        // While the server is asked: its answer may need two.
+        if cache.isLowOnFiles { storage.async { [cache] in cache.prepare() } }
     }
 
     func add(_ handle: EasyHandle, upload: Upload) {

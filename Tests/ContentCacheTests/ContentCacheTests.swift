@@ -219,9 +219,56 @@ import Testing
         return UInt64(status.st_ino)
     }
 
-    private func spareFiles() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: cache.directory.string)
-            .filter { $0.hasPrefix("checkpoint.") }
+    private func spareFiles() throws -> [String] { try filesInReserve().filter { $0.hasPrefix("checkpoint.") } }
+
+    private func filesInReserve() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: cache.directory.string).filter { $0 != "media" }.sorted()
+    }
+
+    @Test func filesInReserveAreUsedUpAndMadeAnew() throws {
+        #expect(cache.isLowOnFiles)
+        cache.prepare()
+        #expect(!cache.isLowOnFiles)
+        #expect(try filesInReserve().count == 16)
+        cache.prepare()
+        #expect(try filesInReserve().count == 16)
+        var names: [String] = []
+        for number in 0..<20 as Range<Int64> {
+            let file = try cache.create(size: number * 1_000)
+            try cache.save(Checkpoint(key: number, generation: 1), of: file, isFirst: true)
+            names.append(file.name)
+            if number < 8 { #expect(try filesInReserve().count == 14 - 2 * Int(number)) }
+            var status = stat()
+            try #require(stat(file.path.string, &status) == 0)
+            #expect(status.st_size == number * 1_000 && status.st_blocks == 0 && status.st_mode & 0o7777 == 0o600)
+            #expect(file.path == ContentCache.path(of: file.name, in: cache.directory))
+            try write(Int(number)..<Int(number) + 10, to: file)
+            #expect(cache.checkpoint(of: file.name)?.key == number)
+            if cache.isLowOnFiles, number == 10 { cache.prepare() }
+        }
+        #expect(Set(names).count == 20)
+        #expect(cache.names() == names.sorted())
+        cache.prepare()
+        cache.removeReserve()
+        #expect(try filesInReserve() == [])
+        for name in names { #expect(cache.reopen(name) != nil) }
+    }
+
+    @Test func aReserveThatHasGoneOrCannotBeMadeIsNotMissed() throws {
+        cache.prepare()
+        for name in try filesInReserve() { unlink(cache.directory.appending(name).string) }
+        for number in 0..<3 as Range<Int64> {
+            let file = try cache.create(size: 10)
+            try cache.save(Checkpoint(key: number, generation: 1), of: file, isFirst: true)
+            try cache.save(Checkpoint(key: number, generation: 2), of: file)
+            #expect(cache.checkpoint(of: file.name)?.generation == 2)
+        }
+        // The folder that it was to get into has gone as well.
+        cache.prepare()
+        try FileManager.default.removeItem(atPath: cache.directory.appending("media").string)
+        let file = try cache.create(size: 10)
+        #expect(exists(file.path.string))
+        #expect(cache.names() == [file.name])
     }
 
     @Test func checkpointsTakeTurnsInTheSameFiles() throws {
@@ -229,7 +276,6 @@ import Testing
         let files = try (0..<4 as Range<Int64>).map { number in
             let file = try cache.create(size: 1_000)
             try cache.save(Checkpoint(key: number, generation: 1), of: file, isFirst: true)
-            #expect(try spareFiles() == [])
             inodes.insert(try checkpointInode(file.name))
             return file
         }
@@ -246,9 +292,8 @@ import Testing
         }
         // Each file has one, and one is for the next.
         #expect(inodes.count == 5)
-        #expect(try spareFiles() == ["checkpoint.1"])
+        #expect(try spareFiles() == ["checkpoint.5"])
         #expect(cache.names() == files.map(\.name).sorted())
-        #expect(try spareFiles() == [])
         try cache.save(Checkpoint(key: 0, generation: 6), of: files[0])
         #expect(cache.checkpoint(of: files[0].name)?.generation == 6)
     }
