@@ -103,9 +103,7 @@ extension PodcastService {
 
     /// - Returns: `false` when somebody has the file open.
     private func evictByPolicy(_ episode: Int64, file: String) throws -> Bool {
-        guard engine.evictFile(file) else { return false }
-        engine.forget(episode)
-        try library.dropRendition(episode: episode, now: now())
+        guard try evict(file, of: episode) else { return false }
         let name = try library.episode(id: episode)?.name ?? file
         log.info("evicted \(name) to make room")
         broadcastChange(episode: episode)

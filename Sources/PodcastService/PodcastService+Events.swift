@@ -165,16 +165,10 @@ extension PodcastService {
     private func completed(_ episode: Int64, _ generation: Int, _ size: Int64, _ sha256: String) throws {
         try library.complete(episode: episode, generation: generation, size: size, sha256: sha256, now: now())
         let record = tasks.removeValue(forKey: episode)
-        var event = Event(sequence: nextSequence(), time: now(), kind: .completed)
-        event.task = record?.download.id
-        event.id = episode
-        event.podcast = record?.podcast
-        event.path = record?.path
+        var event = event(.completed, episode, .cached, record)
         event.generation = generation
-        event.state = TransferState.cached.rawValue
         event.received = size
         event.expected = size
-        event.session = record?.download.session
         announce(event)
         whenWritten { [self] in
             holds.withLock { $0.forget(episode) }
@@ -202,16 +196,10 @@ extension PodcastService {
             tasks[episode]?.snapshot?.state = .failed
             tasks[episode]?.snapshot?.error = error
         }
-        var event = Event(sequence: nextSequence(), time: now(), kind: .failed)
-        event.task = record?.download.id
-        event.id = episode
-        event.podcast = record?.podcast
-        event.path = record?.path
+        var event = event(.failed, episode, .failed, record)
         event.generation = record?.snapshot?.generation
-        event.state = TransferState.failed.rawValue
         event.received = record?.snapshot?.received
         event.expected = record?.snapshot?.total
-        event.session = record?.download.session
         event.error = error.message
         if record == nil {
             // An open that was refused: no task has ended.
@@ -222,19 +210,25 @@ extension PodcastService {
         log.warning("failed: \(record?.path ?? "episode \(episode)"): \(error.message)")
     }
 
-    func event(_ kind: Event.Kind, _ snapshot: DownloadSnapshot, _ record: TaskRecord?) -> Event {
+    /// Of an episode's task, if it has one.
+    func event(_ kind: Event.Kind, _ episode: Int64, _ state: TransferState, _ record: TaskRecord?) -> Event {
         var event = Event(sequence: nextSequence(), time: now(), kind: kind)
         event.task = record?.download.id
-        event.id = snapshot.key
+        event.id = episode
         event.podcast = record?.podcast
-        event.generation = snapshot.generation
         event.path = record?.path
-        event.state = snapshot.state.rawValue
+        event.state = state.rawValue
+        event.session = record?.download.session
+        return event
+    }
+
+    func event(_ kind: Event.Kind, _ snapshot: DownloadSnapshot, _ record: TaskRecord?) -> Event {
+        var event = event(kind, snapshot.key, snapshot.state, record)
+        event.generation = snapshot.generation
         event.received = snapshot.received
         event.expected = snapshot.total
         event.rate = snapshot.rate
         event.ranges = snapshot.present.text
-        event.session = record?.download.session
         event.error = snapshot.error?.message
         return event
     }

@@ -254,11 +254,7 @@ extension PodcastService {
             try library.removeDownload(id: download.id)
         }
         for rendition in try library.ephemeralRenditions() {
-            if engine.evictFile(rendition.file) {
-                try library.dropRendition(episode: rendition.episode, now: now())
-            } else {
-                searches.leftBehind.insert(rendition.episode)
-            }
+            if try !evict(rendition.file, of: rendition.episode) { searches.leftBehind.insert(rendition.episode) }
         }
     }
 
@@ -282,14 +278,11 @@ extension PodcastService {
             guard !openEpisodes().contains(episode), let row = try library.episode(id: episode), !row.pinned,
                 try library.isEphemeral(podcast: row.podcast)
             else { return }
-            // No wait between the look at who reads and the end of the transfer: a reader that comes now begins anew.
             if let rendition = try library.rendition(of: episode) {
-                guard engine.evictFile(rendition.file) else {
+                guard try evict(rendition.file, of: episode) else {
                     searches.leftBehind.insert(episode)
                     return
                 }
-                engine.forget(episode)
-                try library.dropRendition(episode: episode, now: now())
             } else {
                 engine.forget(episode)
             }

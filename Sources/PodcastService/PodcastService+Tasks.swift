@@ -102,11 +102,21 @@ extension PodcastService {
     func dropBytes(of episode: Episode) async throws -> String? {
         takeEvents()
         guard let rendition = try library.rendition(of: episode.id) else { return nil }
-        guard engine.evictFile(rendition.file) else { return "it is open in a program; close it first" }
-        engine.forget(episode.id)
+        guard try evict(rendition.file, of: episode.id) else { return "it is open in a program; close it first" }
         try await removeTask(episode.id)
-        try library.dropRendition(episode: episode.id, now: now())
         return nil
+    }
+
+    /// Removes a cache file that nobody reads; its episode is fetched anew when it is wanted again.
+    ///
+    /// No wait between the look at who reads and the end of the transfer: a reader that comes now begins anew.
+    ///
+    /// - Returns: `false` when somebody has it open; nothing has happened then.
+    func evict(_ file: String, of episode: Int64) throws -> Bool {
+        guard engine.evictFile(file) else { return false }
+        engine.forget(episode)
+        try library.dropRendition(episode: episode, now: now())
+        return true
     }
 
     /// Forgets a task that the engine has been told to end.
@@ -124,12 +134,6 @@ extension PodcastService {
     /// Takes a task out of the list and tells those who watch, unless the engine's own report has done so.
     func endTask(_ episode: Int64) {
         guard let record = tasks.removeValue(forKey: episode) else { return }
-        var event = Event(sequence: nextSequence(), time: now(), kind: .state)
-        event.task = record.download.id
-        event.id = episode
-        event.podcast = record.podcast
-        event.path = record.path
-        event.state = TransferState.remote.rawValue
-        broadcast(event)
+        broadcast(event(.state, episode, .remote, record))
     }
 }
