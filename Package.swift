@@ -112,7 +112,8 @@ let package = Package(
         tests(
             "IntegrationTests",
             [
-                "podfs", "PodcastClient", "PodcastLibrary", "PodcastPages", "PodcastProtocol", "PodcastService",
+                "podfs", "CLinux", "PodcastClient", "PodcastLibrary", "PodcastPages", "PodcastProtocol",
+                "PodcastService",
                 "TestSupport",
             ]),
     ]

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <link.h>
+
 int clinux_peer_credentials(int fd, uid_t *uid, pid_t *pid) {
     struct ucred credentials;
     socklen_t length = sizeof credentials;
@@ -25,6 +27,21 @@ int clinux_exchange(const char *one, const char *other) {
 ssize_t clinux_copy_file_range(int from, int to, size_t count) {
     return copy_file_range(from, NULL, to, NULL, count, 0);
 }
+
+typedef void clinux_segment_body(const char *object, uintptr_t address, size_t size, uint32_t flags);
+
+static int clinux_each_segment_of(struct dl_phdr_info *object, size_t size, void *context) {
+    (void)size;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+        if (header->p_type != PT_LOAD) continue;
+        ((clinux_segment_body *)context)(
+            object->dlpi_name, object->dlpi_addr + header->p_vaddr, header->p_filesz, header->p_flags);
+    }
+    return 0;
+}
+
+void clinux_each_segment(clinux_segment_body *body) { dl_iterate_phdr(clinux_each_segment_of, (void *)body); }
 
 int clinux_accept(int fd, int flags) { return accept4(fd, NULL, NULL, flags); }
 int clinux_pipe(int fds[2], int flags) { return pipe2(fds, flags); }

@@ -75,6 +75,7 @@ final class Mount: Sendable {
             filesystem.start(
                 notifier: session.invalidator, backings: session.backingFiles, startsDaemon: true)
             ready()
+            ProgramPages.releaseStart()
         }
         defer {
             filesystem.stop()

@@ -59,6 +59,10 @@ ssize_t clinux_copy_file_range(int from, int to, size_t count);
 /// ENOENT when one of the two does not exist, EINVAL or ENOSYS where the file system cannot do it.
 int clinux_exchange(const char *one, const char *other);
 
+/// dl_iterate_phdr(3): calls `body` with each part of the program and of its libraries that is mapped from a file
+/// (PT_LOAD): the library's name, where it is, how many of its bytes are the file's, and PF_R, PF_W and PF_X.
+void clinux_each_segment(void (*body)(const char *object, uintptr_t address, size_t size, uint32_t flags));
+
 /// accept4(2) without the peer's address; pipe2(2).
 int clinux_accept(int fd, int flags);
 int clinux_pipe(int fds[2], int flags);

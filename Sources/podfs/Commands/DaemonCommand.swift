@@ -40,6 +40,7 @@ struct DaemonCommand: PodfsCommand {
             chdir("/")
             try await Daemon.run(try installation.serviceConfiguration()) {
                 if let readyDescriptor { SpawnedSelf.report("ok", to: readyDescriptor) }
+                ProgramPages.releaseStart()
             }
         } catch {
             if let readyDescriptor { SpawnedSelf.report("\(CommandError(error))", to: readyDescriptor) }
