@@ -1,7 +1,6 @@
 package import Fuse
 internal import Glibc
 package import PodcastLibrary
-internal import PodcastPages
 package import PodcastProtocol
 internal import Synchronization
 package import SystemPackage
@@ -60,7 +59,7 @@ package final class PodcastFilesystem: Sendable {
     /// Until when nothing is parked, in milliseconds of `milliseconds`.
     let refusesUntil = Atomic<Int64>(0)
     /// The list of the subscriptions as it was last rendered, and when it became so.
-    private let subscriptionsPage = Mutex<(bytes: [UInt8], moment: Int64)?>(nil)
+    let subscriptionsPage = Mutex<(bytes: [UInt8], moment: Int64)?>(nil)
     private let readyAction = Mutex<(@Sendable () -> Void)?>(nil)
     let started = Int64(time(nil))
 
@@ -155,55 +154,6 @@ package final class PodcastFilesystem: Sendable {
     }
 
     func rootAttributes() -> Attributes { folderAttributes(.root, modified: started, changed: started) }
-
-    func attributes(of file: FixedFile, size: Int) -> Attributes {
-        let moment: Int64
-        switch file {
-        case .status, .statusJSON, .statusPage, .shelf: moment = now
-        case .subscriptions: moment = subscriptionsPage.withLock { $0?.moment } ?? started
-        case .noMedia, .trackerIgnore: moment = started
-        }
-        return Attributes(
-            inode: file.number.inode, kind: .regular, permissions: 0o444, size: Int64(size),
-            blocks: Int64(size + 511) / 512, uid: options.owner.uid, gid: options.owner.gid,
-            accessed: Timestamp(seconds: moment), modified: Timestamp(seconds: moment),
-            changed: Timestamp(seconds: moment))
-    }
-
-    /// The status files and the list change by themselves: their attributes are asked for each time.
-    func timeout(of file: FixedFile) -> Double {
-        switch file {
-        case .status, .statusJSON, .statusPage, .subscriptions, .shelf: 0
-        case .noMedia, .trackerIgnore: Self.timeout
-        }
-    }
-
-    func render(_ file: FixedFile) throws -> [UInt8] {
-        switch file {
-        case .status: Array(try statusReport().text.utf8)
-        case .statusJSON: try statusReport().jsonBytes
-        case .statusPage: StatusPage(try statusReport(), rates: live.rates).bytes
-        case .subscriptions: try renderSubscriptions()
-        case .shelf: try renderShelf()
-        case .noMedia, .trackerIgnore: []
-        }
-    }
-
-    /// Its time is that of its last change: programs that copy what is new go by it.
-    private func renderSubscriptions() throws -> [UInt8] {
-        let subscriptions = try library.subscriptions()
-        let page = SubscriptionsPage.document(subscriptions)
-        subscriptionsPage.withLock { last in
-            if last?.bytes == page { return }
-            let moment = last == nil ? subscriptions.map(\.changed).max() ?? started : now
-            last = (page, moment)
-        }
-        return page
-    }
-
-    private func statusReport() throws -> StatusReport {
-        StatusReport(link.isConnected ? live.all : try library.outstandingTasks())
-    }
 
     // MARK: What the daemon says
 

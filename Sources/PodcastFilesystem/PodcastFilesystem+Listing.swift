@@ -1,0 +1,160 @@
+package import Fuse
+internal import PodcastLibrary
+internal import SystemPackage
+
+// Listings of folders, from opendir(3) to closedir(3).
+extension PodcastFilesystem {
+    package func opendir(_ request: consuming Request, node: NodeID) {
+        do {
+            let number = NodeNumber(node)
+            if let number, number.kind == .term || number.kind == .foundShow {
+                openFound(request, number)
+                return
+            }
+            guard let number, let snapshot = try snapshot(of: number) else {
+                request.reply(error: .noSuchFileOrDirectory)
+                return
+            }
+            let handle = files.add(snapshot)
+            if !request.reply(open: OpenReply(handle: handle)) { files.removeFolder(handle) }
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
+        // Before anything is looked at: what changes meanwhile is looked at again.
+        let change = files.lastChange
+        let basis =
+            number.kind == .show
+            ? LastListing.Basis(
+                folder: number, library: try library.changeCounter(), change: change, accesses: files.accesses,
+                feeds: .init(of: options.feeds), assets: .init(of: options.assets)) : nil
+        if let basis, let known = lastListing.names(basis) { return known }
+        var snapshot = try makeSnapshot(of: number)
+        snapshot?.change = change
+        if let basis, let snapshot { lastListing.keep(snapshot, basis) }
+        return snapshot
+    }
+
+    private func makeSnapshot(of number: NodeNumber) throws -> FolderSnapshot? {
+        switch number.kind {
+        case .fixed:
+            guard number == .root else { return nil }
+            let shows = try library.folders().map { show in
+                FolderSnapshot.Item.show(
+                    id: show.id, name: show.name, modified: show.newest ?? show.changed, changed: show.changed)
+            }
+            let made = FixedFile.allCases.map { FolderSnapshot.Item.made($0) }
+            let links = Gathering.allCases.map { gathering in
+                let changed = gatherings.changed(gathering) ?? started
+                return FolderSnapshot.Item.folder(
+                    gathering.number, name: gathering.name, modified: changed, changed: changed)
+            }
+            return FolderSnapshot(number: number, items: made + [searchItem] + links + shows)
+        case .search, .term:
+            return try searchSnapshot(of: number)
+        case .show, .foundShow:
+            guard let show = try library.folder(id: number.row) else { return nil }
+            let entries = try library.entries(of: number.row)
+            let episodes = entries.map { FolderSnapshot.Item.episode(attributes(of: $0)) }
+            // What is found and not subscribed is its episodes alone.
+            guard number.kind == .show else { return FolderSnapshot(number: number, items: episodes) }
+            let items = madeItems(of: show) + episodes + (try assetItems(of: show.id, entries))
+            return FolderSnapshot(number: number, items: items)
+        case .gathering:
+            guard let gathering = Gathering(rawValue: number.row) else { return nil }
+            return FolderSnapshot(number: number, items: try links(of: gathering).map { .link($0) })
+        case .notesFolder, .chaptersFolder:
+            return try sidecarSnapshot(of: number)
+        case .episode, .latestLink, .downloadedLink, .playlist, .page, .feedJSON, .feedXML, .notes, .chapters,
+            .cover, .art, .vtt, .srt:
+            return nil
+        }
+    }
+
+    package func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
+        do {
+            let known = files.folder(page.handle)
+            var folder = known?.names
+            // The names are those of opendir(3), and from a rewinddir(3) on those of that moment, as POSIX has it.
+            if page.offset == 0, !(known?.isNew ?? false), let number = NodeNumber(node),
+                let fresh = try snapshot(of: number)
+            {
+                files.replace(page.handle, with: fresh)
+                folder = fresh
+            } else if page.withAttributes, let known = folder, known.change != files.lastChange {
+                // The kernel remembers the attributes for long: they may not be those of a time before the last change
+                // that it was told of.
+                let fresh = try snapshot(of: known.number) ?? FolderSnapshot(number: known.number, items: [])
+                let updated = known.updated(by: fresh)
+                files.replace(page.handle, with: updated)
+                folder = updated
+            }
+            guard let folder else {
+                request.reply(error: .badFileDescriptor)
+                return
+            }
+            request.reply(listing: page) { buffer in fill(&buffer, from: folder, page) }
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    /// Offsets are 1 for `.`, 2 for `..`, then the items in order.
+    private func fill(_ buffer: inout DirectoryBuffer, from folder: FolderSnapshot, _ page: DirectoryPage) {
+        let offset = page.offset
+        if offset < 1 {
+            guard buffer.add(name: ".", inode: folder.number.inode, kind: .directory, nextOffset: 1) else { return }
+        }
+        if offset < 2 {
+            let parent = folder.number.parent.inode
+            guard buffer.add(name: "..", inode: parent, kind: .directory, nextOffset: 2) else { return }
+        }
+        let first = Int(max(offset, 2)) - 2
+        guard first < folder.items.count else { return }
+        for index in first..<folder.items.count {
+            let next = UInt64(index) + 3
+            let fits: Bool
+            switch folder.items[index] {
+            case .made(let file):
+                // Rendered when it alone is looked at.
+                fits = buffer.add(name: file.name, inode: file.number.inode, kind: .regular, nextOffset: next)
+            case .show(let id, let name, let modified, let changed):
+                fits = buffer.add(
+                    name: name, entry: entry(show: id, modified: modified, changed: changed), nextOffset: next)
+            case .folder(let number, let name, let modified, let changed):
+                let entry = folderEntry(number, modified: modified, changed: changed)
+                fits = buffer.add(name: name, entry: entry, nextOffset: next)
+            case .file(let number, let name):
+                fits = buffer.add(name: name, inode: number.inode, kind: .regular, nextOffset: next)
+            case .unknown(let number, let name, let kind):
+                fits = buffer.add(name: name, inode: number.inode, kind: kind, nextOffset: next)
+            case .asset(let number, let name, let size, let modified, let changed):
+                let entry = assetEntry(number, size: size, modified: modified, changed: changed)
+                fits = buffer.add(name: name, entry: entry, nextOffset: next)
+            case .link(let link):
+                fits = buffer.add(name: link.name, entry: entry(link), nextOffset: next)
+            case .episode(let episode):
+                let known = page.withAttributes ? current(episode, since: folder.change) : episode
+                fits = buffer.add(name: episode.name, entry: entry(known), nextOffset: next)
+            }
+            if !fits { return }
+        }
+    }
+
+    /// The kernel believes what a listing says for as long as what a lookup does: the names may be those of the snapshot,
+    /// the attributes may not.
+    private func current(_ episode: EpisodeAttributes, since change: UInt64) -> EpisodeAttributes {
+        let wasKept = files.asked(episode.number)
+        guard wasKept || files.hasChanged(episode.number.row, since: change),
+            let entry = try? library.entry(id: episode.number.row)
+        else { return episode }
+        return attributes(of: entry)
+    }
+
+    package func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle) {
+        files.removeFolder(handle)
+        request.replyDone()
+    }
+}
