@@ -25,16 +25,23 @@ extension PodcastFilesystem {
     func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         // Before anything is looked at: what changes meanwhile is looked at again.
         let change = files.lastChange
-        let basis =
-            number.kind == .show
-            ? LastListing.Basis(
-                folder: number, library: try library.changeCounter(), change: change, accesses: files.accesses,
-                feeds: .init(of: options.feeds), assets: .init(of: options.assets)) : nil
+        let basis = try basis(of: number, change)
         if let basis, let known = lastListing.names(basis) { return known }
         var snapshot = try makeSnapshot(of: number)
         snapshot?.change = change
         if let basis, let snapshot { lastListing.keep(snapshot, basis) }
         return snapshot
+    }
+
+    /// What the names of a folder go by; `nil` for one whose names are not kept.
+    private func basis(of number: NodeNumber, _ change: UInt64) throws -> LastListing.Basis? {
+        switch number.kind {
+        case .show, .notesFolder, .chaptersFolder:
+            LastListing.Basis(
+                folder: number, library: try library.changeCounter(), change: change, accesses: files.accesses,
+                feeds: .init(of: options.feeds), assets: .init(of: options.assets))
+        default: nil
+        }
     }
 
     private func makeSnapshot(of number: NodeNumber) throws -> FolderSnapshot? {
