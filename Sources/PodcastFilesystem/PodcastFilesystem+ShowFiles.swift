@@ -31,6 +31,13 @@ extension PodcastFilesystem {
             }
         }
 
+        var sidecar: Sidecars {
+            switch self {
+            case .notes: .notes
+            case .chapters: .chapters
+            }
+        }
+
         /// Of the files in it.
         var fileKind: NodeNumber.Kind {
             switch self {
@@ -115,12 +122,7 @@ extension PodcastFilesystem {
 
     func sidecarSnapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         guard let folder = SidecarFolder(number.kind), try library.folder(id: number.row) != nil else { return nil }
-        let entries: [EpisodeEntry]
-        switch folder {
-        case .notes: entries = try library.entries(of: number.row).filter { $0.sidecars.contains(.notes) }
-        case .chapters: entries = try library.entries(of: number.row).filter { $0.sidecars.contains(.chapters) }
-        }
-        let items = entries.map { entry in
+        let items = try library.entries(of: number.row, with: folder.sidecar).map { entry in
             FolderSnapshot.Item.file(
                 NodeNumber(kind: folder.fileKind, row: entry.id),
                 name: "\(FileName.stem(ofFile: entry.name)).\(folder.fileExtension)")

@@ -12,6 +12,15 @@ extension Library {
         }
     }
 
+    /// Those of them that have one of these beside them.
+    package func entries(of podcast: Int64, with sidecars: Sidecars) throws -> [EpisodeEntry] {
+        try query { db in
+            try EpisodeSQL.entries(
+                db, "e.podcast = ? AND e.buried = 0 AND e.sidecars & ? <> 0 ORDER BY e.moment DESC, e.id DESC",
+                [podcast, sidecars.rawValue])
+        }
+    }
+
     package func entry(of podcast: Int64, named name: String) throws -> EpisodeEntry? {
         try query { db in
             try EpisodeSQL.entries(
