@@ -51,14 +51,15 @@ package struct OpenReply: Sendable, Hashable {
     /// Reads bypass the page cache and may go beyond the size that the attributes tell; a short answer is a short read.
     /// Must not be mixed with cached handles of the same node.
     package var directIO: Bool
-    /// What the page cache holds of the node stays valid. Without it every open drops the cached pages.
+    /// What the page cache holds of the node stays valid, of a folder its names. Without it every open drops the cached pages.
     package var keepCache: Bool
     /// lseek(2) answers ESPIPE.
     package var nonSeekable: Bool
     /// close(2) sends no flush request for this handle.
     package var noFlush: Bool
-    /// For opendir alone: the kernel may cache the listing. The cached one carries no attributes, so that `ls -l` asks
-    /// for each name; with readdirplus it is rarely worth it.
+    /// For opendir alone: the kernel keeps the names that it reads through this handle, and gives out those that it has.
+    /// They carry no attributes: who wants these is answered by what the kernel remembers of each name, or it asks for it.
+    /// Since Linux 4.20; older ones take no notice.
     package var cacheReaddir: Bool
     /// For open alone: the kernel reads this file by itself, and no read of the handle comes to the filesystem; with
     /// `directIO` they all come. Cached pages are dropped, `keepCache` or not.

@@ -5,6 +5,7 @@ package protocol ChangeNotifier: Sendable {
     func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)?)
     /// For an answer that waits for it.
     func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)?)
+    func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?)
     func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?)
 }
 

@@ -1,4 +1,14 @@
 internal import Fuse
+internal import Glibc
+
+/// A stream of a folder's names.
+struct OpenFolder: Sendable {
+    var names: FolderSnapshot
+    /// Nobody has asked for the names yet.
+    var isNew = true
+
+    init(names: FolderSnapshot) { self.names = names }
+}
 
 /// A folder's names as they were when it was opened.
 struct FolderSnapshot: Sendable {
@@ -20,6 +30,42 @@ struct FolderSnapshot: Sendable {
     var items: [Item]
     /// The last change that the items know of: attributes of what changed later are out of date.
     var change: UInt64 = 0
+    /// The offsets of the names are above this one: see `LastListing`. 0 for what the kernel is not to keep.
+    var base: UInt64 = 0
+    /// The kernel may keep the names.
+    var isKept = false
+    /// What the offset after the last name is, if not the next one: see `KernelListing`.
+    var end: UInt64?
+
+    /// The kernel's pages would be full to the last byte. It takes the end of such names for the end of any others whose place
+    /// it looks for in them in vain (fuse_readdir_cached), instead of asking.
+    var fillsPages: Bool {
+        let page = sysconf(Int32(_SC_PAGESIZE))
+        var size = 0
+        for length in [1, 2] + items.lazy.map(\.name.utf8.count) {
+            // FUSE_DIRENT_SIZE; no entry goes on in another page.
+            let entry = (24 + length + 7) & ~7
+            let rest = page - size % page
+            size += entry > rest ? rest + entry : entry
+        }
+        return size % page == 0
+    }
+
+    /// The offset of what follows an item.
+    func nextOffset(_ item: Int) -> UInt64 {
+        if let end, item == items.count - 1 { return end }
+        return base + UInt64(item) + 3
+    }
+
+    /// How many names, `.` and `..` among them, come before an offset; `nil` for one of another listing.
+    func position(of offset: UInt64) -> Int? {
+        let count = items.count + 2
+        if offset == 0 { return 0 }
+        // Where the kernel keeps no names any offset will do.
+        if base == 0 { return Int(min(offset, UInt64(count))) }
+        if offset == end { return count }
+        return offset > base && offset <= base + UInt64(count) ? Int(offset - base) : nil
+    }
 
     /// The same names in the same order with the attributes of `other`, a later snapshot of the same folder.
     ///

@@ -3,10 +3,11 @@ internal import Synchronization
 internal import SystemPackage
 
 /// The names in the folders of the show that was listed last, for as long as nothing has changed: a listing of ten thousand
-/// episodes is 25 ms of reading rows, those of its notes and chapters are 10 ms each, and programs list a folder more than
-/// once.
+/// episodes is 25 ms of reading rows, and programs list a folder more than once.
 final class LastListing: Sendable {
     /// All that a listing goes by, looked at before the listing is made.
+    ///
+    /// Equal ones have equal names, in the same order.
     struct Basis: Equatable, Sendable {
         /// The show's, or one in it; their rows are the show's.
         var folder: NodeNumber
@@ -38,7 +39,15 @@ final class LastListing: Sendable {
         /// The row of the show.
         var show: Int64?
         var folders: [NodeNumber: (basis: Basis, names: FolderSnapshot)] = [:]
+        /// What each folder was last listed by, and the offset below its names'. Kept when the names are not.
+        var bases: [NodeNumber: (basis: Basis, offset: UInt64)] = [:]
+        /// The first offset that no listing has had.
+        var nextOffset: UInt64 = 1
     }
+
+    /// Offsets have 31 bits, for programs whose `off_t` has 32; then they begin again. By then a folder of ten thousand was
+    /// listed after 200,000 changes.
+    private static let offsets: UInt64 = 1 << 31
 
     private let state = Mutex(State())
 
@@ -46,11 +55,27 @@ final class LastListing: Sendable {
         state.withLock { state in state.folders[basis.folder].flatMap { $0.basis == basis ? $0.names : nil } }
     }
 
-    func keep(_ names: FolderSnapshot, _ basis: Basis) {
-        state.withLock { state in
+    /// Gives names a stretch of offsets, which they have in common with those of an equal basis alone, and keeps them.
+    ///
+    /// - Parameter isCertain: the basis was the same after the names were read. Else others of the same basis may differ.
+    func keep(_ names: FolderSnapshot, _ basis: Basis, isCertain: Bool) -> FolderSnapshot {
+        var names = names
+        names.isKept = !names.fillsPages
+        return state.withLock { state in
+            if isCertain, let known = state.bases[basis.folder], known.basis == basis {
+                names.base = known.offset
+            } else {
+                // One for each name, and for `.` and `..`; the base is none of them.
+                let count = UInt64(names.items.count) + 3
+                if state.nextOffset + count > Self.offsets { state.nextOffset = 1 }
+                names.base = state.nextOffset
+                state.nextOffset += count
+                if isCertain { state.bases[basis.folder] = (basis, names.base) }
+            }
             if state.show != basis.folder.row { state.folders = [:] }
             state.show = basis.folder.row
             state.folders[basis.folder] = (basis, names)
+            return names
         }
     }
 }

@@ -81,8 +81,7 @@ struct BackedFile: Sendable {
 final class OpenFiles: Sendable {
     private struct State {
         var files: [UInt64: OpenFile] = [:]
-        /// With whether nobody has asked for the names yet.
-        var folders: [UInt64: (names: FolderSnapshot, isNew: Bool)] = [:]
+        var folders: [UInt64: OpenFolder] = [:]
         var last: UInt64 = 0
         /// How each node that is open is read.
         var modes: [NodeNumber: HandleMode<BackedFile>] = [:]
@@ -289,22 +288,30 @@ final class OpenFiles: Sendable {
     func add(_ folder: FolderSnapshot) -> FileHandle {
         state.withLock { state in
             state.last += 1
-            state.folders[state.last] = (folder, true)
+            state.folders[state.last] = OpenFolder(names: folder)
             return FileHandle(rawValue: state.last)
         }
     }
 
-    /// - Returns: the names, and whether this is the first time that they are asked for.
-    func folder(_ handle: FileHandle) -> (names: FolderSnapshot, isNew: Bool)? {
-        state.withLock { state -> (names: FolderSnapshot, isNew: Bool)? in
+    /// Somebody asks for the names.
+    func folder(_ handle: FileHandle) -> OpenFolder? {
+        state.withLock { state -> OpenFolder? in
             guard let folder = state.folders[handle.rawValue] else { return nil }
             state.folders[handle.rawValue]?.isNew = false
             return folder
         }
     }
 
-    func replace(_ handle: FileHandle, with folder: FolderSnapshot) {
-        state.withLock { $0.folders[handle.rawValue] = (folder, false) }
+    func setEnd(_ end: UInt64, of handle: FileHandle) {
+        state.withLock { $0.folders[handle.rawValue]?.names.end = end }
+    }
+
+    func replace(_ handle: FileHandle, with folder: OpenFolder) {
+        state.withLock { state in
+            guard state.folders[handle.rawValue] != nil else { return }
+            state.folders[handle.rawValue] = folder
+            state.folders[handle.rawValue]?.isNew = false
+        }
     }
 
     func removeFolder(_ handle: FileHandle) { state.withLock { _ = $0.folders.removeValue(forKey: handle.rawValue) } }

@@ -16,7 +16,13 @@ extension PodcastFilesystem {
                 return
             }
             let handle = files.add(snapshot)
-            if !request.reply(open: OpenReply(handle: handle)) { files.removeFolder(handle) }
+            let kept = kernelListings.open(node, handle, snapshot) { files.lastChange }
+            if let end = kept.end { files.setEnd(end, of: handle) }
+            let open = OpenReply(handle: handle, keepCache: kept.way.keeps, cacheReaddir: kept.way.caches)
+            if !request.reply(open: open) {
+                kernelListings.abandon(node, handle)
+                files.removeFolder(handle)
+            }
         } catch {
             request.reply(error: Self.errno(of: error))
         }
@@ -29,8 +35,8 @@ extension PodcastFilesystem {
         if let basis, let known = lastListing.names(basis) { return known }
         var snapshot = try makeSnapshot(of: number)
         snapshot?.change = change
-        if let basis, let snapshot { lastListing.keep(snapshot, basis) }
-        return snapshot
+        guard let basis, let snapshot else { return snapshot }
+        return lastListing.keep(snapshot, basis, isCertain: try self.basis(of: number, files.lastChange) == basis)
     }
 
     /// What the names of a folder go by; `nil` for one whose names are not kept.
@@ -82,46 +88,68 @@ extension PodcastFilesystem {
 
     package func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
         do {
-            let known = files.folder(page.handle)
-            var folder = known?.names
-            // The names are those of opendir(3), and from a rewinddir(3) on those of that moment, as POSIX has it.
-            if page.offset == 0, !(known?.isNew ?? false), let number = NodeNumber(node),
-                let fresh = try snapshot(of: number)
-            {
-                files.replace(page.handle, with: fresh)
-                folder = fresh
-            } else if page.withAttributes, let known = folder, known.change != files.lastChange {
-                // The kernel remembers the attributes for long: they may not be those of a time before the last change
-                // that it was told of.
-                let fresh = try snapshot(of: known.number) ?? FolderSnapshot(number: known.number, items: [])
-                let updated = known.updated(by: fresh)
-                files.replace(page.handle, with: updated)
-                folder = updated
-            }
-            guard let folder else {
+            let isOutdated = kernelListings.asked(node, page.handle)
+            guard var folder = files.folder(page.handle) else {
                 request.reply(error: .badFileDescriptor)
                 return
             }
-            request.reply(listing: page) { buffer in fill(&buffer, from: folder, page) }
+            // The names are those of opendir(3), and from a rewinddir(3) on those of that moment, as POSIX has it.
+            if page.offset == 0, !folder.isNew || isOutdated, var fresh = try snapshot(of: folder.names.number) {
+                if fresh.base == folder.names.base { fresh.end = folder.names.end }
+                folder.names = fresh
+                files.replace(page.handle, with: folder)
+                kernelListings.rewind(node, page.handle, to: fresh)
+            } else if page.withAttributes, folder.names.change != files.lastChange {
+                folder.names = try upToDate(folder.names)
+                files.replace(page.handle, with: folder)
+            }
+            var names = folder.names
+            if names.position(of: page.offset) == nil, let others = kernelListings.names(of: node, at: page.offset) {
+                names = page.withAttributes && others.change != files.lastChange ? try upToDate(others) : others
+            }
+            guard let position = names.position(of: page.offset) else {
+                // As from a folder that is no more: the end for readdir(3), and not for what the kernel keeps.
+                request.reply(error: .noSuchFileOrDirectory)
+                return
+            }
+            let isStale = position == names.items.count + 2 && kernelListings.ended(node, page.handle)
+            request.reply(listing: page) { buffer in
+                guard let reached = fill(&buffer, from: names, position, page) else { return }
+                kernelListings.answered(node, page.handle, to: reached)
+            }
+            if isStale { dropListing(node) }
         } catch {
             request.reply(error: Self.errno(of: error))
         }
     }
 
-    /// Offsets are 1 for `.`, 2 for `..`, then the items in order.
-    private func fill(_ buffer: inout DirectoryBuffer, from folder: FolderSnapshot, _ page: DirectoryPage) {
-        let offset = page.offset
-        if offset < 1 {
-            guard buffer.add(name: ".", inode: folder.number.inode, kind: .directory, nextOffset: 1) else { return }
+    /// The same names with the attributes of now: the kernel remembers these for long, and they may not be those of a time
+    /// before the last change that it was told of.
+    private func upToDate(_ names: FolderSnapshot) throws -> FolderSnapshot {
+        names.updated(by: try snapshot(of: names.number) ?? FolderSnapshot(number: names.number, items: []))
+    }
+
+    /// Adds `.`, `..` and the items in order, from a position on.
+    ///
+    /// - Returns: the offset of what follows; `nil` when nothing was added.
+    private func fill(
+        _ buffer: inout DirectoryBuffer, from folder: FolderSnapshot, _ position: Int, _ page: DirectoryPage
+    ) -> UInt64? {
+        var last: UInt64?
+        if position < 1 {
+            let (own, next) = (folder.number.inode, folder.base + 1)
+            guard buffer.add(name: ".", inode: own, kind: .directory, nextOffset: next) else { return last }
+            last = next
         }
-        if offset < 2 {
-            let parent = folder.number.parent.inode
-            guard buffer.add(name: "..", inode: parent, kind: .directory, nextOffset: 2) else { return }
+        if position < 2 {
+            let (parent, next) = (folder.number.parent.inode, folder.base + 2)
+            guard buffer.add(name: "..", inode: parent, kind: .directory, nextOffset: next) else { return last }
+            last = next
         }
-        let first = Int(max(offset, 2)) - 2
-        guard first < folder.items.count else { return }
+        let first = max(position, 2) - 2
+        guard first < folder.items.count else { return last }
         for index in first..<folder.items.count {
-            let next = UInt64(index) + 3
+            let next = folder.nextOffset(index)
             let fits: Bool
             switch folder.items[index] {
             case .made(let file):
@@ -146,8 +174,10 @@ extension PodcastFilesystem {
                 let known = page.withAttributes ? current(episode, since: folder.change) : episode
                 fits = buffer.add(name: episode.name, entry: entry(known), nextOffset: next)
             }
-            if !fits { return }
+            if !fits { return last }
+            last = next
         }
+        return last
     }
 
     /// The kernel believes what a listing says for as long as what a lookup does: the names may be those of the snapshot,
@@ -161,6 +191,7 @@ extension PodcastFilesystem {
     }
 
     package func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle) {
+        kernelListings.close(node, handle)
         files.removeFolder(handle)
         request.replyDone()
     }

@@ -48,6 +48,7 @@ extension PodcastFilesystem {
     }
 
     package func forget(node: NodeID, count: UInt64) {
+        kernelListings.forget(node)
         guard let number = NodeNumber(node), number.kind == .term else { return }
         terms.forget(Int(number.row), count: count)
     }

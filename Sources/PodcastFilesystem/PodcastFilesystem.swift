@@ -46,6 +46,7 @@ package final class PodcastFilesystem: Sendable {
     let files = OpenFiles()
     let grants = GrantedSizes()
     let lastListing = LastListing()
+    let kernelListings = KernelListings()
     let parked = ParkedReads()
     let terms = SearchTerms()
     let gatherings = GatheringRecord()
@@ -163,6 +164,7 @@ package final class PodcastFilesystem: Sendable {
         files.noteChange()
         guard let notifier = notifier.withLock({ $0 }) else { return }
         // Progress, which is told many times, changes no name.
+        if event.kind != .progress { dropListings(notifier) }
         if event.kind == .library || event.kind == .completed { refreshGatherings() }
         if let episode = event.id {
             // A show's page tells what is cached.
@@ -195,7 +197,8 @@ package final class PodcastFilesystem: Sendable {
         {
             // The size that an open was answered with has been written down.
         } else if !files.isUnasked(number) {
-            notifier.invalidateAttributes(number.node, then: nil)
+            // Counted when it is done: a listing that was made before has told the kernel in vain.
+            notifier.invalidateAttributes(number.node) { [kernelListings] in kernelListings.forgetAttributes() }
         }
         if place.isBuried {
             tell(notifier, place.name, isGoneFrom: place.podcast)
@@ -244,6 +247,7 @@ package final class PodcastFilesystem: Sendable {
             return moment
         }
         guard let notifier = notifier.withLock({ $0 }), since > 0 else { return }
+        dropListings(notifier)
         // A second of overlap: the library's moments are whole seconds.
         var shows: Set<Int64> = []
         for place in (try? library.places(changedSince: since - 1)) ?? [] {
@@ -260,6 +264,13 @@ package final class PodcastFilesystem: Sendable {
         refreshGatherings()
         notifier.invalidateAttributes(.root, then: nil)
     }
+
+    /// A folder that is open shows what has changed when it is rewound.
+    private func dropListings(_ notifier: any ChangeNotifier) {
+        for folder in kernelListings.change() { notifier.invalidateData(folder, then: nil) }
+    }
+
+    func dropListing(_ folder: NodeID) { notifier.withLock { $0 }?.invalidateData(folder, then: nil) }
 
     private func disconnected() { live.replace(with: []) }
 

@@ -77,7 +77,8 @@ import Testing
 
     @Test func aFolderThatIsOpenShowsWhatCameSince() async throws {
         let show = try await Self.listed()
-        // Reads its folder, says so, and reads it once more from the same descriptor when it is told to.
+        // Reads its folder, says so, and reads it again from the same descriptor when it is told to: the mount hears of the
+        // refresh within a moment.
         let program = """
             $| = 1; opendir(my $folder, $ARGV[0]) or die; my @names = readdir $folder; print "read\\n";
             open(my $orders, '<', $ARGV[1]) or die; <$orders>;

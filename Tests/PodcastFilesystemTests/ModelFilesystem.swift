@@ -366,6 +366,11 @@ private final class ModelKernel: ChangeNotifier {
         completion?()
     }
 
+    /// It keeps no data.
+    func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
+        invalidateAttributes(node, then: completion)
+    }
+
     func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?) {
         state.withLock { state in
             state.entries[Key(parent: parent, name: Array(name.utf8))] = nil

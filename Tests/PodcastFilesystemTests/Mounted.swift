@@ -272,6 +272,7 @@ extension RecordedReply {
 final class RecordingNotifier: ChangeNotifier {
     enum Message: Sendable, Hashable {
         case attributes(NodeID)
+        case data(NodeID)
         case entry(parent: NodeID, name: String)
     }
 
@@ -305,6 +306,10 @@ final class RecordingNotifier: ChangeNotifier {
 
     func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
         invalidateAttributes(node, then: completion)
+    }
+
+    func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
+        take(.data(node), completion)
     }
 
     func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?) {

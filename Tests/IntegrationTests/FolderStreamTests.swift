@@ -1,0 +1,247 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The kernel keeps a show's names and gives them out by itself: never those of another moment than the filesystem would.
+@Suite(.timeLimit(.minutes(10)), .enabled(if: ChildProcess.isInstalled("python3"), "python3 is not installed"))
+struct FolderStreamTests {
+    /// A folder's streams by getdents64(2), a part of the names at a time, and changes by `podfs rename`.
+    ///
+    /// `names` is what the folder holds, and `past` what it has held since the beginning.
+    private static let program = #"""
+        import ctypes, os, random, struct, subprocess, sys, time
+        podfs, folder, show, scenario = sys.argv[1:5]
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        class Stream:
+            def __init__(self):
+                self.descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+                self.names, self.earliest, self.is_whole = [], len(past) - 1, False
+            def read(self, size=1024):
+                """Some names more; nothing at the end."""
+                buffer = ctypes.create_string_buffer(size)
+                count = libc.getdents64(self.descriptor, buffer, size)
+                if count < 0: raise OSError(ctypes.get_errno(), "getdents64")
+                found, start = [], 0
+                while start < count:
+                    length = struct.unpack_from("=H", buffer, start + 16)[0]
+                    found.append(buffer.raw[start + 19:start + length].split(b"\0", 1)[0].decode())
+                    start += length
+                self.names += found
+                if not count: self.is_whole = True
+                return found
+            def rest(self, size=32768):
+                while self.read(size): pass
+                assert len(self.names) == len(set(self.names)), "a name twice"
+                return set(self.names)
+            def rewind(self):
+                os.lseek(self.descriptor, 0, os.SEEK_SET)
+                self.names, self.is_whole = [], False
+            def close(self): os.close(self.descriptor)
+
+        def listed():
+            stream = Stream()
+            try: return stream.rest()
+            finally: stream.close()
+
+        def rename():
+            global names
+            old = random.choice(sorted(name for name in names if name.endswith(".mp3")))
+            new = f"Renamed {len(past)}"
+            subprocess.run([podfs, "rename", f"{show}/{old}", new], check=True, stdout=subprocess.DEVNULL)
+            names = names - {old} | {new + ".mp3"}
+            past.append(names)
+
+        def check(found, expected, what):
+            assert found == expected, f"{what}: {sorted(found ^ expected)}"
+
+        def fresh(what, times=3):
+            for number in range(times): check(listed(), names, f"{what}, listing {number + 1}")
+
+        def rewound(stream, what):
+            """Until the mount has heard of the last change."""
+            end = time.monotonic() + 60
+            while True:
+                stream.rewind()
+                found = stream.rest()
+                if found == names: return
+                assert found in past, f"{what}: of no moment"
+                assert time.monotonic() < end, f"{what}: {sorted(found ^ names)}"
+
+        past = []
+        names = set(os.listdir(folder)) | {".", ".."}
+        past.append(names)
+
+        def between_opening_and_reading():
+            for known in [False, True]:
+                if known: fresh("before")
+                stream = Stream()
+                before = names
+                rename()
+                found = stream.rest()
+                assert found in (before, names), "of neither moment"
+                fresh("while the older one is open")
+                stream.close()
+                fresh("after")
+
+        def in_the_midst():
+            for known in [False, True]:
+                if known: fresh("before")
+                stream = Stream()
+                stream.read()
+                before = names
+                rename()
+                fresh("while the older one is at it")
+                check(stream.rest(), before, "the older one")
+                fresh("before the older one is closed")
+                stream.close()
+                fresh("after")
+
+        def right_after():
+            for _ in range(10):
+                rename()
+                fresh("after a change", 2)
+
+        def overlapping():
+            first = Stream(); first.read()
+            one = names
+            rename()
+            second = Stream(); second.read()
+            two = names
+            rename()
+            third = Stream(); third.read()
+            check(second.rest(), two, "the second"); second.close()
+            fresh("two are open")
+            check(first.rest(), one, "the first"); first.close()
+            fresh("one is open")
+            check(third.rest(), names, "the third"); third.close()
+            fresh("none is open")
+
+        def rewinding():
+            stream = Stream()
+            check(stream.rest(), names, "at first")
+            for _ in range(5):
+                rename()
+                fresh("while another is open")
+                rewound(stream, "rewound")
+                # In the midst of its names.
+                stream.rewind(); stream.read()
+                rename()
+                rewound(stream, "rewound in the midst")
+            stream.close()
+            fresh("after")
+
+        def at_random():
+            streams = []
+            for _ in range(1500):
+                choice = random.random()
+                if choice < 0.02: rename()
+                elif choice < 0.12: fresh("at random", 1)
+                elif choice < 0.25 and len(streams) < 5: streams.append(Stream())
+                elif streams:
+                    stream = random.choice(streams)
+                    if choice < 0.35:
+                        stream.close(); streams.remove(stream)
+                    elif choice < 0.4: stream.rewind()
+                    else:
+                        for _ in range(random.randint(1, 12)):
+                            if not stream.is_whole: stream.read(random.choice([300, 1024, 4096, 32768]))
+                    if stream.is_whole:
+                        assert set(stream.names) in past[stream.earliest:], "names of no moment since the opening"
+            for stream in streams: stream.close()
+            fresh("in the end")
+
+        random.seed(int(sys.argv[5]))
+        globals()[scenario]()
+        print("done", len(past))
+        """#
+
+    private static func run(_ scenario: String, seed: Int = 1, episodes: Int = 28) async throws {
+        let show = try await MountedShow(episodes: episodes)
+        let result = try await ChildProcess.run(
+            "python3",
+            [
+                "-c", program, PodfsHome.executable, "\(show.mount.mountPoint)/\(MountedShow.show)", MountedShow.show,
+                scenario, "\(seed)",
+            ], environment: show.home.environment, deadline: .seconds(240))
+        #expect(result.exitCode == 0 && result.output.hasPrefix("done"), "\(result.output)\(result.error)")
+    }
+
+    @Test(arguments: ["between_opening_and_reading", "in_the_midst", "right_after", "overlapping", "rewinding"])
+    func namesAreThoseOfTheMoment(scenario: String) async throws { try await Self.run(scenario) }
+
+    @Test(arguments: 1...2) func namesAreThoseOfAMomentInAnyOrderOfThings(seed: Int) async throws {
+        try await Self.run("at_random", seed: seed)
+    }
+
+    // MARK: What is asked of the filesystem
+
+    /// How often the process behind the mount has read from something: once for each request, at least.
+    private static func requests(_ show: MountedShow) async throws -> Int {
+        let text = try String(contentsOfFile: "/proc/\(try await show.mountProcess())/io", encoding: .utf8)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("syscr: ") }
+        return try #require(line.flatMap { Int($0.dropFirst(7)) })
+    }
+
+    /// How many reads of that process a listing with attributes makes.
+    private static func cost(_ show: MountedShow) async throws -> Int {
+        let before = try await requests(show)
+        let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
+        let listed = try await ChildProcess.run("ls", ["-l", folder])
+        #expect(listed.exitCode == 0, "\(listed.error)")
+        #expect(listed.output.split(separator: "\n").count > 600)
+        return try await requests(show) - before
+    }
+
+    @Test func aSecondListingAsksForNoNames() async throws {
+        let show = try await MountedShow(episodes: 600)
+        // Nothing is under way any more: what a subscription ends with has been told.
+        let few = try await Self.costOfAKeptListing(show)
+        #expect(try await show.home.run("rename", MountedShow.show + "/2026-01-02 Episode 2.mp3", "B").exitCode == 0)
+        #expect(try await Self.cost(show) > few)
+        _ = try await Self.costOfAKeptListing(show)
+    }
+
+    @Test func namesAreKeptAgainAfterAListingWasLeftInTheMidst() async throws {
+        let show = try await MountedShow(episodes: 600)
+        _ = try await Self.costOfAKeptListing(show)
+        let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
+        let program = "import os, sys; names = os.scandir(sys.argv[1]); next(names); names.close()"
+        for number in 2...4 {
+            let episode = "\(MountedShow.show)/2026-01-0\(number) Episode \(number).mp3"
+            #expect(try await show.home.run("rename", episode, "New \(number)").exitCode == 0)
+            #expect(try await ChildProcess.run("python3", ["-c", program, folder]).exitCode == 0)
+            let other = "\(MountedShow.show)/New \(number).mp3"
+            #expect(try await show.home.run("rename", other, "Newer \(number)").exitCode == 0)
+            _ = try await Self.costOfAKeptListing(show)
+        }
+    }
+
+    /// Lists until that costs next to nothing.
+    private static func costOfAKeptListing(_ show: MountedShow) async throws -> Int {
+        var cost = Int.max
+        try await waitUntil(description: "a listing is answered by the kernel") {
+            cost = try await Self.cost(show)
+            return cost < 10
+        }
+        return cost
+    }
+
+    @Test(.enabled(if: getuid() == 0, "root alone may make the kernel forget"))
+    func whatTheKernelHasForgottenIsNotAskedForOneByOne() async throws {
+        let show = try await MountedShow(episodes: 600)
+        _ = try await Self.costOfAKeptListing(show)
+        // The folder itself stays known, and with it its names.
+        let holder = try ChildProcess(
+            "sh", ["-c", "cd \"$0\" && echo here && exec sleep 600", "\(show.mount.mountPoint)/\(MountedShow.show)"])
+        defer { holder.kill() }
+        try await holder.waitForOutput("here")
+        for _ in 1...3 {
+            try "2".write(toFile: "/proc/sys/vm/drop_caches", atomically: false, encoding: .utf8)
+            // It asked for what had gone with their attributes, and not for each.
+            #expect(try await Self.cost(show) < 300)
+        }
+        _ = try await Self.costOfAKeptListing(show)
+    }
+}

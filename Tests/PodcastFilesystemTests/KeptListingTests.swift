@@ -1,0 +1,186 @@
+import Fuse
+import Glibc
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What a folder's streams are answered, so that the kernel keeps its names; `KernelListingTests` has the rule.
+struct KeptListingTests {
+    private let mounted: Mounted
+    private let podcast: Podcast
+    private let show: NodeID
+
+    init() throws {
+        mounted = try Mounted()
+        podcast = try mounted.subscribe(episodes: 20)
+        show = try mounted.entry("Show").node
+    }
+
+    private func open(_ node: NodeID, refusing: Bool = false) throws -> OpenReply {
+        let reply = mounted.request(refusing: refusing) { mounted.filesystem.opendir($0, node: node) }
+        guard case .open(let open)? = reply.answer else { throw Mounted.MissingEntry(name: "\(node)") }
+        return open
+    }
+
+    private func close(_ node: NodeID, _ open: OpenReply) {
+        mounted.request { mounted.filesystem.releasedir($0, node: node, handle: open.handle) }
+    }
+
+    /// Lists from the beginning to the end.
+    @discardableResult
+    private func list(_ node: NodeID, _ open: OpenReply) throws -> [String] {
+        let names = try #require(mounted.list(node, open.handle))
+        let end = try #require(names.last?.nextOffset)
+        #expect(mounted.list(node, open.handle, from: end) == [])
+        return names.map(\.name)
+    }
+
+    private func rename() throws { try mounted.library.renameEpisode(id: try mounted.episode(3).id, to: "Renamed") }
+
+    @Test func theKernelKeepsWhatHasNotChanged() throws {
+        let notes = try mounted.entry("Show", ".notes").node
+        for folder in [show, notes] {
+            let first = try open(folder)
+            #expect(first.cacheReaddir && !first.keepCache)
+            try list(folder, first)
+            close(folder, first)
+        }
+        for folder in [show, notes, show] {
+            let again = try open(folder)
+            #expect(again.cacheReaddir && again.keepCache)
+            close(folder, again)
+        }
+        try rename()
+        for folder in [show, notes] {
+            let changed = try open(folder)
+            #expect(changed.cacheReaddir && !changed.keepCache)
+        }
+        // What is made of more than a show's rows is asked for each time.
+        for folder in [NodeID.root, try mounted.entry("Latest").node] { #expect(try !open(folder).cacheReaddir) }
+    }
+
+    @Test func anotherShowInBetweenMakesNoDifference() throws {
+        try mounted.subscribe("Other", episodes: 2)
+        let other = try mounted.entry("Other").node
+        for folder in [show, other] { close(folder, try open(folder)) }
+        for folder in [show, other, show] {
+            let again = try open(folder)
+            #expect(again.cacheReaddir && again.keepCache)
+            close(folder, again)
+        }
+    }
+
+    @Test func anOpenThatIsNotTakenEmptiesNothing() throws {
+        _ = try open(show, refusing: true)
+        let first = try open(show)
+        #expect(first.cacheReaddir && !first.keepCache)
+    }
+
+    @Test func aForgottenFolderBeginsAnew() throws {
+        close(show, try open(show))
+        mounted.filesystem.forget(node: show, count: 1)
+        #expect(try !open(show).keepCache)
+    }
+
+    @Test func attributesThatTheKernelWasToldToForgetAreSentAgain() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let now = Int64(time(nil))
+        try mounted.refresh(
+            podcast, .show("Show", episodes: 20, length: 400_000) { "http://127.0.0.1:9/Show/\($0).mp3" }, now: now)
+        mounted.notifier.hold()
+        var event = Event(sequence: 1, time: now, kind: .library)
+        event.podcast = podcast.id
+        daemon.send(event)
+        try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
+        // All its episodes are on the way to be forgotten, and are listed before they are.
+        let first = try open(show)
+        try list(show, first)
+        close(show, first)
+        let early = try open(show)
+        #expect(early.keepCache)
+        close(show, early)
+        mounted.notifier.letGo()
+        let late = try open(show)
+        #expect(late.cacheReaddir && !late.keepCache)
+        try list(show, late)
+        close(show, late)
+        #expect(try open(show).keepCache)
+    }
+
+    @Test func anOffsetOfOtherNamesIsTheEnd() throws {
+        let stream = try open(show)
+        let before = try #require(mounted.list(show, stream.handle))
+        try rename()
+        let now = try #require(mounted.list(show, stream.handle))
+        #expect(Set(before.map(\.nextOffset)).isDisjoint(with: now.map(\.nextOffset)))
+        let page = DirectoryPage(
+            handle: stream.handle, offset: before[5].nextOffset, size: 65_536, withAttributes: true)
+        let reply = mounted.request { mounted.filesystem.readdirplus($0, node: show, page: page) }
+        #expect(reply.answer == .error(.noSuchFileOrDirectory))
+        #expect(mounted.list(show, stream.handle, from: now[5].nextOffset) == Array(now.dropFirst(6)))
+    }
+
+    @Test func aRewoundStreamIsGivenTheRestOfWhatAnotherGoesOnWith() throws {
+        let (first, second) = (try open(show), try open(show))
+        #expect(!second.cacheReaddir)
+        let before = try #require(mounted.list(show, first.handle))
+        let third = try open(show)
+        #expect(third.cacheReaddir && third.keepCache)
+        try rename()
+        let now = try #require(mounted.list(show, first.handle))
+        #expect(now.map(\.name) != before.map(\.name))
+        let rest = try #require(mounted.list(show, first.handle, from: before[9].nextOffset))
+        #expect(rest.map(\.name) == before.dropFirst(10).map(\.name))
+    }
+
+    @Test func anOpenFolderLosesWhatTheKernelHasWhenItIsToldOfAChange() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let (read, unread) = (try open(show), try mounted.opendir(.root))
+        let before = try list(show, read)
+        try rename()
+        var event = Event(sequence: 1, time: 1_700_000_100, kind: .library)
+        event.podcast = podcast.id
+        daemon.send(event)
+        try await waitUntil { mounted.notifier.messages.contains(.data(show)) }
+        #expect(!mounted.notifier.messages.contains(.data(.root)))
+        #expect(try list(show, read) != before)
+        mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: unread) }
+    }
+
+    @Test func aStreamThatIsFirstAskedAfterAChangeHasTheNamesOfNow() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let stream = try open(show)
+        try rename()
+        var event = Event(sequence: 1, time: 1_700_000_100, kind: .library)
+        event.podcast = podcast.id
+        daemon.send(event)
+        try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
+        #expect(try list(show, stream).contains("Renamed.mp3"))
+    }
+
+    @Test func aStreamThatEndsWithNamesOfBeforeLeavesThemNotToTheKernel() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let stream = try open(show)
+        let begin = try #require(mounted.list(show, stream.handle, size: 1_000))
+        try rename()
+        var event = Event(sequence: 1, time: 1_700_000_100, kind: .library)
+        event.podcast = podcast.id
+        daemon.send(event)
+        try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
+        // It is in the midst of filling the kernel's cache.
+        #expect(!mounted.notifier.messages.contains(.data(show)))
+        let middle = try #require(begin.last?.nextOffset)
+        let rest = try #require(mounted.list(show, stream.handle, from: middle))
+        #expect(!mounted.notifier.messages.contains(.data(show)))
+        let end = try #require(rest.last?.nextOffset)
+        #expect(mounted.list(show, stream.handle, from: end) == [])
+        #expect(mounted.notifier.messages.contains(.data(show)))
+    }
+}

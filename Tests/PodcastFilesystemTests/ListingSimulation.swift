@@ -1,0 +1,295 @@
+import TestSupport
+
+@testable import PodcastFilesystem
+
+/// Programs that list one folder, the kernel's cache of it, and a filesystem that goes by `KernelListing`: every step of any
+/// of them may come between those of the others.
+struct ListingSimulation {
+    private enum Activity: Equatable {
+        /// The opendir is answered, and open(2) has not returned.
+        case opening(KernelListing.Way)
+        case resting
+        /// Names have been asked for; entries are on their way. Empty for the end, `nil` for an error.
+        case receiving([KernelDirectoryCache.Entry]?)
+        /// Closed, and the filesystem has not heard of it.
+        case closed
+    }
+
+    private struct Program {
+        var handle: UInt64
+        var stream = KernelDirectoryCache.Stream(caches: false)
+        var activity: Activity
+        /// The filesystem's: which names the stream has.
+        var listing: Int
+        /// The offset after its last name, if not the next one.
+        var end: UInt64?
+        var isNew = true
+        /// The earliest moment that the names may be of.
+        var earliest: Int
+        /// What it has read since the beginning; `nil` when it did not begin there.
+        var read: [KernelDirectoryCache.Entry]? = []
+    }
+
+    private var generator: SeededGenerator
+    private var rule = KernelListing()
+    private var cache = KernelDirectoryCache()
+    private var programs: [Program] = []
+    private var lastHandle: UInt64 = 0
+    /// The filesystem's: which listings the kernel may give out.
+    private var known: [(listing: Int, end: UInt64?)] = []
+    /// The names now. Each has as many as it wants.
+    private var current = 1
+    /// The last change that the filesystem has heard of, and the last that the kernel was told of.
+    private var heard = 1
+    private var told = 1
+    /// The kernel is to drop its pages, of which the filesystem knew this then.
+    private var drops: [Int] = []
+    private var now: Int64 = 0
+    private var forgotten: UInt64 = 0
+
+    private(set) var failures: [String] = []
+    /// How many listings were read from the beginning to the end.
+    private(set) var completed = 0
+    private(set) var ways: [KernelListing.Way: Int] = [:]
+
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+    private static func count(_ listing: Int) -> Int {
+        let count = 3 + listing * 7 % 11
+        let size = KernelDirectoryCache.size(of: (0..<count).map { length(listing, $0) })
+        // Names that fill their pages are not kept (`FolderSnapshot.fillsPages`).
+        return size % KernelDirectoryCache.pageSize == 0 ? count + 1 : count
+    }
+
+    private static func length(_ listing: Int, _ index: Int) -> Int { 1 + (listing + index) % 3 }
+
+    private static func base(_ listing: Int) -> UInt64 { UInt64(listing) * 100 }
+
+    private static func entry(_ listing: Int, _ index: Int, end: UInt64? = nil) -> KernelDirectoryCache.Entry {
+        let next = base(listing) + UInt64(index) + 1
+        return KernelDirectoryCache.Entry(
+            listing: listing, index: index, next: index == count(listing) - 1 ? end ?? next : next,
+            length: length(listing, index))
+    }
+
+    mutating func step() {
+        switch Int.random(in: 0..<100, using: &generator) {
+        case 0..<8: open()
+        case 8..<10: current += 1
+        case 10..<14: hear()
+        case 14..<20: if !drops.isEmpty { drop() }
+        case 20: cache.dropPage(Int.random(in: 0...max(0, cache.pageCount), using: &generator))
+        case 21:
+            forgotten += UInt64.random(in: 0...2, using: &generator)
+            now += Int64.random(in: 0...3_000, using: &generator)
+        default:
+            if !programs.isEmpty { advance(Int.random(in: 0..<programs.count, using: &generator)) }
+        }
+    }
+
+    /// Everybody comes to the end.
+    mutating func finish() {
+        while !programs.isEmpty { advance(programs.count - 1) }
+    }
+
+    /// The names become others.
+    mutating func change() { current += 1 }
+
+    /// One program lists the folder, and no other, up to the end or some answers; nothing changes.
+    ///
+    /// - Returns: whether the filesystem was asked for names.
+    mutating func listAlone(leavingAfter answers: Int = .max) -> Bool {
+        hear()
+        while !drops.isEmpty { drop() }
+        lastHandle += 1
+        let answer = rule.open(
+            lastHandle,
+            KernelListing.Opening(
+                listing: Self.base(current), count: Self.count(current), now: now, forgotten: forgotten))
+        if answer.way == .begins { known = [] }
+        if answer.way.caches { know(current, end: answer.end) }
+        programs = [
+            Program(
+                handle: lastHandle, activity: .opening(answer.way), listing: current, end: answer.end, earliest: current
+            )
+        ]
+        advance(0)
+        var asked = 0
+        let before = completed
+        while completed == before, asked < answers {
+            if programs[0].activity == .resting { read(0) }
+            if case .receiving = programs[0].activity { asked += 1 }
+            while case .receiving = programs[0].activity { advance(0) }
+        }
+        rule.close(lastHandle)
+        (programs, known) = ([], [])
+        return asked > 0
+    }
+
+    private mutating func open() {
+        guard programs.count < 5 else { return }
+        lastHandle += 1
+        // Its names may have been gathered a little earlier than it is answered, by a thread that was slow, unless the
+        // filesystem has heard of a change since.
+        let listing = Int.random(in: max(heard, current - 1)...current, using: &generator)
+        let answer = rule.open(
+            lastHandle,
+            KernelListing.Opening(
+                listing: Self.base(listing), count: Self.count(listing), now: now, forgotten: forgotten))
+        if Int.random(in: 0..<20, using: &generator) == 0 {
+            rule.abandon(lastHandle)
+            return
+        }
+        ways[answer.way, default: 0] += 1
+        if answer.way == .begins { known = [] }
+        if answer.way.caches { know(listing, end: answer.end) }
+        programs.append(
+            Program(
+                handle: lastHandle, activity: .opening(answer.way), listing: listing, end: answer.end,
+                earliest: listing))
+    }
+
+    /// The filesystem hears of all changes so far.
+    private mutating func hear() {
+        guard heard < current else { return }
+        heard = current
+        if rule.change() { drops.append(heard) } else if rule.isIdle { told = heard }
+    }
+
+    private mutating func drop() {
+        cache.dropPages()
+        told = drops.removeFirst()
+    }
+
+    private mutating func advance(_ index: Int) {
+        switch programs[index].activity {
+        case .opening(let way):
+            if !way.keeps { cache.dropPages() }
+            programs[index].stream = KernelDirectoryCache.Stream(caches: way.caches)
+            programs[index].activity = .resting
+        case .resting:
+            switch Int.random(in: 0..<20, using: &generator) {
+            case 0: programs[index].activity = .closed
+            case 1: rewind(index)
+            default: read(index)
+            }
+        case .receiving(let entries): receive(index, entries)
+        case .closed:
+            rule.close(programs[index].handle)
+            if rule.isIdle { known = [] }
+            programs.remove(at: index)
+        }
+    }
+
+    private mutating func rewind(_ index: Int) {
+        programs[index].stream.position = 0
+        programs[index].read = []
+        if !programs[index].stream.caches {
+            programs[index].earliest = max(programs[index].earliest, programs[index].isNew ? 0 : current)
+        } else if drops.isEmpty,
+            programs.indices.allSatisfy({ other in
+                other == index || !programs[other].stream.caches || programs[other].listing >= told
+            })
+        {
+            // No one else brings the kernel older names any more.
+            programs[index].earliest = max(programs[index].earliest, told)
+        }
+    }
+
+    private mutating func read(_ index: Int) {
+        switch cache.read(&programs[index].stream) {
+        case .entries(let entries): take(index, entries)
+        case .uncached: programs[index].activity = .receiving(ask(index))
+        }
+    }
+
+    /// The filesystem's readdir.
+    private mutating func ask(_ index: Int) -> [KernelDirectoryCache.Entry]? {
+        let handle = programs[index].handle
+        let offset = programs[index].stream.position
+        let isOutdated = rule.asked(handle)
+        if offset == 0, !programs[index].isNew || isOutdated {
+            let isAlone = rule.rewind(handle, to: Self.base(current))
+            if programs[index].listing != current { programs[index].end = nil }
+            programs[index].listing = current
+            if isAlone { known = [] }
+            if rule.has(handle) { know(current, end: programs[index].end) }
+        }
+        programs[index].isNew = false
+        guard let (listing, first, end) = position(of: offset, programs[index]) else { return nil }
+        let count = Self.count(listing)
+        if first == count {
+            if rule.ended(handle) { drops.append(heard) }
+            return []
+        }
+        let last = min(count, first + Int.random(in: 1...6, using: &generator))
+        let entries = (first..<last).map { Self.entry(listing, $0, end: end) }
+        if let next = entries.last?.next { rule.answered(handle, to: next) }
+        return entries
+    }
+
+    /// The listing that an offset is of, how many of its names come before it, and its end.
+    private func position(
+        of offset: UInt64, _ program: Program
+    ) -> (listing: Int, position: Int, end: UInt64?)? {
+        if offset == 0 { return (program.listing, 0, program.end) }
+        for (listing, end) in [(program.listing, program.end)] + known.reversed() {
+            let base = Self.base(listing)
+            if offset == end { return (listing, Self.count(listing), end) }
+            if offset > base, offset <= base + UInt64(Self.count(listing)) {
+                return (listing, Int(offset - base), end)
+            }
+        }
+        return nil
+    }
+
+    /// A stream that fills the kernel's cache has this listing.
+    private mutating func know(_ listing: Int, end: UInt64?) {
+        if !known.contains(where: { $0.listing == listing }) { known.append((listing, end)) }
+    }
+
+    /// The kernel takes one entry of an answer after the other, or the end.
+    private mutating func receive(_ index: Int, _ entries: [KernelDirectoryCache.Entry]?) {
+        let stream = programs[index].stream
+        guard let entries else {
+            programs[index].activity = .resting
+            take(index, [])
+            return
+        }
+        guard let first = entries.first else {
+            if stream.caches { cache.end(at: stream.position) }
+            programs[index].activity = .resting
+            take(index, [])
+            return
+        }
+        if stream.caches { cache.add(first, at: stream.position) }
+        programs[index].stream.position = first.next
+        take(index, [first])
+        let rest = Array(entries.dropFirst())
+        programs[index].activity = rest.isEmpty ? .resting : .receiving(rest)
+    }
+
+    /// The program is given names, or the end.
+    private mutating func take(_ index: Int, _ entries: [KernelDirectoryCache.Entry]) {
+        guard entries.isEmpty else {
+            programs[index].read?.append(contentsOf: entries)
+            return
+        }
+        if let read = programs[index].read { check(programs[index], read) }
+        // From here on it rewinds or closes.
+        programs[index].read = nil
+        if Bool.random(using: &generator) { rewind(index) } else { programs[index].activity = .closed }
+    }
+
+    private mutating func check(_ program: Program, _ read: [KernelDirectoryCache.Entry]) {
+        completed += 1
+        let listing = read.first?.listing ?? 0
+        if read.map(\.listing) != Array(repeating: listing, count: Self.count(listing))
+            || read.map(\.index) != Array(0..<Self.count(listing))
+        {
+            failures.append("\(program.handle): not one listing: \(read.map { ($0.listing, $0.index) })")
+        } else if listing < program.earliest {
+            failures.append("\(program.handle): \(listing), and \(program.earliest) was told")
+        }
+    }
+}
