@@ -272,6 +272,11 @@ final class OpenFiles: Sendable {
         state.withLock { $0.changes[episode, default: 0] > change }
     }
 
+    /// Whether the kernel may be told of every episode what was gathered when that was the last change.
+    func isQuiet(since change: UInt64) -> Bool {
+        state.withLock { $0.lastChange <= change && $0.unasked.isEmpty }
+    }
+
     /// Whether the daemon is to be told of an open: it keeps the second of the last one, so once for each.
     func isNews(openOf episode: Int64, now: Int64) -> Bool {
         state.withLock { $0.told.updateValue(now, forKey: episode) != now }

@@ -148,6 +148,7 @@ extension PodcastFilesystem {
         }
         let first = max(position, 2) - 2
         guard first < folder.items.count else { return last }
+        let isUpToDate = !page.withAttributes || files.isQuiet(since: folder.change)
         for index in first..<folder.items.count {
             let next = folder.nextOffset(index)
             let fits: Bool
@@ -171,7 +172,7 @@ extension PodcastFilesystem {
             case .link(let link):
                 fits = buffer.add(name: link.name, entry: entry(link), nextOffset: next)
             case .episode(let episode):
-                let known = page.withAttributes ? current(episode, since: folder.change) : episode
+                let known = isUpToDate ? episode : current(episode, since: folder.change)
                 fits = buffer.add(name: episode.name, entry: entry(known), nextOffset: next)
             }
             if !fits { return last }
