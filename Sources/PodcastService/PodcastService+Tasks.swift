@@ -55,7 +55,10 @@ extension PodcastService {
             try setSuspended(episode.id, true)
             applySuspension(of: episode.id)
         case .cancel:
+            let hasTask = tasks[episode.id] != nil
             try await cancel(episode.id)
+            // An open that was refused makes no task; who was told of the failure keeps it until told otherwise.
+            if !hasTask, !episode.complete { broadcast(event(.state, episode.id, .remote, nil)) }
             try library.decline(episode: episode.id)
         case .evict:
             return try await evict(episode)

@@ -86,6 +86,28 @@ import Testing
         try await show.expectWhole(1, MountedShow.content(1))
     }
 
+    /// An open that was refused makes no task, and no daemon after the one that was asked knows of it.
+    @Test func aCancelForgetsWhyAnOpenWasRefusedWhicheverDaemonIsAsked() async throws {
+        let show = try await MountedShow(episodes: 2, length: nil)
+        for number in 1...2 {
+            show.server.serve("/\(number).mp3", MountedShow.resource(number)) { _ in .status(404) }
+            #expect(try await OpenFileReader(show.path(number)).openError == ENODATA)
+            try await show.waitForState("failed", of: show.path(number))
+            #expect(try await show.attribute("error", of: show.path(number)) == "the server answered 404")
+        }
+        for number in 1...2 {
+            if number == 2 {
+                show.home.killDaemon()
+                try await show.home.waitUntilDaemonHasEnded()
+            }
+            let cancelled = try await ChildProcess.run(
+                "setfattr", ["-n", "user.podfs.task", "-v", "cancel", show.path(number)])
+            #expect(cancelled.exitCode == 0, "\(cancelled.error)")
+            try await show.waitForState("remote", of: show.path(number))
+            #expect(try await show.attribute("error", of: show.path(number)) == nil)
+        }
+    }
+
     @Test func aPageUnderAMediaTypeIsNotStored() async throws {
         let show = try await MountedShow(episodes: 1, length: nil)
         show.server.serve("/1.mp3", Resource(text: "<!DOCTYPE html><html>Log in</html>", contentType: "audio/mpeg"))
