@@ -1,0 +1,77 @@
+internal import ContentCache
+internal import Fuse
+internal import Glibc
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+/// An open episode, or an open made file.
+final class OpenFile: Sendable {
+    struct Media {
+        /// The cache file, once there is one.
+        var reader: MediaReader?
+        /// Its name.
+        var file: String?
+        /// What is known to be readable.
+        var present = ByteRanges()
+        /// Bytes; `nil` while no server has said.
+        var total: Int64?
+        var isComplete = false
+        /// What the last read was refused with, and when, in milliseconds.
+        var refusal: (error: Errno, at: Int64)?
+    }
+
+    let number: NodeNumber
+    /// The daemon counts this open, and is told of the close.
+    let isCounted: Bool
+    /// Opened with O_DIRECT: its reads are the program's own, also those behind the end.
+    let bypassesCache: Bool
+    /// The content of a made file; `nil` for an episode.
+    let content: MadeContent?
+    let media: Mutex<Media>
+
+    init(number: NodeNumber, isCounted: Bool, flags: Int32, media: sending Media) {
+        self.number = number
+        self.isCounted = isCounted
+        // glibc's own name: the other is for those who define _GNU_SOURCE.
+        bypassesCache = flags & __O_DIRECT != 0
+        content = nil
+        self.media = Mutex(media)
+    }
+
+    init(number: NodeNumber, content: MadeContent) {
+        self.number = number
+        isCounted = false
+        bypassesCache = true
+        self.content = content
+        media = Mutex(Media())
+    }
+
+    /// The cache file of a complete episode.
+    var whole: (reader: MediaReader, name: String, total: Int64)? {
+        media.withLock { media in
+            guard media.isComplete, let reader = media.reader, let name = media.file, let total = media.total else {
+                return nil
+            }
+            return (reader, name, total)
+        }
+    }
+
+    /// What fstat(2) is to tell once it is open; `nil` when that is not known, or is asked for each time.
+    var sizeToTell: Int64? {
+        switch number.kind {
+        case .fixed, .feedJSON, .feedXML: return nil
+        default: break
+        }
+        return content?.size ?? media.withLock { $0.total }
+    }
+}
+
+/// A complete cache file that the kernel reads by itself.
+struct BackedFile: Sendable {
+    let backing: BackingFile
+    let reader: MediaReader
+    let name: String
+    /// Bytes.
+    let total: Int64
+}
