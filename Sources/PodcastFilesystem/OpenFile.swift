@@ -57,6 +57,14 @@ final class OpenFile: Sendable {
         }
     }
 
+    /// The cache file of an episode, as soon as it is known.
+    var held: HeldFile? {
+        media.withLock { media in
+            guard let reader = media.reader, let name = media.file else { return nil }
+            return HeldFile(reader: reader, name: name)
+        }
+    }
+
     /// What fstat(2) is to tell once it is open; `nil` when that is not known, or is asked for each time.
     var sizeToTell: Int64? {
         switch number.kind {
@@ -65,6 +73,12 @@ final class OpenFile: Sendable {
         }
         return content?.size ?? media.withLock { $0.total }
     }
+}
+
+/// A cache file that the daemon may not remove.
+struct HeldFile: Sendable {
+    let reader: MediaReader
+    let name: String
 }
 
 /// A complete cache file that the kernel reads by itself.

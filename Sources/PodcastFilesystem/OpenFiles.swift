@@ -11,6 +11,9 @@ final class OpenFiles: Sendable {
         var last: UInt64 = 0
         /// How each node that is open is read.
         var modes: [NodeNumber: HandleMode<BackedFile>] = [:]
+        /// The cache file of each node of which a handle has known one, until none is open: of the others' reads the kernel
+        /// may have answered all.
+        var held: [NodeNumber: HeldFile] = [:]
         /// Where the kernel takes files to read by itself.
         var backings: (any BackingFileTaker)?
         /// The size that the kernel was last made to ask for, of nodes that were opened. What it learned by a lookup before
@@ -59,6 +62,7 @@ final class OpenFiles: Sendable {
             case .needsBacking: way = mode.opened(with: Self.back(file, state.backings))
             }
             state.modes[file.number] = mode
+            Self.hold(file, &state)
             return Opened(
                 handle: FileHandle(rawValue: state.last), way: way, hasNewTime: hasNewTime && mode.handles == 1)
         }
@@ -79,6 +83,21 @@ final class OpenFiles: Sendable {
         }
     }
 
+    /// A handle has come to know its cache file, which stays now until the node's last handle is closed.
+    func hold(_ file: OpenFile) {
+        state.withLock { state in
+            // The answer to a read may come when all are closed.
+            if state.modes[file.number] != nil { Self.hold(file, &state) }
+        }
+    }
+
+    private static func hold(_ file: OpenFile, _ state: inout State) {
+        if file.number.kind == .episode, state.held[file.number] == nil { state.held[file.number] = file.held }
+    }
+
+    /// The cache file that the handles of a node hold.
+    func held(_ number: NodeNumber) -> HeldFile? { state.withLock { $0.held[number] } }
+
     /// - Returns: whether an episode's time of access has changed.
     private static func access(_ number: NodeNumber, _ state: inout State, _ now: Int64) -> Bool {
         guard number.kind == .episode, state.accessed[number.row] != now else { return false }
@@ -95,7 +114,10 @@ final class OpenFiles: Sendable {
             guard let file = state.files.removeValue(forKey: handle.rawValue) else { return nil }
             let hasNewTime = Self.access(file.number, &state, now)
             state.modes[file.number]?.close()
-            if state.modes[file.number]?.handles == 0 { state.modes[file.number] = nil }
+            if state.modes[file.number]?.handles == 0 {
+                state.modes[file.number] = nil
+                state.held[file.number] = nil
+            }
             return (file, hasNewTime && state.modes[file.number] == nil)
         }
     }

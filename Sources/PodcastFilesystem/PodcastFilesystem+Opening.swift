@@ -80,7 +80,7 @@ extension PodcastFilesystem {
         }
         if isIndexer(caller.pid) { return .refuse(.permissionDenied) }
         if !episode.isEphemeral, episode.size != nil, !episode.isComplete {
-            let media = OpenFile.Media(total: episode.size)
+            let media = partOfFile(number, episode.file, total: episode.size)
             return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), .cached)
         }
         return .ask
@@ -93,12 +93,27 @@ extension PodcastFilesystem {
         if let backed = files.backed(number) {
             media = OpenFile.Media(reader: backed.reader, file: backed.name, total: backed.total, isComplete: true)
         } else {
-            guard let name = episode.file, let size = episode.size,
+            guard episode.isComplete, let name = episode.file, let size = episode.size,
                 let reader = try? MediaReader(name: name, in: options.cache)
             else { return nil }
             media = OpenFile.Media(reader: reader, file: name, total: size, isComplete: true)
         }
         return OpenFile(number: number, isCounted: false, flags: flags, media: media)
+    }
+
+    /// What is known of an episode that the cache has no more than a part of, or nothing.
+    ///
+    /// The file is held from now on, when there is one: the kernel answers reads with what it has kept of others', and the
+    /// daemon may not remove a file that somebody reads. What is present of it is not of interest: the first read that
+    /// comes here has the daemon fetch the rest.
+    private func partOfFile(_ number: NodeNumber, _ name: String?, total: Int64?) -> OpenFile.Media {
+        if let held = files.held(number) {
+            return OpenFile.Media(reader: held.reader, file: held.name, total: total)
+        }
+        guard let name, let reader = try? MediaReader(name: name, in: options.cache) else {
+            return OpenFile.Media(total: total)
+        }
+        return OpenFile.Media(reader: reader, file: name, total: total)
     }
 
     /// The size is a guess: one request to the server tells, and the first read goes on with its answer.
@@ -149,7 +164,7 @@ extension PodcastFilesystem {
             waiting.take()?.reply(error: .staleNFSFileHandle)
             return
         }
-        let media = OpenFile.Media(total: grant.total)
+        let media = partOfFile(number, grant.file, total: grant.total)
         let file = OpenFile(number: number, isCounted: true, flags: flags, media: media)
         let isNews = grant.total.map { !files.isKnown($0, of: number) } ?? true
         let answer: @Sendable () -> Void = { [self] in

@@ -123,6 +123,7 @@ extension PodcastFilesystem {
             return true
         }
         if !agrees { throw .staleNFSFileHandle }
+        files.hold(file)
     }
 
     private struct Ready {

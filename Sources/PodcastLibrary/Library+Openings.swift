@@ -9,7 +9,7 @@ package struct EpisodeOpening: Sendable, Equatable {
     package var size: Int64?
     /// The cache holds all of a rendition.
     package var isComplete: Bool
-    /// Of a complete rendition of this generation: its file, and how many bytes that has.
+    /// Of a rendition of this generation, which need not be complete: its file, and how many bytes that has, if known.
     package var file: String?
     package var fileSize: Int64?
 
@@ -44,7 +44,8 @@ extension Library {
             var opening = EpisodeOpening(
                 generation: row[0], isEphemeral: row[6] ?? false, size: size.flatMap { $0 >= 0 ? $0 : nil },
                 isComplete: row[2] ?? false)
-            if opening.isComplete, opening.generation == row[3] {
+            let generation: Int? = row[3]
+            if opening.generation == generation {
                 opening.file = row[4]
                 opening.fileSize = row[5]
             }

@@ -73,6 +73,28 @@ import Testing
         #expect(try await ChildProcess.run("cat", ["\(show.mount.mountPoint)/.status"]).output == "no active tasks\n")
     }
 
+    /// What the kernel has kept it gives to others who open the file, and podfs does not hear of their reads.
+    @Test func anOpenEpisodeIsNotEvictedThoughNoReadOfItHasReachedPodfs() async throws {
+        let show = try await MountedShow(episodes: 1, size: 2_000_000, length: 2_000_000)
+        let content = MountedShow.content(1, size: 2_000_000)
+        let gate = Gate(heldAt: 1_000_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1, size: 2_000_000), [.hold(gate)])
+        let first = try await OpenFileReader(show.path(1))
+        #expect(try await first.read(0..<500_000).bytes == content.bytes(in: 0..<500_000))
+        let second = try await OpenFileReader(show.path(1))
+        #expect(try await second.read(0..<4_096).bytes == content.bytes(in: 0..<4_096))
+        gate.open()
+        try await show.waitForState("cached", of: show.path(1))
+        try await first.end()
+        let refused = try await show.home.run("evict", show.path(1))
+        #expect(refused.exitCode == 1 && refused.error.contains("it is open in a program"), "\(refused.error)")
+        #expect(try await second.read(1_900_000..<2_000_000).bytes == content.bytes(in: 1_900_000..<2_000_000))
+        try await second.end()
+        try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
+            try await show.home.run("evict", show.path(1)).exitCode == 0
+        }
+    }
+
     private static var decoder: JSONDecoder {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

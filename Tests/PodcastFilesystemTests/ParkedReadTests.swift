@@ -151,13 +151,24 @@ struct ParkedReadTests {
         #expect(daemon.frames.count == 1)
     }
 
-    @Test func aGrantThatDoesNotHoldWhatWasAskedIsAnError() async throws {
+    @Test(arguments: [false, true]) func aGrantThatDoesNotHoldWhatWasAskedIsAnError(isHeld: Bool) async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let id = try mounted.episode().id
+        try mounted.library.confirm(episode: id, size: 500_000, now: 1)
+        let file =
+            isHeld
+            ? try mounted.store(content, of: try mounted.episode(), complete: false)
+            : try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
         let all = mounted.grant(file, content).present
         let answers: [(Grant, Errno)] = [
-            // Too little, no file at all, a file that is not there.
+            // Too little; no file at all, and a file that is not there: other ones than that which an open may hold.
             (mounted.grant(file, content, present: 0..<4_095), .ioError),
-            (Grant(generation: 1, total: 500_000, file: nil, present: all), .ioError),
-            (Grant(generation: 1, total: 500_000, file: "ff00", present: all), .noSuchFileOrDirectory),
+            (Grant(generation: 1, total: 500_000, file: nil, present: all), isHeld ? .staleNFSFileHandle : .ioError),
+            (
+                Grant(generation: 1, total: 500_000, file: "ff00", present: all),
+                isHeld ? .staleNFSFileHandle : .noSuchFileOrDirectory
+            ),
         ]
         let next = Journal<Int>()
         let daemon = try FakeDaemon(mounted.places) { daemon, frame in
@@ -165,9 +176,12 @@ struct ParkedReadTests {
             next.append(0)
         }
         try await mounted.connect()
+        let node = NodeNumber(kind: .episode, generation: 1, row: id).node
         for (grant, error) in answers {
-            let read = mounted.read(node, try await open(), 0, 4_096)
+            let handle = try await mounted.open(node).handle()
+            let read = mounted.read(node, handle, 0, 4_096)
             #expect(try await read.answered() == .error(error), "\(grant)")
+            mounted.release(node, handle)
         }
         #expect(daemon.frames.count == answers.count)
     }

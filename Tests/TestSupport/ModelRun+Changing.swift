@@ -148,20 +148,23 @@ extension ModelRun {
         default:
             let whole = show.episodes.filter { $0.phase == .cached }
             let parts = show.episodes.filter { $0.phase != .cached && $0.mayHaveFile }
-            if !parts.isEmpty { return }
-            let kept = whole.filter { isKept($0) }
-            let allKept = !whole.isEmpty && kept.count == whole.count
+            if !parts.isEmpty || whole.contains(where: { isKept($0) == nil }) { return }
+            let gone = whole.filter { isKept($0) == false }
+            let allKept = !whole.isEmpty && gone.isEmpty
             _ = try await expect("user.podfs.task", "evict", path, [allKept ? EBUSY : 0])
-            for episode in whole where !isKept(episode) { noteEviction(episode.id) }
+            for episode in gone { noteEviction(episode.id) }
         }
     }
 
-    /// Pinned, or open with its bytes.
-    private func isKept(_ episode: ModelEpisode) -> Bool {
-        episode.isPinned || files.contains { $0.episode == episode.id && $0.hasLease }
+    /// Pinned, or open with its bytes; `nil` when the latter cannot be told.
+    private func isKept(_ episode: ModelEpisode) -> Bool? {
+        let leases = files.filter { $0.episode == episode.id }.map(\.lease)
+        if episode.isPinned || leases.contains(.certain) { return true }
+        return leases.contains(.possible) ? nil : false
     }
 
     private mutating func noteEviction(_ id: Int64) {
+        for index in files.indices where files[index].episode == id { files[index].lease = .none }
         change(id) {
             let wasCertain = $0.phase == .cached
             let upper = $0.generation.upperBound + 1
@@ -180,8 +183,9 @@ extension ModelRun {
             return
         }
         let isKept = episode.phase == .cached ? isKept(episode) : episode.isPinned
-        _ = try await expect("user.podfs.task", "evict", path, [isKept ? EBUSY : 0])
-        if !isKept, episode.phase == .cached { noteEviction(episode.id) }
+        let expected: Set<Int32> = isKept.map { [$0 ? EBUSY : 0] } ?? [0, EBUSY]
+        let found = try await expect("user.podfs.task", "evict", path, expected)
+        if found == 0, episode.phase == .cached { noteEviction(episode.id) }
     }
 
     mutating func controlBadly() async throws {

@@ -30,7 +30,7 @@ extension ModelRun {
         files.append(
             OpenEpisode(
                 file: file, episode: episode.id, path: path, generation: episode.generation, content: episode.content,
-                hasLease: episode.phase == .cached))
+                lease: episode.phase == .cached ? .certain : episode.mayHaveFile ? .possible : .none))
         // No patience here: what an open file tells of itself is true at once.
         let found = try await subject.status(of: file)
         if found.size != episode.content.size {
@@ -106,7 +106,11 @@ extension ModelRun {
             throw difference("\(what): bytes", "\(error)")
         }
         if offset < size {
-            files[index].hasLease = true
+            files[index].lease = .certain
+            // What one has come to know of is kept for all who have the same rendition open.
+            for other in files.indices where files[other].episode == open.episode && files[other].lease == .none {
+                files[other].lease = .possible
+            }
             noteRead(open.episode)
         }
     }

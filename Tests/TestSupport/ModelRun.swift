@@ -33,8 +33,15 @@ package struct ModelRun<Subject: ModelSubject> {
         var generation: ClosedRange<Int>
         /// Its bytes.
         var content: TestContent
-        /// It holds a lease on the cache file.
-        var hasLease: Bool
+        /// Whether it keeps the cache file from being removed.
+        var lease: Lease
+    }
+
+    enum Lease {
+        case none
+        /// There was perhaps a file when it was opened, or somebody else has read since.
+        case possible
+        case certain
     }
 
     struct OpenFolder {

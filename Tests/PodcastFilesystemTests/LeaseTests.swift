@@ -1,0 +1,106 @@
+import ContentCache
+import Fuse
+import Glibc
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+/// What is open the daemon cannot remove, also before podfs is asked for a byte of it.
+struct LeaseTests {
+    private let content = TestContent(seed: 7, size: 500_000)
+
+    private func node(_ mounted: Mounted) throws -> NodeID {
+        NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node
+    }
+
+    /// Whether the daemon may remove a file.
+    private func mayGo(_ file: CacheFile, _ mounted: Mounted) throws -> Bool {
+        try ContentCache(directory: FilePath(mounted.places.cache)).evict(file.name)
+    }
+
+    private func expectFree(_ file: CacheFile, _ mounted: Mounted) async throws {
+        // A child that somebody forks has the lease too, until it runs its program.
+        try await waitUntil(description: "the file can be evicted") { try mayGo(file, mounted) }
+    }
+
+    @Test func aPartOfAFileIsHeldByEveryOpenOfIt() async throws {
+        let mounted = try Mounted(script: "touch \"$0.started\"")
+        try mounted.subscribe()
+        let file = try mounted.store(content, of: try mounted.episode(), ranges: [0..<200_000], complete: false)
+        let node = try node(mounted)
+        guard case .open(let open)? = mounted.open(node).answer else {
+            Issue.record("not opened at once")
+            return
+        }
+        #expect(open.keepCache && !open.directIO && open.backing == nil)
+        let second = try await mounted.open(node).handle()
+        #expect(try !mayGo(file, mounted))
+        mounted.release(node, open.handle)
+        #expect(try !mayGo(file, mounted))
+        mounted.release(node, second)
+        try await expectFree(file, mounted)
+        #expect(!mounted.wasStarted)
+    }
+
+    @Test func aFileThatComesLaterIsHeldForAllWhoHaveTheEpisodeOpen() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let id = try mounted.episode().id
+        try mounted.library.confirm(episode: id, size: Int64(content.size), now: 1_700_000_001)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let node = try node(mounted)
+        let idle = try await mounted.open(node).handle()
+        let reading = try await mounted.open(node).handle()
+        let read = mounted.read(node, reading, 0, 4_096)
+        let frame = try #require(try await daemon.wait(for: .read).first)
+        let file = try mounted.store(content, of: try mounted.episode(), ranges: [0..<200_000], complete: false)
+        daemon.answer(frame, mounted.grant(file, content, present: 0..<200_000))
+        #expect(try await read.answered() == .bytes(content.bytes(in: 0..<4_096)))
+        mounted.release(node, reading)
+        #expect(try !mayGo(file, mounted))
+        mounted.release(node, idle)
+        try await expectFree(file, mounted)
+    }
+
+    @Test func aFileThatTheDaemonNamesAtOpenIsHeld() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let grants = Journal<Grant>()
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open, let grant = grants.entries.last { daemon.answer(frame, grant) }
+        }
+        try await mounted.connect()
+        let other = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
+        grants.append(mounted.grant(other, content, present: 0..<200_000))
+        let node = try node(mounted)
+        let handle = try await mounted.open(node).handle()
+        #expect(try !mayGo(other, mounted))
+        // What it has of the file is asked for all the same: the first read has it fetched as a whole.
+        let read = mounted.read(node, handle, 0, 4_096)
+        try await daemon.wait(for: .read)
+        read.interrupt()
+        mounted.release(node, handle)
+        try await daemon.wait(for: .close)
+        try await expectFree(other, mounted)
+    }
+
+    @Test func aFileThatHasGoneMeanwhileIsOpenedAsOneThatIsNotThere() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let file = try mounted.store(content, of: try mounted.episode(), ranges: [0..<200_000], complete: false)
+        #expect(try mayGo(file, mounted))
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            daemon.answer(frame, Failure(errorNumber: ESTALE, message: "replaced"))
+        }
+        try await mounted.connect()
+        let node = try node(mounted)
+        let handle = try await mounted.open(node).handle()
+        #expect(try await mounted.read(node, handle, 0, 4_096).answered() == .error(.staleNFSFileHandle))
+        #expect(daemon.frames.map(\.kind) == [.read])
+    }
+}
