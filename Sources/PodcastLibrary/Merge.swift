@@ -1,0 +1,272 @@
+import GRDB
+internal import PodcastFeed
+
+/// One merge of a feed into a show's rows, inside a transaction.
+struct Merge {
+    /// The items that are episodes. Made outside of the transaction: hashing a large feed takes a while.
+    struct Items {
+        let episodes: [EpisodeFacts]
+        let skipped: Int
+
+        init(_ feed: Feed) {
+            episodes = feed.items.compactMap(EpisodeFacts.init)
+            skipped = feed.items.count - episodes.count
+        }
+    }
+
+    private struct Known {
+        let id: Int64
+        let length: Int64?
+        let listed: Bool
+        let buried: Bool
+        let digest: Int64
+        let visibleDigest: Int64
+    }
+
+    let db: Database
+    let podcast: Int64
+    let template: NameTemplate
+    let now: Int64
+
+    private var inserted: [Int64] = []
+    private var updated: [Int64] = []
+    private var unlisted: [Int64] = []
+    /// Whether a user can see that something changed.
+    private var isVisible = false
+
+    init(db: Database, podcast: Int64, template: NameTemplate, now: Int64) {
+        self.db = db
+        self.podcast = podcast
+        self.template = template
+        self.now = now
+    }
+
+    mutating func run(_ feed: Feed, _ items: Items, _ response: FeedResponse) throws -> MergeResult {
+        guard let old = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else {
+            throw LibraryError.noSuchPodcast(podcast)
+        }
+        let (known, facts) = try rows()
+        let rowOfItem = Identity.match(items: items.episodes.map(\.identity), rows: facts)
+
+        var present = Array(repeating: false, count: known.count)
+        var fresh: [EpisodeFacts] = []
+        for (item, row) in zip(items.episodes, rowOfItem) {
+            guard let row else {
+                fresh.append(item)
+                continue
+            }
+            present[row] = true
+            try refresh(known[row], facts[row], with: item)
+        }
+        if response.isWhole {
+            for (row, isPresent) in zip(known, present) where !isPresent && row.listed {
+                try db.cachedStatement(sql: "UPDATE episode SET listed = 0 WHERE id = ?").execute(arguments: [row.id])
+                if !row.buried { unlisted.append(row.id) }
+            }
+        }
+        let title = FileName.trimmedSpace(feed.title ?? "")
+        try insert(fresh, show: title.isEmpty ? old.title : title, isFirst: known.isEmpty)
+        if !inserted.isEmpty { try Library.unpark(podcast: podcast, now: now, db) }
+        try updatePodcast(old, feed, title: title.isEmpty ? old.title : title, response)
+
+        guard let podcast = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else {
+            throw LibraryError.noSuchPodcast(podcast)
+        }
+        return MergeResult(
+            podcast: podcast, inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
+    }
+
+    /// The rows with what identity goes by, tombstones included.
+    private func rows() throws -> ([Known], [IdentityFacts]) {
+        var known: [Known] = []
+        var facts: [IdentityFacts] = []
+        let cursor = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT id, length, listed, buried, digest, visible_digest,
+                        guid, url, title, published, published_offset, type, duration
+                    FROM episode WHERE podcast = ? ORDER BY id
+                    """), arguments: [podcast])
+        while let row = try cursor.next() {
+            known.append(
+                Known(
+                    id: row[0], length: row[1], listed: row[2], buried: row[3], digest: row[4], visibleDigest: row[5]))
+            let seconds: Int64? = row[9]
+            facts.append(
+                IdentityFacts(
+                    guid: row[6], url: row[7], title: row[8],
+                    published: seconds.map { PublicationDate(seconds: $0, offset: row[10]) }, type: row[11],
+                    duration: row[12]))
+        }
+        return (known, facts)
+    }
+
+    // MARK: - Known episodes
+
+    private mutating func refresh(_ row: Known, _ facts: IdentityFacts, with item: EpisodeFacts) throws {
+        // Buried while it stood in the feed: not to come back before it has left. Buried after: it came back.
+        let returns = !row.listed && row.buried
+        if row.digest == item.digest {
+            guard !row.listed else { return }
+            try db.cachedStatement(
+                sql: """
+                    UPDATE episode SET listed = 1, buried = 0, changed = CASE WHEN ? THEN ? ELSE changed END
+                    WHERE id = ?
+                    """
+            ).execute(arguments: [returns, now, row.id])
+        } else {
+            let sameVisible = row.visibleDigest == item.visibleDigest
+            try update(row, item, forgetSize: isOtherMedia(row, facts, item), isVisible: returns || !sameVisible)
+            if !sameVisible { try writeDetail(row.id, item, isNew: false) }
+            try writeAttachments(row.id, item, isNew: false)
+            if !sameVisible { isVisible = true }
+        }
+        if returns { isVisible = true }
+        updated.append(row.id)
+    }
+
+    /// Whether the feed now points at another file, as far as it tells: then a size that was confirmed for the old
+    /// one is no longer so. A rendition that is already there keeps its size, as long as it stays.
+    private func isOtherMedia(_ row: Known, _ facts: IdentityFacts, _ item: EpisodeFacts) -> Bool {
+        if let old = row.length, let new = item.media.length, old != new { return true }
+        let old = Identity.comparable(url: facts.url).prefix { $0 != "?" }
+        let new = Identity.comparable(url: item.media.url).prefix { $0 != "?" }
+        return old != new
+    }
+
+    private func update(_ row: Known, _ facts: EpisodeFacts, forgetSize: Bool, isVisible: Bool) throws {
+        let item = facts.item
+        let arguments: [(any DatabaseValueConvertible)?] = [
+            facts.guid, facts.title, item.published?.seconds, item.published?.offset ?? 0, item.duration,
+            facts.media.url, facts.media.type, facts.media.length, item.season, item.episode, item.episodeType,
+            item.explicit, item.link, item.image, item.author, facts.sidecars.rawValue, facts.digest,
+            facts.visibleDigest, isVisible, now, forgetSize, row.buried && row.listed, row.id,
+        ]
+        try db.cachedStatement(
+            sql: """
+                UPDATE episode SET
+                    guid = ?1, title = ?2, published = ?3, published_offset = ?4, moment = coalesce(?3, first_seen),
+                    duration = ?5, url = ?6, type = ?7, length = ?8, season = ?9, episode = ?10, episode_type = ?11,
+                    explicit = ?12, link = ?13, image = ?14, author = ?15, sidecars = ?16, digest = ?17,
+                    visible_digest = ?18, changed = CASE WHEN ?19 THEN ?20 ELSE changed END,
+                    confirmed_size = CASE WHEN ?21 THEN NULL ELSE confirmed_size END,
+                    listed = 1, buried = ?22
+                WHERE id = ?23
+                """
+        ).execute(arguments: StatementArguments(arguments))
+    }
+
+    // MARK: - New episodes
+
+    /// Inserts the oldest first, so that ids grow with time and of two equal titles the older keeps the plain name.
+    private mutating func insert(_ items: [EpisodeFacts], show: String, isFirst: Bool) throws {
+        guard !items.isEmpty else { return }
+        let taken: Set<String> =
+            isFirst
+            ? []
+            : try String.fetchSet(
+                db.cachedStatement(sql: "SELECT folded FROM episode WHERE podcast = ?"), arguments: [podcast])
+        var names = UniqueNames(taken: taken.union(UniqueNames.reservedInShow))
+        // Documents are newest first as a rule, which orders those that have no date, or the same.
+        let ordered = items.enumerated().sorted { one, other in
+            let first = one.element.item.published?.seconds ?? .max
+            let second = other.element.item.published?.seconds ?? .max
+            return first != second ? first < second : one.offset > other.offset
+        }
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO episode (podcast, name, folded, guid, title, published, published_offset, moment, duration,
+                    url, type, length, season, episode, episode_type, explicit, link, image, author, first_seen,
+                    changed, sidecars, digest, visible_digest)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """)
+        for (_, facts) in ordered {
+            let item = facts.item
+            let stem = names.claim(template.stem(for: item, show: show))
+            let fileExtension = MediaType(type: facts.media.type, url: facts.media.url).fileExtension
+            let arguments: [(any DatabaseValueConvertible)?] = [
+                podcast, stem + "." + fileExtension, FileName.folded(stem), facts.guid, facts.title,
+                item.published?.seconds, item.published?.offset ?? 0, item.published?.seconds ?? now, item.duration,
+                facts.media.url, facts.media.type, facts.media.length, item.season, item.episode, item.episodeType,
+                item.explicit, item.link, item.image, item.author, now, now, facts.sidecars.rawValue, facts.digest,
+                facts.visibleDigest,
+            ]
+            try statement.execute(arguments: StatementArguments(arguments))
+            let id = db.lastInsertedRowID
+            try writeDetail(id, facts, isNew: true)
+            try writeAttachments(id, facts, isNew: true)
+            inserted.append(id)
+        }
+        isVisible = true
+    }
+
+    private func writeDetail(_ id: Int64, _ facts: EpisodeFacts, isNew: Bool) throws {
+        let notes = facts.item.description
+        guard notes != nil || facts.item.chaptersURL != nil else {
+            if isNew { return }
+            return try db.cachedStatement(sql: "DELETE FROM detail WHERE episode = ?").execute(arguments: [id])
+        }
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO detail (episode, notes, chapters_url) VALUES (?, ?, ?)")
+            .execute(arguments: [id, notes, facts.item.chaptersURL])
+    }
+
+    private func writeAttachments(_ id: Int64, _ facts: EpisodeFacts, isNew: Bool) throws {
+        if !isNew {
+            try db.cachedStatement(sql: "DELETE FROM attachment WHERE episode = ?").execute(arguments: [id])
+        }
+        if facts.item.enclosures.count < 2, facts.item.transcripts.isEmpty, facts.item.chapters.isEmpty { return }
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO attachment (episode, kind, position, url, type, language, length, start, title)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """)
+        for (position, media) in facts.alternates.enumerated() {
+            try statement.execute(arguments: [
+                id, EpisodeSQL.alternateKind, position, media.url, media.type, nil, media.length, nil, nil,
+            ])
+        }
+        for (position, transcript) in facts.item.transcripts.enumerated() {
+            try statement.execute(arguments: [
+                id, EpisodeSQL.transcriptKind, position, transcript.url, transcript.type, transcript.language, nil,
+                nil, nil,
+            ])
+        }
+        for (position, chapter) in facts.item.chapters.enumerated() {
+            try statement.execute(arguments: [
+                id, EpisodeSQL.chapterKind, position, nil, nil, nil, nil, chapter.start, chapter.title,
+            ])
+        }
+    }
+
+    // MARK: - The show
+
+    private func updatePodcast(_ old: Podcast, _ feed: Feed, title: String, _ response: FeedResponse) throws {
+        var new = old
+        new.title = title
+        new.link = feed.link
+        new.description = feed.description
+        new.language = feed.language
+        new.image = feed.image
+        new.author = feed.author
+        new.guid = feed.guid
+        new.type = feed.type
+        new.explicit = feed.explicit
+        new.state = Podcast.active
+        new.error = nil
+        let changed = isVisible || new != old ? now : old.changed
+        let arguments: [(any DatabaseValueConvertible)?] = [
+            title, feed.link, feed.description, feed.language, feed.image, feed.author, feed.guid, feed.type,
+            feed.explicit, response.status, response.etag, response.lastModified, response.finalURL,
+            response.contentType, now, response.nextRefresh, changed, response.updateInterval, podcast,
+        ]
+        try db.cachedStatement(
+            sql: """
+                UPDATE podcast SET title = ?, link = ?, description = ?, language = ?, image = ?, author = ?, guid = ?,
+                    type = ?, explicit = ?, state = 'active', error = NULL, http_status = ?, etag = ?,
+                    last_modified = ?, final_url = ?, content_type = ?, last_refresh = ?, next_refresh = ?, changed = ?,
+                    failures = 0, update_interval = ?
+                WHERE id = ?
+                """
+        ).execute(arguments: StatementArguments(arguments))
+    }
+}
