@@ -10,18 +10,18 @@ import Testing
 import TransferCore
 
 struct FoundShowTests {
-    private let home: ServiceHome
+    let home: ServiceHome
 
     init() throws { home = try ServiceHome() }
 
-    private typealias Show = CatalogueAnswers.Show
+    typealias Show = CatalogueAnswers.Show
 
     /// Serves what iTunes is to find.
-    private func answer(_ shows: [Show], _ script: [Behaviour] = []) {
+    func answer(_ shows: [Show], _ script: [Behaviour] = []) {
         home.web.serve("/itunes", CatalogueAnswers.iTunes(shows), script)
     }
 
-    private func start(
+    func start(
         index: Bool = false, _ change: (inout ServiceConfiguration) -> Void = { _ in }
     ) async throws -> (RunningService, ServiceClient) {
         let daemon = try await home.start { configuration in
@@ -36,7 +36,7 @@ struct FoundShowTests {
         return (daemon, try await daemon.connect())
     }
 
-    private func search(_ term: String, limit: Int = 50, _ client: ServiceClient) async throws -> (
+    func search(_ term: String, limit: Int = 50, _ client: ServiceClient) async throws -> (
         [FoundShow], [String]
     ) {
         guard case .found(let shows, let problems) = try await client.perform(.search(term: term, limit: limit)) else {
@@ -46,7 +46,7 @@ struct FoundShowTests {
         return (shows, problems)
     }
 
-    private func folders(_ term: String, _ client: ServiceClient) async throws -> [FoundFolder] {
+    func folders(_ term: String, _ client: ServiceClient) async throws -> [FoundFolder] {
         guard case .foundFolders(let folders) = try await client.perform(.searchFolder(term: term)) else {
             Issue.record("no folders")
             return []
@@ -54,185 +54,9 @@ struct FoundShowTests {
         return folders
     }
 
-    private func searches(_ path: String = "/itunes") -> Int { home.web.requests(for: path).count }
+    func searches(_ path: String = "/itunes") -> Int { home.web.requests(for: path).count }
 
-    private static let indexPath = "/index/api/1.0/search/byterm"
-
-    // MARK: Catalogues
-
-    @Test func aSearchTellsAllFactsAndWhatIsSubscribed() async throws {
-        home.publish("Mine", episodes: 2)
-        answer([
-            Show("One", url: "https://one.example/feed", author: "Ann", episodes: 7),
-            // Another spelling of the subscribed address.
-            Show("Two", url: home.web.url("/feed.xml") + "/#top"),
-        ])
-        let (daemon, client) = try await start()
-        try await client.subscribe(home.web.url("/feed.xml"))
-        let (shows, problems) = try await search("some thing", client)
-        #expect(
-            shows == [
-                FoundShow(
-                    title: "One", author: "Ann", url: "https://one.example/feed",
-                    artwork: "https://art.example/600.jpg", episodes: 7, link: "https://shows.example/1"),
-                FoundShow(
-                    title: "Two", url: home.web.url("/feed.xml") + "/#top", artwork: "https://art.example/600.jpg",
-                    link: "https://shows.example/1", subscribed: "Mine"),
-            ])
-        #expect(problems.isEmpty)
-        #expect(home.web.requests(for: "/itunes").first?.request.query == "media=podcast&term=some%20thing&limit=50")
-        // Nothing was stored.
-        #expect(try daemon.library.podcast(url: "https://one.example/feed") == nil)
-        #expect(try await folders("some thing", client).map(\.name) == ["One", "Mine"])
-        await daemon.stop()
-    }
-
-    @Test func resultsAreKeptForTheTermInAnySpelling() async throws {
-        answer([Show("One", url: "https://one.example/feed"), Show("Two", url: "https://two.example/feed")])
-        let (daemon, client) = try await start()
-        #expect(try await search("High Tide", client).0.count == 2)
-        #expect(try await search("  high   TIDE ", limit: 1, client).0.map(\.title) == ["One"])
-        #expect(try await folders("high tide", client).count == 2)
-        #expect(searches() == 1)
-        #expect(try await search("low tide", client).0.count == 2)
-        #expect(searches() == 2)
-        // More than what was asked for before.
-        #expect(try await search("low tide", limit: 120, client).0.count == 2)
-        #expect(home.web.requests(for: "/itunes").last?.request.query?.hasSuffix("limit=200") == true)
-        // Nothing found is a result, too.
-        answer([])
-        #expect(try await search("xyzzy", client).0.isEmpty)
-        #expect(try await search("xyzzy", client).0.isEmpty)
-        #expect(searches() == 4)
-        await daemon.stop()
-    }
-
-    @Test func whoeverSearchesForTheSameAtTheSameTimeSharesARequest() async throws {
-        let gate = Gate(heldAt: 3)
-        answer([Show("One", url: "https://one.example/feed")], [.hold(gate)])
-        let (daemon, client) = try await start()
-        let other = try await daemon.connect()
-        async let first = search("tide", client)
-        try await gate.waitUntilReached()
-        async let second = search("Tide", other)
-        try await waitUntil(description: "both searches show") {
-            try await client.tasks().filter { $0.kind == .search }.map(\.path).sorted() == ["Tide", "tide"]
-        }
-        #expect(try await client.tasks().allSatisfy { $0.state == "running" && $0.episode == nil })
-        let begun = try await client.event("the search is told of") { $0.taskKind == "search" }
-        #expect(begun.state == "running")
-        gate.open()
-        #expect(try await first.0 == second.0)
-        #expect(searches() == 1)
-        #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
-    }
-
-    @Test func severalCataloguesAreMergedAndOneThatFailsIsAWarning() async throws {
-        answer([Show("One", url: "https://one.example/feed")])
-        home.web.serve(
-            Self.indexPath,
-            CatalogueAnswers.podcastIndex([
-                Show("One again", url: "http://one.example/feed/", author: "Ann"),
-                Show("Two", url: "https://two.example/feed"),
-            ]), [.status(503)])
-        let (daemon, client) = try await start(index: true)
-        let (some, problems) = try await search("tide", client)
-        #expect(some.map(\.title) == ["One"])
-        #expect(problems == ["Podcast Index: the server answered 503; try again later"])
-        // The one that has answered is not asked again, the other is.
-        let (all, none) = try await search("tide", client)
-        #expect(all.map(\.title) == ["One", "Two"] && all[0].author == "Ann" && none.isEmpty)
-        #expect(searches() == 1 && searches(Self.indexPath) == 2)
-        let asked = try #require(home.web.requests(for: Self.indexPath).first)
-        #expect(asked.headers["X-Auth-Key"] == "KEY" && asked.headers["User-Agent"] == "podfs-test")
-        #expect(asked.headers["Authorization"]?.count == 40)
-        #expect(home.web.requests(for: "/itunes").first?.headers["Authorization"] == nil)
-        await daemon.stop()
-    }
-
-    @Test func credentialsDoNotFollowARedirect() async throws {
-        answer([Show("One", url: "https://one.example/feed")])
-        home.web.serve(Self.indexPath) { [home] _ in .redirect(to: home.web.url("/thief", host: "localhost")) }
-        let (daemon, client) = try await start(index: true)
-        let (shows, problems) = try await search("tide", client)
-        #expect(shows.count == 1 && problems == ["Podcast Index: the server answered 302"])
-        #expect(home.web.requests(for: "/thief").isEmpty)
-        // What carries no credentials does.
-        home.web.serve("/itunes") { _ in .redirect(to: "/moved") }
-        home.web.serve("/moved", CatalogueAnswers.iTunes([Show("Two", url: "https://two.example/feed")]))
-        #expect(try await search("ebb", client).0.map(\.title) == ["Two"])
-        await daemon.stop()
-    }
-
-    @Test func whenNoCatalogueAnswersTheErrorNamesThemAll() async throws {
-        home.web.serve("/itunes") { _ in .status(500) }
-        home.web.serve(Self.indexPath) { _ in .status(401, body: "{\"description\":\"Invalid API key\"}") }
-        let (daemon, client) = try await start(index: true)
-        let failure = try #require(await client.failure(of: .search(term: "tide", limit: 10)))
-        #expect(failure.kind == .failed && failure.errorNumber == EIO)
-        #expect(
-            failure.message.hasPrefix("nothing could be searched: iTunes: the server answered 500; try again later"))
-        #expect(failure.message.contains("; Podcast Index: the server answered 401: it refuses the key"))
-        #expect(!failure.message.contains("SECRET"))
-        #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
-    }
-
-    @Test func aCatalogueThatIsAwayOrSilentIsToldApart() async throws {
-        let gate = Gate(heldAt: 0)
-        answer([], [.holdHead(gate)])
-        let (daemon, client) = try await start { $0.searchTimeout = 1_000 }
-        let late = try #require(await client.failure(of: .searchFolder(term: "tide")))
-        #expect(late.errorNumber == ETIMEDOUT && late.message.hasSuffix("iTunes: no answer within 1 s"))
-        home.web.stop()
-        let away = try #require(await client.failure(of: .searchFolder(term: "tide")))
-        #expect(away.errorNumber == EHOSTUNREACH && away.message.contains("iTunes: "))
-        await daemon.stop()
-    }
-
-    @Test(arguments: ["", "   ", String(repeating: "x", count: 201), "\u{0}"])
-    func whatIsNoTermIsRefused(term: String) async throws {
-        let (daemon, client) = try await start()
-        for command in [Command.search(term: term, limit: 10), .searchFolder(term: term)] {
-            let failure = try #require(await client.failure(of: command))
-            #expect(failure.kind == .usage && failure.errorNumber == EINVAL)
-        }
-        #expect(await client.failure(of: .search(term: "x", limit: 0))?.kind == .usage)
-        #expect(await client.failure(of: .search(term: "x", limit: 201))?.kind == .usage)
-        #expect(searches() == 0)
-        await daemon.stop()
-    }
-
-    @Test(arguments: [
-        "<html>log in</html>", "", "{\"results\":", "{\"results\":[{\"feedUrl\":\"file:///etc/passwd\"}]",
-    ])
-    func anAnswerThatIsNoneIsAnError(text: String) async throws {
-        home.web.serve("/itunes", Resource(text: text, contentType: "text/html"))
-        let (daemon, client) = try await start()
-        let failure = try #require(await client.failure(of: .searchFolder(term: "tide")))
-        #expect(failure.errorNumber == EIO && failure.message.contains("iTunes: "))
-        await daemon.stop()
-    }
-
-    @Test func hostileResultsBecomeHarmlessFolders() async throws {
-        answer([
-            Show("../../etc", url: "https://a.example/1"), Show("", url: "https://b.example/1"),
-            Show(".\u{1B}[2J\nx", url: "https://c.example/1"), Show("Secret", url: "https://u:p@d.example/1"),
-            Show("File", url: "file:///etc/passwd"),
-            Show(String(repeating: "long ", count: 10_000), url: "https://e.example"),
-            Show("x", url: "https://f.example/1"), Show("X", url: "https://g.example/1"),
-        ])
-        let (daemon, client) = try await start()
-        let found = try await folders("tide", client)
-        #expect(found.count == 6)
-        for folder in found {
-            #expect(FileName.objection(to: folder.name) == nil, "\(folder.name)")
-            #expect(try daemon.library.isEphemeral(podcast: folder.podcast))
-        }
-        #expect(found.map(\.name).suffix(2) == ["x", "X (2)"])
-        await daemon.stop()
-    }
+    static let indexPath = "/index/api/1.0/search/byterm"
 
     // MARK: Found shows
 

@@ -1,0 +1,140 @@
+import Foundation
+
+/// What is to be expected of one node of the mounted tree.
+package struct ModelNode: Sendable {
+    package enum Kind: String, Sendable {
+        case folder
+        case file
+        case link
+    }
+
+    package enum Content: Sendable {
+        case none
+        case bytes([UInt8])
+        /// What an episode's server has.
+        case media(TestContent)
+        /// Says what is wrong with the bytes, if anything is.
+        case judged(@Sendable ([UInt8]) -> String?)
+    }
+
+    package var kind: Kind
+    package var inode: UInt64
+    package var permissions: UInt32
+    package var sizes: ModelRange
+    /// Of 512 bytes.
+    package var blocks: ModelRange
+    package var modified: ModelRange
+    package var content = Content.none
+    package var attributes: [String: ModelText] = [:]
+    /// The text of a link.
+    package var target: String?
+    /// The row of the episode or of the show that it is.
+    package var episode: Int64?
+    package var show: Int64?
+
+    package var links: UInt32 { kind == .folder ? 2 : 1 }
+
+    init(folder inode: UInt64, modified: ModelRange) {
+        kind = .folder
+        self.inode = inode
+        permissions = 0o555
+        sizes = .exactly(4_096)
+        blocks = .exactly(8)
+        self.modified = modified
+    }
+
+    init(file inode: UInt64, _ content: Content, modified: ModelRange) {
+        kind = .file
+        self.inode = inode
+        permissions = 0o444
+        self.content = content
+        self.modified = modified
+        if case .bytes(let bytes) = content {
+            sizes = .exactly(Int64(bytes.count))
+            blocks = .exactly(Int64(bytes.count + 511) / 512)
+        } else {
+            sizes = .between(1, 1 << 24)
+            blocks = .between(1, 1 << 15)
+        }
+    }
+}
+
+/// A number that is known, or known to be one of some.
+package enum ModelRange: Sendable, CustomStringConvertible {
+    case exactly(Int64)
+    case between(Int64, Int64)
+    case oneOf(Set<Int64>)
+
+    package init(_ range: ClosedRange<Int64>) {
+        self = range.count == 1 ? .exactly(range.lowerBound) : .between(range.lowerBound, range.upperBound)
+    }
+
+    package func contains(_ value: Int64) -> Bool {
+        switch self {
+        case .exactly(let expected): value == expected
+        case .between(let first, let last): value >= first && value <= last
+        case .oneOf(let values): values.contains(value)
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .exactly(let expected): "\(expected)"
+        case .between(let first, let last): "\(first) to \(last)"
+        case .oneOf(let values): "one of \(values.sorted())"
+        }
+    }
+}
+
+/// The text of an extended attribute that is known, or known to be one of some.
+package enum ModelText: Sendable, CustomStringConvertible {
+    case exactly(String)
+    case oneOf(Set<String>)
+    /// A number.
+    case number(ModelRange)
+    /// A moment as ISO 8601.
+    case moment(ClosedRange<Int64>)
+    case anything
+    /// Anything, or no attribute at all.
+    case optional
+
+    package func accepts(_ text: String?) -> Bool {
+        guard let text else {
+            if case .optional = self { return true }
+            return false
+        }
+        switch self {
+        case .exactly(let expected): return text.utf8.elementsEqual(expected.utf8)
+        case .oneOf(let values): return values.contains(text)
+        case .number(let range): return Int64(text).map(range.contains) ?? false
+        case .moment(let range):
+            let date = ISO8601DateFormatter().date(from: text)
+            return date.map { range.contains(Int64($0.timeIntervalSince1970)) } ?? false
+        case .anything, .optional: return true
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .exactly(let expected): "“\(expected)”"
+        case .oneOf(let values): "one of \(values.sorted())"
+        case .number(let range): "\(range)"
+        case .moment(let range): "a moment \(range)"
+        case .anything: "anything"
+        case .optional: "anything or nothing"
+        }
+    }
+}
+
+/// A name in a listing.
+package struct ModelName: Sendable, Equatable {
+    package var name: String
+    package var inode: UInt64
+    package var kind: ModelNode.Kind
+
+    package init(name: String, inode: UInt64, kind: ModelNode.Kind) {
+        self.name = name
+        self.inode = inode
+        self.kind = kind
+    }
+}

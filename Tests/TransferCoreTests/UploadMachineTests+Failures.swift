@@ -1,0 +1,197 @@
+import Testing
+
+@testable import TransferCore
+
+// What a refusal, a lost answer and a pause lead to.
+extension UploadMachineTests {
+    @Test(arguments: [408, 425, 429, 503]) func aServerThatHasNotDoneItIsPostedToAgain(_ status: Int) {
+        bench.post()
+        #expect(bench.answer(status) == [.record(3, UploadResumeData())])
+        #expect(bench.machine.people == .queued && bench.machine.error?.message == "the server answered \(status)")
+        #expect(bench.tick() == [.record(4, UploadResumeData(step: .posting))])
+        #expect(bench.recorded(4) == [.send(5, .post(UploadBench.url))])
+    }
+
+    @Test func theServersOwnPauseIsKept() {
+        bench.post()
+        _ = bench.answer(429, ["retry-after": "30"])
+        #expect(bench.machine.deadline == bench.now + 30_000)
+    }
+
+    @Test func aServerThatCannotBeReachedHasGotNothing() {
+        bench.post()
+        #expect(bench.lost(wasSent: false) == [.record(3, UploadResumeData())])
+        #expect(bench.tick() == [.record(4, UploadResumeData(step: .posting))])
+    }
+
+    @Test(arguments: [500, 502, 504]) func aServerThatMayHaveDoneItIsLookedAtFirst(_ status: Int) {
+        bench.post()
+        #expect(bench.answer(status) == [])
+        #expect(
+            bench.tick() == [.settleDoubt(TransferError(.failed, "the server answered \(status)"))])
+    }
+
+    @Test func aLostAnswerIsDoubted() {
+        bench.post()
+        #expect(bench.lost() == [])
+        #expect(bench.machine.resumeData.step == .posting)
+        #expect(bench.tick() == [.settleDoubt(TransferError(.failed, "broken"))])
+        #expect(bench.machine.people == .running && bench.machine.deadline == nil)
+    }
+
+    @Test func aRunThatWasKilledAfterAPostBeginsWithDoubt() {
+        let bench = UploadBench(UploadResumeData(step: .posting))
+        #expect(bench.resume() == [.settleDoubt(nil)])
+    }
+
+    @Test func whatHasArrivedIsNotPostedAgain() {
+        bench.doubt()
+        _ = bench.settle(.arrived(location: UploadBench.place))
+        #expect(bench.machine.resumeData == UploadResumeData(step: .posted, location: UploadBench.place))
+        #expect(bench.confirm() == [.send(bench.lastID, .options(UploadBench.place))])
+    }
+
+    @Test func whatHasNotArrivedIsPostedAgain() {
+        bench.doubt()
+        #expect(bench.settle(.mayRepeat) == [.send(bench.lastID, .post(UploadBench.url))])
+    }
+
+    @Test func aDoubtThatCannotBeSettledNowIsAskedLater() {
+        bench.doubt()
+        #expect(bench.settle(.later(TransferError(.unreachable, "no route"), after: 60)) == [])
+        #expect(bench.machine.deadline == bench.now + 60_000)
+        #expect(bench.tick() == [.settleDoubt(TransferError(.unreachable, "no route"))])
+    }
+
+    @Test func aDoubtThatCannotBeSettledIsAPersonsToDecide() {
+        bench.doubt()
+        let actions = bench.settle(.unknown("it has no list"))
+        #expect(bench.failure(of: actions)?.message.contains("(it has no list); look there") ?? false)
+        // Who lets it go on has looked.
+        #expect(actions.first == .record(bench.lastID, UploadResumeData()))
+        #expect(bench.resume() == [.record(bench.lastID, UploadResumeData(step: .posting))])
+    }
+
+    @Test func aFindingThatNobodyWaitsForIsIgnored() {
+        bench.doubt()
+        _ = bench.suspend()
+        #expect(bench.settle(.mayRepeat) == [])
+        #expect(bench.machine.people == .suspended)
+    }
+
+    @Test func aRepeatedPostThatMeetsTheFirstWaitsForIt() {
+        bench.doubt()
+        _ = bench.settle(.mayRepeat)
+        #expect(bench.answer(409) == [])
+        #expect(bench.machine.people == .queued)
+    }
+
+    @Test(arguments: [400, 401, 403, 404, 409, 413, 422]) func aRefusedPostFailsAndLeavesNothing(_ status: Int) {
+        bench.post()
+        let actions = bench.answer(status)
+        #expect(actions.first == .record(3, UploadResumeData()))
+        #expect(bench.failure(of: actions)?.message.hasPrefix("the server answered \(status)") ?? false)
+        #expect(bench.machine.people == .failed && bench.machine.deadline == nil)
+    }
+
+    @Test(arguments: [
+        (401, TransferError.Code.refused), (403, .refused), (404, .missing), (410, .missing), (413, .failed),
+    ])
+    func refusedMediaFailForGood(_ status: Int, _ code: TransferError.Code) {
+        bench.put()
+        #expect(bench.failure(of: bench.answer(status))?.code == code)
+        #expect(bench.machine.deadline == nil)
+    }
+
+    @Test(arguments: [408, 425, 429, 500, 502, 503, 507]) func mediaAreSentAgainAfterWhatPasses(_ status: Int) {
+        bench.put()
+        bench.sent(900)
+        #expect(bench.answer(status, ["retry-after": "2"]) == [])
+        #expect(bench.machine.deadline == bench.now + 2_000)
+        #expect(bench.tick() == [.send(bench.lastID, .put(UploadBench.place))])
+        #expect(bench.machine.sent == 0, "from the beginning")
+    }
+
+    @Test(arguments: [
+        (404, "list of videos"), (405, "list of videos"), (410, "list of videos"), (400, "such a title"),
+        (422, "such a title"), (401, "name and a password"), (403, "does not allow"), (413, "too large"),
+    ])
+    func aRefusedPostSaysWhatCanBeDone(_ status: Int, _ words: String) {
+        bench.post()
+        #expect(bench.failure(of: bench.answer(status))?.message.contains(words) ?? false)
+    }
+
+    /// Of a server that is away for a day nothing is lost, and it is not stormed.
+    @Test(arguments: [false, true]) func aServerThatIsDownForADayGetsItInTheEnd(_ isPosted: Bool) {
+        if isPosted { bench.put() } else { bench.post() }
+        let back = bench.now + 24 * 3_600_000
+        var tries = 0
+        while bench.now < back {
+            #expect(bench.failure(of: bench.lost(wasSent: false)) == nil)
+            tries += 1
+            _ = bench.tick()
+            if !isPosted { _ = bench.confirm() }
+        }
+        #expect(tries < 24 * 60, "\(tries) tries in a day")
+        if !isPosted {
+            _ = bench.answer(303, location: UploadBench.place)
+            _ = bench.confirm()
+            _ = bench.answer(404)
+            _ = bench.confirm()
+        }
+        #expect(bench.answer(204) == [.completed])
+    }
+
+    @Test func aFailedUploadGoesOnFromItsStepWhenAPersonWantsIt() {
+        bench.put()
+        _ = bench.answer(401)
+        #expect(bench.resume() == [.send(bench.lastID, .put(UploadBench.place))])
+    }
+
+    @Test func whatTryingAgainDoesNotMendFailsAtOnce() {
+        bench.put()
+        #expect(bench.failure(of: bench.lost(passes: false))?.message == "broken")
+    }
+
+    @Test func pausesGrowAndProgressEndsThem() {
+        bench.put()
+        for pause in [250, 500, 1_000] as [Int64] {
+            _ = bench.lost()
+            #expect(bench.machine.deadline == bench.now + pause)
+            _ = bench.tick()
+        }
+        bench.sent(10)
+        _ = bench.lost()
+        #expect(bench.machine.deadline == bench.now + 250)
+        // Sending the same bytes once more is none.
+        _ = bench.tick()
+        bench.sent(10)
+        _ = bench.lost()
+        #expect(bench.machine.deadline == bench.now + 500)
+    }
+
+    @Test func itGivesUpInTheEndAndIsKept() {
+        let bench = UploadBench(.at(UploadBench.place), retry: RetryPolicy(giveUp: 1_000))
+        _ = bench.resume()
+        #expect(bench.lost() == [])
+        bench.pass(999)
+        _ = bench.tick()
+        #expect(bench.lost() == [], "still within its time")
+        bench.pass(1)
+        _ = bench.tick()
+        #expect(bench.failure(of: bench.lost()) != nil)
+        #expect(bench.resume() == [.send(bench.lastID, .options(UploadBench.place))])
+        #expect(bench.lost() == [], "its time begins anew")
+    }
+
+    @Test(arguments: [200, 204]) func aPostWithoutAPlaceForTheMediaFailsAndIsDoubted(_ status: Int) {
+        bench.post()
+        #expect(bench.failure(of: bench.answer(status))?.code == .unusable)
+        #expect(bench.resume().first.map { if case .settleDoubt = $0 { true } else { false } } ?? false)
+    }
+
+    @Test func aPlaceThatIsNoWebAddressFails() {
+        bench.post()
+        #expect(bench.failure(of: bench.answer(303, location: nil))?.code == .unusable)
+    }
+}
