@@ -54,7 +54,13 @@ extension PodcastService {
                 }
             }
         }
-        let ahead = (try? library.podcastsFetchingAhead()) ?? []
+        var ahead: Set<Int64>?
+        do {
+            ahead = try library.podcastsFetchingAhead()
+        } catch {
+            // Then each of them is looked at, and has an error of its own if that fails as well.
+            log.error("\(error)")
+        }
         for (index, answer) in answers.enumerated() where errors[index] == nil {
             let show = answer.asked.job.show
             if gone.contains(show.id) {
@@ -65,7 +71,7 @@ extension PodcastService {
             // Time passes, and what is kept for some days leaves.
             let keep = settings.keep ?? configuration.keep
             let newest = settings.autoDownload ?? configuration.autoDownload
-            guard keep != .all || newest > 0 || ahead.contains(show.id) else { continue }
+            guard keep != .all || newest > 0 || ahead?.contains(show.id) ?? true else { continue }
             do {
                 try tidy(show.id)
             } catch {

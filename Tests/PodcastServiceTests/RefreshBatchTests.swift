@@ -55,9 +55,12 @@ struct RefreshBatchTests {
 
     /// Makes SQLite refuse.
     private func forbid(_ what: String) throws {
-        try DatabaseQueue(path: home.places.library).write { db in
-            try db.execute(sql: "CREATE TRIGGER forbid \(what) BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
-        }
+        try execute("CREATE TRIGGER forbid \(what) BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
+    }
+
+    /// Changes the library behind the daemon's back.
+    private func execute(_ sql: String) throws {
+        try DatabaseQueue(path: home.places.library).write { db in try db.execute(sql: sql) }
     }
 
     @Test func whoeverWaitsIsToldWhenItIsWritten() async throws {
@@ -99,6 +102,21 @@ struct RefreshBatchTests {
         for podcast in try daemon.library.podcasts() {
             #expect(podcast.httpStatus == (podcast.name == "Show 7" ? 200 : 304))
         }
+        await daemon.stop()
+    }
+
+    @Test func whatCannotBeLookedUpIsToldOfTheShowsThatItConcerns() async throws {
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await subscribe(2, with: client)
+        let episode = try #require(try daemon.library.entries(of: try show(1, of: daemon).id).first).id
+        _ = try daemon.library.enqueue(episode: episode, session: "", automatic: true, now: 1_000)
+        // What is fetched ahead and no longer to be cannot be found.
+        try execute("ALTER TABLE download RENAME TO hidden")
+        let results = try await refresh(client)
+        #expect(results.map(\.name) == ["Show 1", "Show 2"])
+        #expect(results[0].error?.contains("no such table") == true && results[1].error == nil, "\(results)")
+        #expect(try daemon.library.podcasts().map(\.httpStatus) == [304, 304])
         await daemon.stop()
     }
 
