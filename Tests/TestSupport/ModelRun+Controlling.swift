@@ -139,7 +139,12 @@ extension ModelRun {
                 change(episode.id) { $0.mayBeForgotten = true }
             }
         case 2:
+            // What was refused is tried again too, and its feed asked for before it is given up for refused once more.
+            let refused = show.episodes.first { $0.phase == .refused }
+            if let refused, !isRefreshed(refused.id) { return }
+            let began = Self.now
             _ = try await expect("user.podfs.task", "resume", path, [0])
+            if let refused { noteRenewal(refused.id, began...Self.now + Self.patience.components.seconds) }
             for episode in show.episodes where episode.phase == .suspended {
                 change(episode.id) { $0.becomeMoving() }
             }
