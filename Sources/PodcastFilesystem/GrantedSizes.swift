@@ -9,10 +9,22 @@ final class GrantedSizes: Sendable {
         var size: Int64
         /// In seconds.
         var moment: Int64
+        /// What the library's row had in place of it; `nil` when that is not known.
+        var guess: Guess?
         /// The row with it, as the kernel was told.
         var told: EpisodeEntry?
         /// The library has it.
         var isSettled = false
+
+        /// Whether a row without a confirmed size is one that will have this.
+        ///
+        /// Another file of the feed has another guess as a rule, or is of a later second; and nothing is known of its size.
+        func fits(_ row: Guess, changed: Int64) -> Bool { changed <= moment + 1 && (guess ?? row) == row }
+    }
+
+    private struct Guess: Equatable {
+        var size: Int64
+        var source: SizeSource
     }
 
     private let grants = Mutex<[NodeNumber: Grant]>([:])
@@ -21,12 +33,14 @@ final class GrantedSizes: Sendable {
     /// takes.
     private static let (many, kept) = (1_000, 60 as Int64)
 
-    func add(_ size: Int64, of number: NodeNumber, now: Int64) {
+    /// - Parameter guess: the row without it, as last read.
+    func add(_ size: Int64, of number: NodeNumber, insteadOf guess: EpisodeEntry?, now: Int64) {
         grants.withLock { grants in
             if grants.count >= Self.many {
                 grants = grants.filter { !$0.value.isSettled || $0.value.moment + Self.kept > now }
             }
-            grants[number] = Grant(size: size, moment: now)
+            grants[number] = Grant(
+                size: size, moment: now, guess: guess.map { Guess(size: $0.size, source: $0.sizeSource) })
         }
     }
 
@@ -36,7 +50,8 @@ final class GrantedSizes: Sendable {
         if entry.sizeSource == .server { return entry }
         let number = NodeNumber(kind: .episode, generation: entry.generation, row: entry.id)
         return grants.withLock { grants in
-            guard let grant = grants[number], entry.changed <= grant.moment + 1 else { return entry }
+            let guess = Guess(size: entry.size, source: entry.sizeSource)
+            guard let grant = grants[number], grant.fits(guess, changed: entry.changed) else { return entry }
             var entry = entry
             entry.size = grant.size
             entry.sizeSource = .server
@@ -50,7 +65,10 @@ final class GrantedSizes: Sendable {
     func ahead(_ episode: Episode) -> Episode {
         if episode.confirmedSize != nil { return episode }
         let number = NodeNumber(kind: .episode, generation: episode.generation, row: episode.id)
-        guard let grant = grants.withLock({ $0[number] }), episode.changed <= grant.moment + 1 else { return episode }
+        let guess = Guess(size: episode.size.bytes, source: episode.size.source)
+        guard let grant = grants.withLock({ $0[number] }), grant.fits(guess, changed: episode.changed) else {
+            return episode
+        }
         var episode = episode
         episode.confirmedSize = grant.size
         return episode

@@ -118,6 +118,7 @@ extension PodcastFilesystem {
 
     /// The size is a guess: one request to the server tells, and the first read goes on with its answer.
     private func askToOpen(_ number: NodeNumber, flags: Int32, _ request: consuming Request) {
+        let guess = try? library.entry(id: number.row)
         let waiting = ParkedRequest(request)
         ask(.open, EpisodeReference(episode: number.row).payload, for: waiting) { [self] result in
             switch result {
@@ -126,7 +127,7 @@ extension PodcastFilesystem {
                     waiting.take()?.reply(error: .ioError)
                     return
                 }
-                opened(number, flags: flags, grant, waiting)
+                opened(number, flags: flags, grant, insteadOf: guess, waiting)
             case .failure(let failure):
                 waiting.take()?.reply(error: Self.errno(of: failure))
             }
@@ -156,7 +157,10 @@ extension PodcastFilesystem {
         }
     }
 
-    private func opened(_ number: NodeNumber, flags: Int32, _ grant: Grant, _ waiting: ParkedRequest) {
+    /// - Parameter guess: the row before the daemon was asked.
+    private func opened(
+        _ number: NodeNumber, flags: Int32, _ grant: Grant, insteadOf guess: EpisodeEntry?, _ waiting: ParkedRequest
+    ) {
         let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
         guard generation == number else {
             link.post(.close, EpisodeReference(episode: number.row).payload)
@@ -179,7 +183,9 @@ extension PodcastFilesystem {
             announce(number.node, then: answer)
             return
         }
-        grants.add(total, of: number, now: now)
+        // The feed may have been fetched meanwhile; or the daemon may have written the size down already.
+        let row = try? library.entry(id: number.row)
+        grants.add(total, of: number, insteadOf: row?.sizeSource == .server ? guess : row ?? guess, now: now)
         // Listings that were begun before have a guess.
         files.note(changeOf: number.row)
         announce(total, of: number, then: answer)

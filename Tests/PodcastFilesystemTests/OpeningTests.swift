@@ -191,6 +191,30 @@ struct OpeningTests {
         #expect(mounted.notifier.messages == [.attributes(node), .attributes(node)])
     }
 
+    /// The feed is fetched a moment after an open, and names another file.
+    @Test func theSizeOfTheFileBeforeIsNotTakenForThatOfTheNext() async throws {
+        let mounted = try Mounted()
+        let podcast = try mounted.subscribe(length: 111_111)
+        let granted = grant(total: 400_000)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, granted) }
+        }
+        try await mounted.connect()
+        let node = try node(mounted)
+        let id = try mounted.episode().id
+        mounted.release(node, try await mounted.open(node).handle())
+        #expect(mounted.attributes(node)?.size == 400_000)
+        let now = Int64(time(nil))
+        try mounted.library.confirm(episode: id, size: 400_000, now: now)
+        #expect(mounted.attributes(node)?.size == 400_000)
+        try mounted.refresh(
+            podcast, .show("Show", episodes: 1, length: 222_222) { "http://127.0.0.1:9/new/\($0).mp3" }, now: now)
+        #expect(mounted.attributes(node)?.size == 222_222)
+        #expect(mounted.fact(node, "user.podfs.size_source") == "feed")
+        #expect(mounted.fact(node, "user.podfs.bytes_expected") == "222222")
+        #expect(daemon.frames.count { $0.kind == .open } == 1)
+    }
+
     @Test func aFileWithoutALengthIsReadPastThePageCache() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
