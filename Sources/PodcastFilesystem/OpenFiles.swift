@@ -37,6 +37,8 @@ final class OpenFiles: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Whether any size has been known.
+    private let knowsSizes = Atomic(false)
 
     struct Opened {
         var handle: FileHandle
@@ -156,6 +158,8 @@ final class OpenFiles: Sendable {
     /// The kernel is being told a size in answer to a question of its own: should it be another than at the last opening,
     /// the next one has news again.
     func tell(_ size: Int64, of number: NodeNumber) {
+        // Asked for each name of a listing.
+        guard knowsSizes.load(ordering: .acquiring) else { return }
         state.withLock { state in
             if let known = state.knownSizes[number], known != size { state.knownSizes[number] = nil }
         }
@@ -163,7 +167,8 @@ final class OpenFiles: Sendable {
 
     /// - Returns: what was to be done when the kernel has been told.
     func setKnown(_ size: Int64, of number: NodeNumber) -> [@Sendable () -> Void] {
-        state.withLock { state in
+        knowsSizes.store(true, ordering: .releasing)
+        return state.withLock { state in
             state.knownSizes[number] = size
             return state.awaitedSizes.removeValue(forKey: number) ?? []
         }

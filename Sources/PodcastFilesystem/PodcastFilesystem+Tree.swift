@@ -126,6 +126,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 if entry.generation != number.generation, let handle, let file = files.file(handle) {
                     attributes.size = file.media.withLock { $0.total } ?? attributes.size
                 }
+                files.tell(attributes.size, of: number)
                 request.reply(attributes: attributes, timeout: Self.timeout)
                 return
             }

@@ -138,7 +138,8 @@ package final class PodcastFilesystem: Sendable {
     }
 
     func entry(_ episode: EpisodeAttributes) -> Entry {
-        Entry(
+        files.tell(episode.size, of: episode.number)
+        return Entry(
             node: episode.number.node, attributes: episode.attributes(owner: options.owner),
             attributeTimeout: Self.timeout, entryTimeout: Self.timeout)
     }

@@ -215,6 +215,52 @@ struct OpeningTests {
         #expect(daemon.frames.count { $0.kind == .open } == 1)
     }
 
+    /// The kernel believes a read to end where it believes the file to end.
+    @Test(arguments: [false, true])
+    func aSizeThatWasKnownIsToldAgainWhenTheKernelHasHeardAnother(lists: Bool) async throws {
+        let mounted = try Mounted()
+        let podcast = try mounted.subscribe(length: 111_111)
+        let granted = grant(total: 400_000)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, granted) }
+        }
+        try await mounted.connect()
+        let node = try node(mounted)
+        mounted.release(node, try await mounted.open(node).handle())
+        try mounted.library.confirm(episode: try mounted.episode().id, size: 400_000, now: 1_700_000_001)
+        // The feed claims another length: what was confirmed is so no longer.
+        try mounted.refresh(
+            podcast, .show("Show", episodes: 1, length: 222_222) { "http://127.0.0.1:9/Show/\($0).mp3" })
+        let show = NodeNumber(kind: .show, row: podcast.id).node
+        if lists {
+            let listed = mounted.list(show, try mounted.opendir(show))
+            #expect(listed?.contains { $0.name == "2026-01-01 Episode 1.mp3" && $0.size == 222_222 } == true)
+        } else {
+            #expect(try mounted.entry("Show", "2026-01-01 Episode 1.mp3").attributes.size == 222_222)
+        }
+        // The server has the file that it had.
+        mounted.notifier.hold()
+        mounted.notifier.clear()
+        let open = mounted.open(node)
+        try await daemon.wait(for: .open, count: 2)
+        try await waitUntil(description: "the kernel is told") { mounted.notifier.messages == [.attributes(node)] }
+        #expect(open.answer == nil)
+        // It is told nothing else before it has asked.
+        let other = try mounted.subscribe("Other")
+        for (id, name) in [(podcast.id, "Show"), (other.id, "Other")] {
+            var event = Event(sequence: 1, time: 1_700_000_000, kind: .library)
+            (event.podcast, event.path) = (id, name)
+            daemon.send(event)
+        }
+        try await waitUntil(description: "the events are heard") {
+            mounted.notifier.messages.contains(.entry(parent: .root, name: "Other"))
+        }
+        #expect(mounted.notifier.messages.count { $0 == .attributes(node) } == 1)
+        mounted.notifier.letGo()
+        _ = try await open.handle()
+        #expect(mounted.attributes(node)?.size == 400_000)
+    }
+
     @Test func aFileWithoutALengthIsReadPastThePageCache() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
