@@ -141,7 +141,7 @@ import Testing
         let path = "\(show.mount.mountPoint)/Secure Show/2026-01-01 Episode 1.mp3"
         let reader = try await OpenFileReader(path)
         #expect(reader.openError == EHOSTUNREACH)
-        #expect(try await show.attribute("state", of: path) == "failed")
+        try await show.waitForState("failed", of: path)
         let error = try await show.attribute("error", of: path)
         #expect(error?.hasPrefix("the server's certificate is not trusted") ?? false, "\(error ?? "none")")
     }

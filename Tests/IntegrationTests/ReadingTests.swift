@@ -184,7 +184,7 @@ import Testing
         let result = try await show.read(show.path(1))
         #expect(result.exitCode == 1)
         #expect(result.error.contains(refusal.says), "\(result.error)")
-        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
+        try await show.waitForState("failed", of: show.path(1))
         #expect(try await show.attribute("error", of: show.path(1)) == "the server answered \(refusal.status)")
     }
 

@@ -114,7 +114,7 @@ import Testing
         let result = try await show.read(show.path(1))
         #expect(result.says(EIO), "\(result.error)")
         #expect(result.standardOutput.isEmpty)
-        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
+        try await show.waitForState("failed", of: show.path(1))
         #expect(try await show.attribute("error", of: show.path(1)) == "the server sent HTML in place of media")
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "0")
     }

@@ -136,7 +136,7 @@ import Testing
         var result = try await show.read(show.path(1))
         for _ in 0..<10 where result.says(ESTALE) { result = try await show.read(show.path(1)) }
         #expect(result.says(EIO), "\(result.error)")
-        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
+        try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("the file keeps changing") ?? false, "\(error ?? "none")")
         #expect(show.requests(1).count < 20)

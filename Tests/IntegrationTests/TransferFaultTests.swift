@@ -84,7 +84,7 @@ import Testing
         let result = try await show.read(show.path(1))
         #expect(result.says(EIO), "\(result.error)")
         #expect(Self.content.matches(result.standardOutput))
-        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
+        try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("the server closed the connection early") ?? false, "\(error ?? "none")")
         let status = try await show.status()
@@ -110,7 +110,7 @@ import Testing
         show.server.serve("/1.mp3", Self.resource) { .stall(after: $0.index == 0 ? 1_000_000 : 0) }
         let result = try await show.read(show.path(1))
         #expect(result.says(ETIMEDOUT), "\(result.error)")
-        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
+        try await show.waitForState("failed", of: show.path(1))
         #expect(try await show.attribute("error", of: show.path(1))?.isEmpty == false)
     }
 
