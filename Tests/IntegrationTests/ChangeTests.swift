@@ -117,6 +117,27 @@ import Testing
         }
     }
 
+    /// A feed that claims another length each time, while the server has the file that it had.
+    @Test func anOpenTellsTheTrueSizeWhateverTheFeedHasClaimedSince() async throws {
+        let show = try await MountedShow(episodes: 1, length: 200_000)
+        let server = show.server
+        // More often than seconds pass: the time of an open, which is told as well, has whole ones.
+        for round in 1...8 {
+            let size = try await ChildProcess.run(
+                "perl", ["-e", "open(my $file, '<', $ARGV[0]) or die $!; print -s $file", show.path(1)])
+            #expect(size.output == "300000", "\(size.error)")
+            let claim = 100_000 + round
+            let feed = FeedBuilder.show(MountedShow.show, episodes: 1, length: claim) { server.url("/\($0).mp3") }
+            server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+            let refreshed = try await show.home.run("refresh")
+            #expect(refreshed.exitCode == 0, "\(refreshed.error)")
+            try await waitUntil(description: "the feed's claim is told") {
+                try await Self.stat("s", show.path(1)) == "\(claim)"
+            }
+        }
+        try await show.expectWhole(1, MountedShow.content(1))
+    }
+
     @Test func openingAndClosingMoveTheTimeOfAccess() async throws {
         let begin = Int(time(nil))
         let show = try await Self.listed()
