@@ -118,7 +118,7 @@ extension PodcastFilesystem {
 
     /// The size is a guess: one request to the server tells, and the first read goes on with its answer.
     private func askToOpen(_ number: NodeNumber, flags: Int32, _ request: consuming Request) {
-        let guess = try? library.entry(id: number.row)
+        let before = RowBefore()
         let waiting = ParkedRequest(request)
         ask(.open, EpisodeReference(episode: number.row).payload, for: waiting) { [self] result in
             switch result {
@@ -127,11 +127,19 @@ extension PodcastFilesystem {
                     waiting.take()?.reply(error: .ioError)
                     return
                 }
-                opened(number, flags: flags, grant, insteadOf: guess, waiting)
+                opened(number, flags: flags, grant, insteadOf: before.row.withLock { $0 }, waiting)
             case .failure(let failure):
                 waiting.take()?.reply(error: Self.errno(of: failure))
             }
         }
+        // While the server is asked. The daemon writes the size down some time after it has answered.
+        let row = try? library.entry(id: number.row)
+        if row?.sizeSource != .server { before.row.withLock { $0 = row } }
+    }
+
+    /// What the library had of an episode when the daemon was asked for its size; `nil` until it has been looked up.
+    private final class RowBefore: Sendable {
+        let row = Mutex<EpisodeEntry?>(nil)
     }
 
     /// Opens an asset when the daemon has made sure of it.
