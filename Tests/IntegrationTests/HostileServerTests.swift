@@ -44,6 +44,7 @@ import Testing
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == EIO)
         #expect(show.requests(1).count == 1, "asking again brings the same")
+        try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("head") ?? false, "\(error ?? "no reason is told")")
         // The daemon has taken no harm.

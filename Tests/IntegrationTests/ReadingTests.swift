@@ -195,6 +195,7 @@ import Testing
         let result = try await show.read(show.path(1))
         #expect(result.exitCode == 1)
         #expect(result.standardOutput.isEmpty)
+        try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("the server sent text/html") ?? false)
         let cached = FileManager.default.enumerator(atPath: show.home.cacheDirectory + "/media")?.allObjects ?? []

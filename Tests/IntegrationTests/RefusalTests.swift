@@ -126,6 +126,7 @@ import Testing
         show.server.stop()
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == EHOSTUNREACH)
+        try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("couldn't connect") ?? false, "\(error ?? "no reason is told")")
         try show.server.start()
@@ -160,6 +161,7 @@ import Testing
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .holdHead(gate) }
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == ETIMEDOUT)
+        try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("nothing arrived for 3 s") ?? false, "\(error ?? "no reason is told")")
         show.server.serve("/1.mp3", MountedShow.resource(1))
