@@ -14,6 +14,8 @@ final class OpenFiles: Sendable {
         /// The cache file of each node of which a handle has known one, until none is open: of the others' reads the kernel
         /// may have answered all.
         var held: [NodeNumber: HeldFile] = [:]
+        /// What each of these files was called last: the library learns of a file a moment after its first reader.
+        var names: [NodeNumber: String] = [:]
         /// Where the kernel takes files to read by itself.
         var backings: (any BackingFileTaker)?
         /// The size that the kernel was last made to ask for, of nodes that were opened. What it learned by a lookup before
@@ -94,11 +96,15 @@ final class OpenFiles: Sendable {
     }
 
     private static func hold(_ file: OpenFile, _ state: inout State) {
-        if file.number.kind == .episode, state.held[file.number] == nil { state.held[file.number] = file.held }
+        guard file.number.kind == .episode, state.held[file.number] == nil, let held = file.held else { return }
+        state.held[file.number] = held
+        state.names[file.number] = held.name
     }
 
-    /// The cache file that the handles of a node hold.
-    func held(_ number: NodeNumber) -> HeldFile? { state.withLock { $0.held[number] } }
+    /// The cache file that the handles of a node hold, or the name of that which they held when some were open.
+    func held(_ number: NodeNumber) -> (file: HeldFile?, name: String?) {
+        state.withLock { ($0.held[number], $0.names[number]) }
+    }
 
     /// - Returns: whether an episode's time of access has changed.
     private static func access(_ number: NodeNumber, _ state: inout State, _ now: Int64) -> Bool {

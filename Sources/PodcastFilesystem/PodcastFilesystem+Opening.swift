@@ -107,10 +107,9 @@ extension PodcastFilesystem {
     /// daemon may not remove a file that somebody reads. What is present of it is not of interest: the first read that
     /// comes here has the daemon fetch the rest.
     private func partOfFile(_ number: NodeNumber, _ name: String?, total: Int64?) -> OpenFile.Media {
-        if let held = files.held(number) {
-            return OpenFile.Media(reader: held.reader, file: held.name, total: total)
-        }
-        guard let name, let reader = try? MediaReader(name: name, in: options.cache) else {
+        let (held, lastName) = files.held(number)
+        if let held { return OpenFile.Media(reader: held.reader, file: held.name, total: total) }
+        guard let name = name ?? lastName, let reader = try? MediaReader(name: name, in: options.cache) else {
             return OpenFile.Media(total: total)
         }
         return OpenFile.Media(reader: reader, file: name, total: total)

@@ -67,6 +67,29 @@ struct LeaseTests {
         try await expectFree(file, mounted)
     }
 
+    /// The daemon writes down what it has begun a moment after a reader has its first bytes.
+    @Test func aFileThatTheLibraryDoesNotHaveYetIsHeldByTheNextOpen() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        try mounted.library.confirm(
+            episode: try mounted.episode().id, size: Int64(content.size), now: 1_700_000_001)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let node = try node(mounted)
+        let first = try await mounted.open(node).handle()
+        let read = mounted.read(node, first, 0, 4_096)
+        let file = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
+        try content.bytes(in: 0..<4_096).withUnsafeBytes { try file.write($0, at: 0) }
+        daemon.answer(
+            try #require(try await daemon.wait(for: .read).first), mounted.grant(file, content, present: 0..<4_096))
+        #expect(try await read.answered() == .bytes(content.bytes(in: 0..<4_096)))
+        mounted.release(node, first)
+        let second = try await mounted.open(node).handle()
+        #expect(try !mayGo(file, mounted))
+        mounted.release(node, second)
+        try await expectFree(file, mounted)
+    }
+
     @Test func aFileThatTheDaemonNamesAtOpenIsHeld() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()

@@ -162,13 +162,13 @@ struct ParkedReadTests {
             : try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
         let all = mounted.grant(file, content).present
         let answers: [(Grant, Errno)] = [
-            // Too little; no file at all, and a file that is not there: other ones than that which an open may hold.
-            (mounted.grant(file, content, present: 0..<4_095), .ioError),
+            // No file at all, and a file that is not there: other ones than that which an open may hold. Too little.
             (Grant(generation: 1, total: 500_000, file: nil, present: all), isHeld ? .staleNFSFileHandle : .ioError),
             (
                 Grant(generation: 1, total: 500_000, file: "ff00", present: all),
                 isHeld ? .staleNFSFileHandle : .noSuchFileOrDirectory
             ),
+            (mounted.grant(file, content, present: 0..<4_095), .ioError),
         ]
         let next = Journal<Int>()
         let daemon = try FakeDaemon(mounted.places) { daemon, frame in
