@@ -157,7 +157,7 @@ extension ModelRun {
             if path == ["Downloaded"] { try await settle() }
             note("opendir \(Self.text(path))")
             folders.append(
-                OpenFolder(folder: try await subject.openFolder(path), path: path, names: allNames(in: path)))
+                OpenFolder(folder: try await subject.openFolder(path), path: path, names: [allNames(in: path)]))
         }
         guard let index = folders.indices.randomElement(using: &generator) else { return }
         let path = folders[index].path
@@ -169,21 +169,32 @@ extension ModelRun {
             // It has left the tree since it was opened.
             guard tree.names(in: path) != nil else { return }
             if path == ["Downloaded"] { try await settle() }
-            // The first reading has the names of the moment at which it was opened.
-            if !folders[index].isFresh { folders[index].names = allNames(in: path) }
+            // The first reading has the names of the moment at which it was opened, as long as they are right.
+            let names = allNames(in: path)
+            if let top = path.first, !["Latest", "Downloaded", ".search"].contains(top) {
+                if !folders[index].names.contains(names) { folders[index].names.append(names) }
+            } else if !folders[index].isFresh {
+                folders[index].names = [names]
+            }
             folders[index].offsets = [0: 0]
             folders[index].isFresh = false
         }
         let size = Int.random(in: 512...4_096, using: &generator)
         note("readdir \(Self.text(path)) from \(start), \(size) bytes")
         let found = try await subject.list(folders[index].folder, from: offset, size: size, plus: chance(50))
-        let names = folders[index].names
         let what = "readdir \(Self.text(path)) from \(start)"
-        if found.isEmpty, start < names.count { throw difference("\(what): \(names[start])", "the end") }
-        guard start + found.count <= names.count else {
-            throw difference("\(what): \(names.count - start) names", "\(found.count): \(found.map(\.entry.name))")
+        let fitting = folders[index].names.filter { names in
+            names[min(start, names.count)...].prefix(max(found.count, 1)).elementsEqual(found.map(\.entry))
         }
-        try compare(found.map(\.entry), Array(names[start..<start + found.count]), what)
+        if fitting.isEmpty, let names = folders[index].names.last {
+            if found.isEmpty, start < names.count { throw difference("\(what): \(names[start])", "the end") }
+            guard start + found.count <= names.count else {
+                throw difference(
+                    "\(what): \(names.count - start) names", "\(found.count): \(found.map(\.entry.name))")
+            }
+            try compare(found.map(\.entry), Array(names[start..<start + found.count]), what)
+        }
+        folders[index].names = fitting
         for (step, entry) in found.enumerated() {
             let known = folders[index].offsets[start + step + 1]
             if let known, known != entry.next { throw difference("\(what): offset \(known)", "\(entry.next)") }

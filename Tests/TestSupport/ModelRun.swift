@@ -47,8 +47,9 @@ package struct ModelRun<Subject: ModelSubject> {
     struct OpenFolder {
         var folder: Subject.Folder
         var path: [String]
-        /// The names as they are while it is open, `.` and `..` first, once it was read.
-        var names: [ModelName]
+        /// The names as they may be while it is open, `.` and `..` first: of a show those of when it was opened, or of when it
+        /// was read from its beginning last. The latter come once the mount has heard of a change.
+        var names: [[ModelName]]
         /// By index: where each was told to end.
         var offsets: [Int: Int64] = [0: 0]
         var isFresh = true
