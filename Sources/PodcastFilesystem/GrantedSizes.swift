@@ -9,22 +9,19 @@ final class GrantedSizes: Sendable {
         var size: Int64
         /// In seconds.
         var moment: Int64
-        /// What the library's row had in place of it; `nil` when that is not known.
-        var guess: Guess?
+        /// What the library's row had in place of it.
+        var guess: EpisodeSize
         /// The row with it, as the kernel was told.
         var told: EpisodeEntry?
+        /// A row was told that does not fit.
+        var isPassedOver = false
         /// The library has it.
         var isSettled = false
 
         /// Whether a row without a confirmed size is one that will have this.
         ///
         /// Another file of the feed has another guess as a rule, or is of a later second; and nothing is known of its size.
-        func fits(_ row: Guess, changed: Int64) -> Bool { changed <= moment + 1 && (guess ?? row) == row }
-    }
-
-    private struct Guess: Equatable {
-        var size: Int64
-        var source: SizeSource
+        func fits(_ row: EpisodeSize, changed: Int64) -> Bool { changed <= moment + 1 && guess == row }
     }
 
     private let grants = Mutex<[NodeNumber: Grant]>([:])
@@ -33,14 +30,13 @@ final class GrantedSizes: Sendable {
     /// takes.
     private static let (many, kept) = (1_000, 60 as Int64)
 
-    /// - Parameter guess: the row without it, as last read.
-    func add(_ size: Int64, of number: NodeNumber, insteadOf guess: EpisodeEntry?, now: Int64) {
+    /// - Parameter guess: what the row had without it.
+    func add(_ size: Int64, of number: NodeNumber, insteadOf guess: EpisodeSize, now: Int64) {
         grants.withLock { grants in
             if grants.count >= Self.many {
                 grants = grants.filter { !$0.value.isSettled || $0.value.moment + Self.kept > now }
             }
-            grants[number] = Grant(
-                size: size, moment: now, guess: guess.map { Guess(size: $0.size, source: $0.sizeSource) })
+            grants[number] = Grant(size: size, moment: now, guess: guess)
         }
     }
 
@@ -50,8 +46,12 @@ final class GrantedSizes: Sendable {
         if entry.sizeSource == .server { return entry }
         let number = NodeNumber(kind: .episode, generation: entry.generation, row: entry.id)
         return grants.withLock { grants in
-            let guess = Guess(size: entry.size, source: entry.sizeSource)
-            guard let grant = grants[number], grant.fits(guess, changed: entry.changed) else { return entry }
+            let guess = EpisodeSize(bytes: entry.size, source: entry.sizeSource)
+            guard let grant = grants[number] else { return entry }
+            guard grant.fits(guess, changed: entry.changed) else {
+                grants[number]?.isPassedOver = true
+                return entry
+            }
             var entry = entry
             entry.size = grant.size
             entry.sizeSource = .server
@@ -65,8 +65,7 @@ final class GrantedSizes: Sendable {
     func ahead(_ episode: Episode) -> Episode {
         if episode.confirmedSize != nil { return episode }
         let number = NodeNumber(kind: .episode, generation: episode.generation, row: episode.id)
-        let guess = Guess(size: episode.size.bytes, source: episode.size.source)
-        guard let grant = grants.withLock({ $0[number] }), grant.fits(guess, changed: episode.changed) else {
+        guard let grant = grants.withLock({ $0[number] }), grant.fits(episode.size, changed: episode.changed) else {
             return episode
         }
         var episode = episode
@@ -87,6 +86,7 @@ final class GrantedSizes: Sendable {
         return grants.withLock { grants in
             guard let grant = grants[number], !grant.isSettled else { return false }
             grants[number]?.isSettled = true
+            if grant.isPassedOver { return false }
             guard var told = grant.told else { return entry.size == grant.size }
             told.changed = entry.changed
             told.lastOpened = entry.lastOpened

@@ -32,7 +32,7 @@ extension PodcastFilesystem {
                 return
             }
             reply(request, file, wish)
-        case .ask: askToOpen(number, flags: flags, request)
+        case .ask(let guess): askToOpen(number, insteadOf: guess, flags: flags, request)
         case .askForAsset(let kind): askForAsset(kind, number, request)
         }
     }
@@ -40,7 +40,7 @@ extension PodcastFilesystem {
     private enum Opening {
         case open(OpenFile, HandleMode<BackedFile>.Wish)
         /// The kernel was told a size that no server has confirmed.
-        case ask
+        case ask(EpisodeSize)
         /// The daemon knows whether what the cache has of it is good.
         case askForAsset(AssetKind)
         case refuse(Errno)
@@ -83,7 +83,7 @@ extension PodcastFilesystem {
             let media = partOfFile(number, episode.file, total: episode.size)
             return .open(OpenFile(number: number, isCounted: false, flags: flags, media: media), .cached)
         }
-        return .ask
+        return .ask(episode.told)
     }
 
     /// An episode that the cache has all of: by the file that the kernel reads by itself for others who have it open, else
@@ -116,8 +116,9 @@ extension PodcastFilesystem {
     }
 
     /// The size is a guess: one request to the server tells, and the first read goes on with its answer.
-    private func askToOpen(_ number: NodeNumber, flags: Int32, _ request: consuming Request) {
-        let before = RowBefore()
+    private func askToOpen(
+        _ number: NodeNumber, insteadOf guess: EpisodeSize, flags: Int32, _ request: consuming Request
+    ) {
         let waiting = ParkedRequest(request)
         ask(.open, EpisodeReference(episode: number.row).payload, for: waiting) { [self] result in
             switch result {
@@ -126,19 +127,11 @@ extension PodcastFilesystem {
                     waiting.take()?.reply(error: .ioError)
                     return
                 }
-                opened(number, flags: flags, grant, insteadOf: before.row.withLock { $0 }, waiting)
+                opened(number, flags: flags, grant, insteadOf: guess, waiting)
             case .failure(let failure):
                 waiting.take()?.reply(error: Self.errno(of: failure))
             }
         }
-        // While the server is asked. The daemon writes the size down some time after it has answered.
-        let row = try? library.entry(id: number.row)
-        if row?.sizeSource != .server { before.row.withLock { $0 = row } }
-    }
-
-    /// What the library had of an episode when the daemon was asked for its size; `nil` until it has been looked up.
-    private final class RowBefore: Sendable {
-        let row = Mutex<EpisodeEntry?>(nil)
     }
 
     /// Opens an asset when the daemon has made sure of it.
@@ -164,9 +157,9 @@ extension PodcastFilesystem {
         }
     }
 
-    /// - Parameter guess: the row before the daemon was asked.
+    /// - Parameter guess: what was told before the daemon was asked.
     private func opened(
-        _ number: NodeNumber, flags: Int32, _ grant: Grant, insteadOf guess: EpisodeEntry?, _ waiting: ParkedRequest
+        _ number: NodeNumber, flags: Int32, _ grant: Grant, insteadOf guess: EpisodeSize, _ waiting: ParkedRequest
     ) {
         let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
         guard generation == number else {
@@ -190,9 +183,7 @@ extension PodcastFilesystem {
             announce(number.node, then: answer)
             return
         }
-        // The feed may have been fetched meanwhile; or the daemon may have written the size down already.
-        let row = try? library.entry(id: number.row)
-        grants.add(total, of: number, insteadOf: row?.sizeSource == .server ? guess : row ?? guess, now: now)
+        grants.add(total, of: number, insteadOf: guess, now: now)
         // Listings that were begun before have a guess.
         files.note(changeOf: number.row)
         announce(total, of: number, then: answer)

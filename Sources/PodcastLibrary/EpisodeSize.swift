@@ -33,6 +33,11 @@ package struct EpisodeSize: Sendable, Equatable {
     /// A duration above this is not believed (100 days): estimates stay far from overflow.
     static let greatestDuration = 8_640_000.0
 
+    package init(bytes: Int64, source: SizeSource) {
+        self.bytes = bytes
+        self.source = source
+    }
+
     /// - Parameters:
     ///   - confirmed: what a server said.
     ///   - length: the feed's claim in bytes.

@@ -5,21 +5,24 @@ package struct EpisodeOpening: Sendable, Equatable {
     package var generation: Int
     /// A search result rather than of a subscribed show.
     package var isEphemeral: Bool
-    /// What a server said, in bytes.
-    package var size: Int64?
+    /// What is told of it.
+    package var told: EpisodeSize
     /// The cache holds all of a rendition.
     package var isComplete: Bool
     /// Of a rendition of this generation, which need not be complete: its file, and how many bytes that has, if known.
     package var file: String?
     package var fileSize: Int64?
 
+    /// What a server said, in bytes.
+    package var size: Int64? { told.source == .server ? told.bytes : nil }
+
     package init(
-        generation: Int, isEphemeral: Bool = false, size: Int64? = nil, isComplete: Bool = false, file: String? = nil,
+        generation: Int, isEphemeral: Bool = false, told: EpisodeSize, isComplete: Bool = false, file: String? = nil,
         fileSize: Int64? = nil
     ) {
         self.generation = generation
         self.isEphemeral = isEphemeral
-        self.size = size
+        self.told = told
         self.isComplete = isComplete
         self.file = file
         self.fileSize = fileSize
@@ -36,14 +39,15 @@ extension Library {
                 sql: """
                     SELECT e.generation, \(EpisodeSQL.size), r.complete, r.generation, r.file, r.size, \
                     (SELECT p.ephemeral AND p.id NOT IN (SELECT podcast FROM sync_removed) \
-                    FROM podcast p WHERE p.id = e.podcast) \
+                    FROM podcast p WHERE p.id = e.podcast), e.length, e.duration, e.type, e.name \
                     FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE e.id = ? AND e.buried = 0
                     """)
             guard let row = try Row.fetchOne(statement, arguments: [episode]) else { return nil }
-            let size: Int64? = row[1]
+            let told = EpisodeSize(
+                confirmed: row[1], length: row[7], duration: row[8],
+                isVideo: MediaType.isVideo(type: row[9], fileExtension: FileName.fileExtension(of: row[10])))
             var opening = EpisodeOpening(
-                generation: row[0], isEphemeral: row[6] ?? false, size: size.flatMap { $0 >= 0 ? $0 : nil },
-                isComplete: row[2] ?? false)
+                generation: row[0], isEphemeral: row[6] ?? false, told: told, isComplete: row[2] ?? false)
             let generation: Int? = row[3]
             if opening.generation == generation {
                 opening.file = row[4]
