@@ -38,6 +38,11 @@ def peak_memory(pid):
     return 0.0
 
 
+def reset_peak(pid):
+    """Lets `peak_memory` count from now on (proc(5), clear_refs): not what the start of a program has needed."""
+    pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
 def resident_memory(pid):
     """What a process has resident now, in MB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():

@@ -6,7 +6,7 @@ import threading
 import time
 
 from contest import column, curl
-from installation import peak_memory, peak_shared_once, threads_of, ticks, wait_for
+from installation import peak_memory, peak_shared_once, reset_peak, threads_of, ticks, wait_for
 
 
 def throughput(contest):
@@ -29,6 +29,8 @@ def throughput(contest):
     def run_podfs(number):
         os.sync()
         processes = [place.daemon, place.mount_process]
+        for pid in processes:
+            reset_peak(pid)
         before = sum(ticks(pid) for pid in processes)
         begin = time.monotonic()
         subprocess.run(["cat", place.path(number)], check=True, stdout=subprocess.DEVNULL)
@@ -47,6 +49,7 @@ def throughput(contest):
             # A mount of its own each time: the cache is empty, the memory untouched.
             with rival(place, f"http://127.0.0.1:{port}/rival/") as mount:
                 os.listdir(mount.mount_point)
+                reset_peak(mount.pid)
                 before = ticks(mount.pid)
                 begin = time.monotonic()
                 subprocess.run(["cat", mount.path("1.mp3")], check=True, stdout=subprocess.DEVNULL)
@@ -64,7 +67,7 @@ def throughput(contest):
                       {"podfs": [w[1] for w in whole], "curl": column(results, 1)["curl"]}, against="curl", note="curl neither syncs nor hashes")
     contest.table.add(f"{what}: until synced and hashed", "s", {"podfs": [w[0] for w in whole]})
     contest.table.add(f"{what}: peak memory", "MB", column(results, 2), against="curl", limit=60,
-                      note="of daemon and mount, grown over all rounds; libraries that both have mapped count twice")
+                      note="of daemon and mount, from the first read on; libraries that both have mapped count twice")
     contest.table.add(f"{what}: peak memory, shared pages once", "MB",
                       column({name: values for name, values in results.items() if name != "curl"}, 3),
                       limit=60, note="by Pss; libraries that other programs have mapped count in part")
@@ -111,8 +114,10 @@ def readers(contest):
             return max(times), time.monotonic() - begin
 
         def run_podfs(number):
-            result = read_all(lambda n: place.path(count * (number - 1) + n + 1))
             processes = [place.daemon, place.mount_process]
+            for pid in processes:
+                reset_peak(pid)
+            result = read_all(lambda n: place.path(count * (number - 1) + n + 1))
             memory.setdefault("podfs", []).append(
                 (sum(map(peak_memory, processes)), sum(map(peak_shared_once, processes))))
             threads.append(sum(threads_of(pid) for pid in processes))
@@ -127,6 +132,7 @@ def readers(contest):
             def run(_):
                 with rival(place, f"http://127.0.0.1:{port}/") as mount:
                     os.listdir(mount.mount_point)
+                    reset_peak(mount.pid)
                     result = read_all(lambda n: mount.path(names[n]))
                     memory.setdefault(rival.name, []).append((peak_memory(mount.pid), peak_shared_once(mount.pid)))
                     return result
@@ -137,7 +143,7 @@ def readers(contest):
         contest.table.add(f"100 first reads at once, {text}: the last", "ms", column(results, 0, 1000), against="curl")
         contest.table.add(f"100 files of {size >> 20} MiB at once, {text}", "ms", column(results, 1, 1000), against="curl")
         contest.table.add(f"100 readers, {text}: peak memory", "MB", column(memory, 0), limit=150,
-                          note="of daemon and mount, grown over all rounds; libraries that both have mapped count twice")
+                          note="of daemon and mount, from the first read on; libraries that both have mapped count twice")
         contest.table.add(f"100 readers, {text}: peak memory, shared pages once", "MB", column(memory, 1), limit=150)
         contest.table.add(f"100 readers, {text}: threads", "threads", {"podfs": threads})
         place.run("unsubscribe", "Bench")
