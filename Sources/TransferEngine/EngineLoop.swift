@@ -17,9 +17,8 @@ final class EngineLoop {
     private let multi: MultiHandle
     private let events: @Sendable (TransferEvent) -> Void
     private let turnEnded: @Sendable () -> Void
-    /// Events that the owner was told of, until the last turn's end, and how many of them it has taken up.
+    /// Events that the owner was told of, and how many of them it has taken up.
     private var told = 0
-    private var toldAtTurnsEnd = 0
     private var taken = 0
     private var downloads: [Int64: Download] = [:]
     private var dirty: [Download] = []
@@ -83,10 +82,7 @@ final class EngineLoop {
             let deadline = tick()
             letGoOfIdle()
             if isStopping { break }
-            if told > toldAtTurnsEnd {
-                toldAtTurnsEnd = told
-                turnEnded()
-            }
+            turnEnded()
             // A request that was made since is sent before anything is waited for: curl's timer for it has a resolution of
             // milliseconds.
             if hasNewHandles { continue }

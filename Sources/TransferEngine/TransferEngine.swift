@@ -24,7 +24,7 @@ package final class TransferEngine: Sendable {
     /// - Parameters:
     ///   - cacheFolder: the folder of the cache files, which is made when it is missing. The caller holds its
     ///     `FolderLease`.
-    ///   - turnEnded: called after one or more events, when the answers have been given that came with them.
+    ///   - turnEnded: called whenever events have been told and answers been given, before the engine waits for more.
     package init(
         configuration: TransferConfiguration, cacheFolder: String,
         events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable () -> Void = {}

@@ -38,6 +38,18 @@ struct ReadingTests {
 
     // MARK: Opening
 
+    /// Its size is known, so that the engine has no news of it.
+    @Test func anOpenThatIsAnsweredAtOnceIsWrittenDownToo() async throws {
+        home.publish()
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        try daemon.library.confirm(episode: id, size: 200_000, now: 1)
+        #expect(try daemon.library.entry(id: id)?.lastOpened == nil)
+        #expect(try await client.open(id).total == 200_000)
+        try await waitUntil { try daemon.library.entry(id: id)?.lastOpened != nil }
+        #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
+    }
+
     @Test func anOpenConfirmsTheSizeByOneRequestAndNoTask() async throws {
         publishHeld(size: 300_000)
         // The feed is wrong about the size.
