@@ -41,6 +41,7 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CLinux"),
+        .target(name: "CConcurrency"),
 
         // What a feed says, and what the library keeps of it.
         target("PodcastFeed", ["CLibXML2"]),
@@ -76,7 +77,7 @@ let package = Package(
             dependencies: [
                 "PodcastFilesystem", "PodcastService", "PodcastClient", "PodcastPages", "PodcastLibrary",
                 "PodcastFeed", "PodcastProtocol", "TransferEngine", "TransferCore", "ContentCache", "Fuse", "CLinux",
-                logging,
+                "CConcurrency", logging,
                 systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),

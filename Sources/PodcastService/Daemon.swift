@@ -65,7 +65,7 @@ package enum Daemon {
         signal(SIGPIPE, SIG_IGN)
         return [SIGTERM, SIGINT].map { number in
             signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
             source.setEventHandler(handler: action)
             source.resume()
             return source

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Synchronization
 internal import TransferEngine
 
@@ -66,7 +65,7 @@ final class EventQueue: Sendable {
     }
 
     private func startTimer() {
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.patience)) { [self] in
+        Timers.after(milliseconds: Self.patience) { [self] in
             let wakes = state.withLock { state in
                 state.hasTimer = false
                 guard !state.items.isEmpty, !state.isAwaited else { return false }

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Synchronization
 internal import TransferCore
 
@@ -48,7 +47,7 @@ final class FeedMeter: Sendable {
     func end() { state.withLock { $0.hasEnded = true } }
 
     private func startTimer() {
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.interval)) { [self] in
+        Timers.after(milliseconds: Self.interval) { [self] in
             let news = state.withLock { state -> FeedProgress? in
                 guard !state.hasEnded, state.progress.received > state.told else {
                     state.hasTimer = false

@@ -24,7 +24,7 @@ extension PodcastService {
         guard idleCheck == nil else { return }
         let delay = configuration.idleExit
         idleCheck = Task { [weak self] in
-            try? await Task.sleep(for: .seconds(delay))
+            await Timers.sleep(seconds: Double(delay))
             guard !Task.isCancelled else { return }
             await self?.leaveIfIdle()
         }

@@ -265,7 +265,7 @@ extension PodcastService {
         else { return }
         let linger = configuration.ephemeralLinger
         Task { [weak self] in
-            try? await Task.sleep(for: .seconds(linger))
+            await Timers.sleep(seconds: linger)
             await self?.dropEphemeral(episode)
         }
     }

@@ -15,7 +15,7 @@ extension PodcastService {
         guard subscriptionsCopy.writer == nil else { return }
         subscriptionsCopy.writer = Task { [weak self] in
             while await self?.writeSubscriptionsCopy() ?? false {
-                try? await Task.sleep(for: .seconds(SubscriptionsCopy.pause), clock: .continuous)
+                await Timers.sleep(seconds: Double(SubscriptionsCopy.pause))
                 if Task.isCancelled { break }
             }
             await self?.endSubscriptionsWriter()

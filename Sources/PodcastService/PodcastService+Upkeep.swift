@@ -21,7 +21,7 @@ extension PodcastService {
         upkeepTimer?.cancel()
         let pause = max(0, min(nextUpkeep() - now(), Self.longestSleep))
         upkeepTimer = Task { [weak self] in
-            try? await Task.sleep(for: .seconds(pause), tolerance: .seconds(pause / 10))
+            await Timers.sleep(seconds: Double(pause))
             guard !Task.isCancelled else { return }
             await self?.upkeep()
         }
@@ -102,7 +102,7 @@ extension PodcastService {
         let library = library
         let path = configuration.places.libraryBackup
         let problem: String? = await withCheckedContinuation { continuation in
-            DispatchQueue.global(qos: .background).async {
+            DispatchQueue(label: "podfs.backup", qos: .background).async {
                 do {
                     try library.check()
                     try library.backup(to: path)

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Glibc
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -193,7 +192,7 @@ final class FeedPump: Sendable {
         }
         if isUrgent { wake.yield() }
         if needsTimer {
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.patience)) { self.timerIsOver() }
+            Timers.after(milliseconds: Self.patience) { self.timerIsOver() }
         }
         return next.map(request)
     }

@@ -160,7 +160,7 @@ extension PodcastService {
             // The engine waits for it, or the row outlives its upload: the library may have room again soon.
             log.error("\(error)")
             Task { [weak self] in
-                try? await Task.sleep(for: .seconds(Self.writeAgainAfter))
+                await Timers.sleep(seconds: Double(Self.writeAgainAfter))
                 await self?.take(event)
             }
         }
