@@ -18,6 +18,8 @@ final class EventQueue: Sendable {
     private struct State {
         var items: [Item] = []
         var hasTimer = false
+        /// Since when there is something for which the engine keeps the time, in its milliseconds.
+        var restsSince: Int64?
         /// Somebody has been told of what is there.
         var isAwaited = false
     }
@@ -48,17 +50,42 @@ final class EventQueue: Sendable {
     /// Whoever has put something has done what is more urgent: to set a timer wakes up another thread.
     func settle() {
         let needsTimer = state.withLock { state in
-            guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer else { return false }
+            guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer, state.restsSince == nil else { return false }
             state.hasTimer = true
             return true
         }
         if needsTimer { startTimer() }
     }
 
+    /// As `settle()`, of the engine's thread, which keeps the time itself: to wake up another one then would take a processor
+    /// from the reader who has just been answered.
+    ///
+    /// - Parameter now: in milliseconds.
+    /// - Returns: after how many this is to be called again at the latest; `nil` when nothing rests.
+    func settle(now: Int64) -> Int64? {
+        let (pause, wakes) = state.withLock { state -> (Int64?, Bool) in
+            guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer else {
+                state.restsSince = nil
+                return (nil, false)
+            }
+            let rested = now - (state.restsSince ?? now)
+            guard rested >= Self.patience else {
+                state.restsSince = now - rested
+                return (Int64(Self.patience) - rested, false)
+            }
+            state.restsSince = nil
+            state.isAwaited = true
+            return (nil, true)
+        }
+        if wakes { wake.yield() }
+        return pause
+    }
+
     /// Takes all that is there, the oldest first.
     func take() -> [Item] {
         state.withLock { state in
             state.isAwaited = false
+            state.restsSince = nil
             defer { state.items = [] }
             return state.items
         }

@@ -101,7 +101,7 @@ package actor PodcastService {
         transfers.limits.renewsAddress = true
         engine = try TransferEngine(
             configuration: transfers, cacheFolder: configuration.places.cache,
-            events: { [events] in events.put(.transfer($0)) }, turnEnded: { [events] in events.settle() })
+            events: { [events] in events.put(.transfer($0)) }, turnEnded: { [events] in events.settle(now: $0) })
         fetcher = FeedFetcher(engine: engine)
         credentials = CredentialStore(path: configuration.places.credentials)
         documents = FeedDocuments(folder: configuration.places.feeds)

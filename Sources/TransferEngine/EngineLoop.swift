@@ -16,7 +16,7 @@ final class EngineLoop {
     private(set) var now: Int64 = 0
     private let multi: MultiHandle
     private let events: @Sendable (TransferEvent) -> Void
-    private let turnEnded: @Sendable () -> Void
+    private let turnEnded: @Sendable (Int64) -> Int64?
     /// Events that the owner was told of, and how many of them it has taken up.
     private var told = 0
     private var taken = 0
@@ -52,7 +52,7 @@ final class EngineLoop {
 
     init?(
         configuration: TransferConfiguration, cache: ContentCache, mailbox: Mailbox,
-        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable () -> Void
+        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable (Int64) -> Int64?
     ) {
         guard let multi = MultiHandle() else { return nil }
         self.multi = multi
@@ -82,13 +82,13 @@ final class EngineLoop {
             let deadline = tick()
             letGoOfIdle()
             if isStopping { break }
-            turnEnded()
+            var pause = turnEnded(now) ?? Int64(Int32.max)
             // A request that was made since is sent before anything is waited for: curl's timer for it has a resolution of
             // milliseconds.
             if hasNewHandles { continue }
             // Without a deadline there is nothing to wake up for but curl and the mailbox.
-            let pause = deadline.map { max(0, min($0 - now, Int64(Int32.max))) } ?? Int64(Int32.max)
-            multi.wait(milliseconds: Int32(pause), wakeUp: mailbox.descriptor)
+            if let deadline { pause = min(pause, deadline - now) }
+            multi.wait(milliseconds: Int32(clamping: max(0, pause)), wakeUp: mailbox.descriptor)
         }
         let error = TransferError(.failed, "the daemon is stopping")
         for download in downloads.values { download.shutDown(error) }

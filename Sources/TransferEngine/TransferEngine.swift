@@ -24,10 +24,12 @@ package final class TransferEngine: Sendable {
     /// - Parameters:
     ///   - cacheFolder: the folder of the cache files, which is made when it is missing. The caller holds its
     ///     `FolderLease`.
-    ///   - turnEnded: called whenever events have been told and answers been given, before the engine waits for more.
+    ///   - turnEnded: called whenever events have been told and answers been given, before the engine waits for more, with
+    ///     its time in milliseconds. Returns after how many it is to be called again at the latest, if so.
     package init(
         configuration: TransferConfiguration, cacheFolder: String,
-        events: @escaping @Sendable (TransferEvent) -> Void, turnEnded: @escaping @Sendable () -> Void = {}
+        events: @escaping @Sendable (TransferEvent) -> Void,
+        turnEnded: @escaping @Sendable (Int64) -> Int64? = { _ in nil }
     ) throws {
         guard CurlGlobal.isReady else { throw TransferError(.failed, "libcurl cannot be initialised") }
         let cache = try ContentCache(directory: FilePath(cacheFolder))

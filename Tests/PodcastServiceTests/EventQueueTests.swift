@@ -54,6 +54,31 @@ struct EventQueueTests {
         #expect(numbers(queue.take()) == [4])
     }
 
+    @Test func theEngineKeepsTheTimeOfWhatItTells() async throws {
+        let watching = watch()
+        defer { watching.cancel() }
+        #expect(queue.settle(now: 1_000) == nil)
+        queue.put(.opened(1))
+        #expect(queue.settle(now: 2_000) == 10)
+        queue.put(.opened(2))
+        #expect(queue.settle(now: 2_004) == 6)
+        // Another thread leaves it to the engine.
+        queue.settle()
+        #expect(queue.settle(now: 2_009) == 1)
+        #expect(wakes.entries.isEmpty)
+        #expect(queue.settle(now: 2_010) == nil)
+        try await waitUntil { wakes.entries.count == 1 }
+        #expect(queue.settle(now: 3_000) == nil)
+        #expect(numbers(queue.take()) == [1, 2])
+        // And again, from the beginning.
+        queue.put(.opened(3))
+        #expect(queue.settle(now: 3_001) == 10)
+        #expect(numbers(queue.take()) == [3])
+        queue.put(.opened(4))
+        #expect(queue.settle(now: 3_012) == 10)
+        #expect(wakes.entries.count == 1)
+    }
+
     @Test func whatSomebodyWaitsForIsHandedOnAtOnceWithAllBeforeIt() async throws {
         let watching = watch()
         defer { watching.cancel() }
