@@ -17,6 +17,10 @@ final class OpenFile: Sendable {
         /// Bytes; `nil` while no server has said.
         var total: Int64?
         var isComplete = false
+        /// The first bytes, until the cache file is known.
+        var head: [UInt8] = []
+        /// The daemon has been told of a read that was answered with them.
+        var isHeadRead = false
         /// What the last read was refused with, and when, in milliseconds.
         var refusal: (error: Errno, at: Int64)?
     }

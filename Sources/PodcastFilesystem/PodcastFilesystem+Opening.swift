@@ -168,7 +168,8 @@ extension PodcastFilesystem {
             waiting.take()?.reply(error: .staleNFSFileHandle)
             return
         }
-        let media = partOfFile(number, grant.file, total: grant.total)
+        var media = partOfFile(number, grant.file, total: grant.total)
+        if media.reader == nil { media.head = grant.head }
         let file = OpenFile(number: number, isCounted: true, flags: flags, media: media)
         let isNews = grant.total.map { !files.isKnown($0, of: number) } ?? true
         let answer: @Sendable () -> Void = { [self] in

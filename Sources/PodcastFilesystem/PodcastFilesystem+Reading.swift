@@ -31,20 +31,46 @@ extension PodcastFilesystem {
             request.reply(error: error)
             return
         }
-        let waiting = ParkedRequest(request)
         let read = ReadRequest(
             episode: file.number.row, generation: file.number.generation, range: offset..<(offset + Int64(size)))
-        ask(.read, read.payload, for: waiting) { [self] result in
-            arrived(result, for: waiting, file, offset: offset, size: size)
+        if let bytes = head(of: file, read) {
+            Self.reply(request, bytes)
+            return
         }
+        let waiting = ParkedRequest(request)
+        ask(.read, read.payload, for: waiting) { [self] result in
+            arrived(result, for: waiting, file, read)
+        }
+    }
+
+    /// All of a read, when the daemon has sent the first bytes before there was a file. It is asked for the file with the
+    /// first such read, which begins the download; before that is answered, as the close must not overtake it.
+    private func head(of file: OpenFile, _ read: ReadRequest) -> ArraySlice<UInt8>? {
+        let (bytes, isFirst) = file.media.withLock { media -> (ArraySlice<UInt8>?, Bool) in
+            let end = min(read.range.upperBound, media.total ?? .max)
+            guard read.range.lowerBound < end, end <= Int64(media.head.count) else { return (nil, false) }
+            defer { media.isHeadRead = true }
+            return (media.head[Int(read.range.lowerBound)..<Int(end)], !media.isHeadRead)
+        }
+        if bytes != nil, isFirst {
+            link.send(.read, read.payload) { [self] result in
+                guard case .success(let frame) = result, let grant = Grant(payload: frame.payload),
+                    grant.generation == file.number.generation
+                else { return }
+                // Should it fail, the next read asks again.
+                try? learn(grant, file)
+            }
+        }
+        return bytes
     }
 
     /// Whether the kernel reads pages, which it does only up to where it believes the file to end.
     private func isForPageCache(_ file: OpenFile) -> Bool { !file.bypassesCache && !files.isDirect(file.number) }
 
     private func arrived(
-        _ result: Result<Frame, Failure>, for waiting: ParkedRequest, _ file: OpenFile, offset: Int64, size: Int
+        _ result: Result<Frame, Failure>, for waiting: ParkedRequest, _ file: OpenFile, _ read: ReadRequest
     ) {
+        let (offset, size) = (read.range.lowerBound, read.range.count)
         switch result {
         case .success(let frame):
             guard let grant = Grant(payload: frame.payload), let request = waiting.take() else {
@@ -62,11 +88,13 @@ extension PodcastFilesystem {
                 request.reply(error: error)
                 return
             }
-            guard let ready = Self.ready(file, offset: offset, size: size) else {
+            if let ready = Self.ready(file, offset: offset, size: size) {
+                Self.reply(request, ready, offset: offset)
+            } else if let bytes = head(of: file, read) {
+                Self.reply(request, bytes)
+            } else {
                 request.reply(error: .ioError)
-                return
             }
-            Self.reply(request, ready, offset: offset)
         case .failure(let failure):
             let error = Self.errno(of: failure)
             file.media.withLock { $0.refusal = (error, Self.milliseconds) }
@@ -115,11 +143,13 @@ extension PodcastFilesystem {
             if media.reader == nil {
                 media.reader = reader
                 media.file = grant.file
+                if reader != nil { media.head = [] }
             } else if media.file != grant.file {
                 return false
             }
             media.present.formUnion(grant.present)
             media.total = grant.total ?? media.total
+            if media.reader == nil, !grant.head.isEmpty { media.head = grant.head }
             return true
         }
         if !agrees { throw .staleNFSFileHandle }
@@ -160,6 +190,13 @@ extension PodcastFilesystem {
             // The file is as large as the range that was granted: fewer bytes would be a short read of a whole file.
             guard count == buffer.count else { throw Errno.ioError }
             return count
+        }
+    }
+
+    private static func reply(_ request: consuming Request, _ bytes: ArraySlice<UInt8>) {
+        request.reply(upTo: bytes.count) { buffer in
+            buffer.copyBytes(from: bytes)
+            return bytes.count
         }
     }
 

@@ -2,7 +2,7 @@ internal import Foundation
 package import TransferCore
 
 /// The version of the messages; both sides must agree.
-package let protocolVersion = 1
+package let protocolVersion = 2
 
 /// The first message of a client.
 package struct Hello: Sendable, Codable, Equatable {

@@ -81,7 +81,7 @@ package struct FrameDecoder: Sendable {
     }
 }
 
-/// Little-endian integers and counted text.
+/// Little-endian integers, counted text and counted bytes.
 struct WireWriter {
     var bytes: [UInt8] = []
 
@@ -94,6 +94,11 @@ struct WireWriter {
     mutating func append(_ text: String) {
         append(UInt32(text.utf8.count))
         bytes.append(contentsOf: text.utf8)
+    }
+
+    mutating func append(_ data: [UInt8]) {
+        append(UInt32(data.count))
+        bytes += data
     }
 }
 
@@ -115,9 +120,12 @@ struct WireReader {
     mutating func uint32() -> UInt32? { integer(UInt32.self) }
     mutating func int64() -> Int64? { integer(UInt64.self).map { Int64(bitPattern: $0) } }
 
-    mutating func text() -> String? {
+    mutating func text() -> String? { counted().map { String(decoding: $0, as: UTF8.self) } }
+    mutating func data() -> [UInt8]? { counted().map { Array($0) } }
+
+    private mutating func counted() -> ArraySlice<UInt8>? {
         guard let count = uint32(), bytes.count >= Int(count) else { return nil }
         defer { bytes = bytes.dropFirst(Int(count)) }
-        return String(decoding: bytes.prefix(Int(count)), as: UTF8.self)
+        return bytes.prefix(Int(count))
     }
 }

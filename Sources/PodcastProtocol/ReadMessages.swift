@@ -57,17 +57,21 @@ package struct Grant: Sendable, Equatable {
     /// The name of the cache file; `nil` while nothing is stored.
     package var file: String?
     package var present: ByteRanges
+    /// The first bytes of the rendition where nothing of it is stored and the server has sent them: a reader of them need not
+    /// wait for the file. Answers to opens, and to reads of nothing else.
+    package var head: [UInt8]
 
-    package init(generation: Int, total: Int64?, file: String?, present: ByteRanges) {
+    package init(generation: Int, total: Int64?, file: String?, present: ByteRanges, head: [UInt8] = []) {
         self.generation = generation
         self.total = total
         self.file = file
         self.present = present
+        self.head = head
     }
 
     package var payload: [UInt8] {
         let ranges = present.ranges
-        var writer = WireWriter(capacity: 64 + 16 * ranges.count)
+        var writer = WireWriter(capacity: 64 + 16 * ranges.count + head.count)
         writer.append(Int64(generation))
         writer.append(total ?? -1)
         writer.append(file ?? "")
@@ -76,6 +80,7 @@ package struct Grant: Sendable, Equatable {
             writer.append(range.lowerBound)
             writer.append(range.upperBound)
         }
+        writer.append(head)
         return writer.bytes
     }
 
@@ -89,9 +94,10 @@ package struct Grant: Sendable, Equatable {
             guard let from = reader.int64(), let to = reader.int64(), from >= 0, from <= to else { return nil }
             present.insert(contentsOf: from..<to)
         }
+        guard let head = reader.data() else { return nil }
         self.init(
             generation: Int(generation), total: total < 0 ? nil : total, file: file.isEmpty ? nil : file,
-            present: present)
+            present: present, head: head)
     }
 }
 

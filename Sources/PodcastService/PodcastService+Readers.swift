@@ -72,9 +72,7 @@ extension PodcastService {
             client.state.withLock { _ = $0.waits.removeValue(forKey: number) }
             switch result {
             case .success(let grant):
-                let answer = Grant(
-                    generation: grant.generation, total: grant.total, file: grant.file, present: grant.present)
-                client.send(Frame(kind: .grant, number: number, payload: answer.payload))
+                client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
             case .failure(let error) where error.code == .changed:
                 // After the events before it: who opens the file anew is to find the new generation in the library, or he
                 // gets the kernel's copy of the old one's first bytes and this error again.
@@ -125,9 +123,7 @@ extension PodcastService {
                 engine.close(episode)
                 return
             }
-            let answer = Grant(
-                generation: grant.generation, total: grant.total, file: grant.file, present: grant.present)
-            client.send(Frame(kind: .grant, number: number, payload: answer.payload))
+            client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
         case .failure(let error):
             client.state.withLock { $0.waits[number] = nil }
             client.send(error.failure, number: number)
@@ -185,5 +181,13 @@ extension PodcastService {
         // What it had open may go now.
         if storage.isFull { makeRoom() }
         considerIdle()
+    }
+}
+
+extension Grant {
+    fileprivate init(_ grant: ReadGrant) {
+        self.init(
+            generation: grant.generation, total: grant.total, file: grant.file, present: grant.present, head: grant.head
+        )
     }
 }

@@ -25,6 +25,9 @@ extension DownloadMachine {
         return raised + plan(now)
     }
 
+    /// Whether a read is still to be answered.
+    package func isWaiting(_ id: WaitID) -> Bool { reads.contains { $0.id == id } }
+
     static let changed = TransferError(.changed, "the file changed on the server")
 
     /// The reader has gone: its answer is wanted no more.

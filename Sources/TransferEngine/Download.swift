@@ -102,7 +102,18 @@ final class Download {
     ) {
         tellIfWhole()
         readAnswers[id] = answer
-        apply(machine.read(id, range, generation: generation, now: engine.now))
+        let actions = machine.read(id, range, generation: generation, now: engine.now)
+        if machine.isWaiting(id) { answerWithHead(id, range) }
+        apply(actions)
+    }
+
+    /// The first read of a file of which the server has sent the beginning along with its size is answered before the file
+    /// is made, which takes longer than to answer it.
+    private func answerWithHead(_ id: DownloadMachine.WaitID, _ range: Range<Int64>) {
+        guard file == nil else { return }
+        let grant = grantWithHead()
+        guard !grant.head.isEmpty, min(range.upperBound, grant.total ?? .max) <= Int64(grant.head.count) else { return }
+        readAnswers.removeValue(forKey: id)?(.success(grant))
     }
 
     func fill(_ priority: TransferPriority) {
@@ -214,7 +225,7 @@ final class Download {
             if let error, machine.failure == nil, !machine.isFilling, [.unreachable, .timedOut].contains(error.code) {
                 emit(.failed(key: source.key, error))
             }
-            openAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
+            openAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grantWithHead()))
         case .answerRead(let id, let error):
             readAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
         case .finish:
@@ -234,6 +245,13 @@ final class Download {
         ReadGrant(
             generation: machine.generation, isNewGeneration: machine.generation != source.generation,
             total: machine.pin?.total, file: file?.name, present: machine.present)
+    }
+
+    /// With what has come of the file's beginning: most who open a file read that next. Nothing is stored for an open alone.
+    private func grantWithHead() -> ReadGrant {
+        var grant = grant()
+        if let connection = connections.values.first(where: { $0.startsFile }) { grant.head = connection.firstBytes }
+        return grant
     }
 
     private func confirmed(generation: Int, _ pin: Pin) {

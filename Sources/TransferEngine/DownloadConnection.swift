@@ -51,6 +51,22 @@ final class DownloadConnection: EasyHandleReceiver {
 
     var isEmpty: Bool { count == 0 }
 
+    /// Whether what it brings next are the first bytes of the file, and none are stored.
+    var startsFile: Bool {
+        guard head == nil, download.machine.position(of: id) == 0, case .write = download.machine.step(id) else {
+            return false
+        }
+        return true
+    }
+
+    /// Of the bytes in the buffer, as many as the kernel reads for a program that begins with less than a page
+    /// (get_init_ra_size in mm/readahead.c: four pages); none of a page that is no media.
+    var firstBytes: [UInt8] {
+        let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<min(count, 4 * 4_096)])
+        if download.machine.limits.refusesText, MarkupSniffer.kind(of: bytes) != nil { return [] }
+        return Array(bytes)
+    }
+
     func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) {
         self.head = head
         download.markDirty(self)

@@ -55,6 +55,8 @@ package struct ReadGrant: Sendable {
     /// The name of the cache file; `nil` while nothing has been stored.
     package var file: String?
     package var present: ByteRanges
+    /// The first bytes where nothing is stored and the server has sent them along with the head.
+    package var head: [UInt8] = []
 }
 
 /// A download at a moment, for people and programs.

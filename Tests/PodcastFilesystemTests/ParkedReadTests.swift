@@ -85,6 +85,70 @@ struct ParkedReadTests {
         #expect(daemon.frames.count == 2)
     }
 
+    /// What a daemon answers that has the first bytes and no file.
+    private var head: Grant {
+        Grant(
+            generation: 1, total: 500_000, file: nil, present: ByteRanges(), head: content.bytes(in: 0..<16_384))
+    }
+
+    @Test func theFirstBytesThatCameWithTheOpenAreReadAtOnce() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe(length: nil)
+        let file = try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
+        try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
+        let head = head
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, head) }
+        }
+        try await mounted.connect()
+        let id = try mounted.episode().id
+        let node = NodeNumber(kind: .episode, generation: 1, row: id).node
+        let handle = try await mounted.open(node).handle()
+        #expect(mounted.read(node, handle, 0, 4_096).answer == expected(0..<4_096))
+        // The daemon hears of it, once: the download begins, and the file is wanted.
+        let frame = try #require(try await daemon.wait(for: .read).first)
+        #expect(ReadRequest(payload: frame.payload) == ReadRequest(episode: id, generation: 1, range: 0..<4_096))
+        #expect(mounted.read(node, handle, 4_096, 12_288).answer == expected(4_096..<16_384))
+        let more = mounted.read(node, handle, 4_096, 12_289)
+        #expect(more.answer == nil)
+        let second = try #require(try await daemon.wait(for: .read, count: 2).last)
+        daemon.answer(frame, mounted.grant(file, content, present: 0..<16_384))
+        daemon.answer(second, mounted.grant(file, content))
+        #expect(try await more.answered() == expected(4_096..<16_385))
+        #expect(mounted.read(node, handle, 0, 131_072).answer == expected(0..<131_072))
+        mounted.release(node, handle)
+        try await daemon.wait(for: .close)
+        #expect(daemon.frames.count == 4)
+    }
+
+    @Test(arguments: [false, true]) func theFirstBytesInAnswerToAReadAreFollowedByTheFile(fails: Bool) async throws {
+        // Nothing is known of a file.
+        try mounted.library.dropRendition(episode: id, now: 1_700_000_400)
+        try mounted.library.confirm(episode: id, size: 500_000, now: 1_700_000_401)
+        let generation = try mounted.episode().generation
+        var head = head
+        head.generation = generation
+        let (first, whole) = (head, mounted.grant(file, content, generation: generation))
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            switch daemon.frames.count(where: { $0.kind == .read }) {
+            case 1: daemon.answer(frame, first)
+            case 2 where fails: daemon.answer(frame, Failure(errorNumber: ENOSPC, message: "no"))
+            default: daemon.answer(frame, whole)
+            }
+        }
+        try await mounted.connect()
+        let node = NodeNumber(kind: .episode, generation: generation, row: id).node
+        let handle = try await mounted.open(node).handle()
+        let read = mounted.read(node, handle, 4_096, 4_096)
+        #expect(try await read.answered() == expected(4_096..<8_192))
+        // Asked for the file.
+        try await daemon.wait(for: .read, count: 2)
+        // What is here stays here.
+        #expect(mounted.read(node, handle, 0, 16_384).answer == expected(0..<16_384))
+        #expect(try await mounted.read(node, handle, 16_384, 4_096).answered() == expected(16_384..<20_480))
+        #expect(try await mounted.read(node, handle, 0, 131_072).answered() == expected(0..<131_072))
+    }
+
     @Test func manyReadsWaitAtOnceAndEachGetsItsOwn() async throws {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()

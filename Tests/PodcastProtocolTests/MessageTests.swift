@@ -21,6 +21,7 @@ import TransferCore
         let grants = [
             Grant(generation: 1, total: nil, file: nil, present: present()),
             Grant(generation: 2, total: 0, file: "ab12", present: present()),
+            Grant(generation: 2, total: 7, file: nil, present: present(), head: [0, 1, 255]),
             Grant(generation: 3, total: 1 << 40, file: "ü", present: present(0..<1, 4..<4_096, 8_192..<(1 << 40))),
         ]
         for grant in grants { #expect(Grant(payload: grant.payload) == grant) }

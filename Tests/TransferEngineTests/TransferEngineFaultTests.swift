@@ -173,6 +173,10 @@ import TransferCore
 
     @Test func aPageUnderAMediaTypeIsNotStored() async throws {
         let bench = try EngineBench()
+        bench.add(2, Resource(text: "\n<!DOCTYPE HTML>\n<html></html>", contentType: "audio/mpeg"))
+        #expect(try await bench.open(2).head.isEmpty)
+        try await bench.wait("the page is sent") { bench.server.requests.last?.bodyBytesWritten == 30 }
+        #expect(try await bench.open(2).head.isEmpty)
         bench.add(1, Resource(text: "\n<!DOCTYPE HTML>\n<html><body>Log in</body></html>", contentType: "audio/mpeg"))
         _ = try await bench.open(1)
         let error = await failure { try await bench.read(1, 0..<10) }
