@@ -7,6 +7,14 @@ internal import TransferCore
 
 /// An open episode, or an open made file.
 final class OpenFile: Sendable {
+    /// Whether the daemon knows of a read that was answered with the first bytes.
+    enum HeadRead {
+        case none
+        /// The reader first: the daemon's work would take his processor. A close that comes meanwhile is told after it.
+        case beingTold(isClosed: Bool)
+        case told
+    }
+
     struct Media {
         /// The cache file, once there is one.
         var reader: MediaReader?
@@ -19,8 +27,7 @@ final class OpenFile: Sendable {
         var isComplete = false
         /// The first bytes, until the cache file is known.
         var head: [UInt8] = []
-        /// The daemon has been told of a read that was answered with them.
-        var isHeadRead = false
+        var headRead = HeadRead.none
         /// What the last read was refused with, and when, in milliseconds.
         var refusal: (error: Errno, at: Int64)?
     }

@@ -245,6 +245,16 @@ extension PodcastFilesystem {
         guard let (file, hasNewTime) = files.remove(handle, now: now) else { return }
         if hasNewTime, !isStopped.load(ordering: .acquiring) { announce(file.number.node) {} }
         guard file.isCounted else { return }
+        let isLater = file.media.withLock { media in
+            guard case .beingTold = media.headRead else { return false }
+            media.headRead = .beingTold(isClosed: true)
+            return true
+        }
+        if !isLater { tellClose(of: file) }
+    }
+
+    /// Of a file whose opens the daemon counts.
+    func tellClose(of file: OpenFile) {
         // Its lease on the cache file first: the daemon may remove what nobody has open.
         file.media.withLock { $0.reader = nil }
         link.post(.close, EpisodeReference(episode: file.number.row).payload)

@@ -33,8 +33,9 @@ extension PodcastFilesystem {
         }
         let read = ReadRequest(
             episode: file.number.row, generation: file.number.generation, range: offset..<(offset + Int64(size)))
-        if let bytes = head(of: file, read) {
-            Self.reply(request, bytes)
+        if let head = head(of: file, read) {
+            Self.reply(request, head.bytes)
+            if head.isFirst { tell(of: read, file) }
             return
         }
         let waiting = ParkedRequest(request)
@@ -43,25 +44,34 @@ extension PodcastFilesystem {
         }
     }
 
-    /// All of a read, when the daemon has sent the first bytes before there was a file. It is asked for the file with the
-    /// first such read, which begins the download; before that is answered, as the close must not overtake it.
-    private func head(of file: OpenFile, _ read: ReadRequest) -> ArraySlice<UInt8>? {
-        let (bytes, isFirst) = file.media.withLock { media -> (ArraySlice<UInt8>?, Bool) in
+    /// All of a read, when the daemon has sent the first bytes before there was a file; and whether it is the first read of
+    /// them, of which the daemon is to be told.
+    private func head(of file: OpenFile, _ read: ReadRequest) -> (bytes: ArraySlice<UInt8>, isFirst: Bool)? {
+        file.media.withLock { media in
             let end = min(read.range.upperBound, media.total ?? .max)
-            guard read.range.lowerBound < end, end <= Int64(media.head.count) else { return (nil, false) }
-            defer { media.isHeadRead = true }
-            return (media.head[Int(read.range.lowerBound)..<Int(end)], !media.isHeadRead)
+            guard read.range.lowerBound < end, end <= Int64(media.head.count) else { return nil }
+            let bytes = media.head[Int(read.range.lowerBound)..<Int(end)]
+            guard case .none = media.headRead else { return (bytes, false) }
+            media.headRead = .beingTold(isClosed: false)
+            return (bytes, true)
         }
-        if bytes != nil, isFirst {
-            link.send(.read, read.payload) { [self] result in
-                guard case .success(let frame) = result, let grant = Grant(payload: frame.payload),
-                    grant.generation == file.number.generation
-                else { return }
-                // Should it fail, the next read asks again.
-                try? learn(grant, file)
-            }
+    }
+
+    /// Tells the daemon of a read that has been answered, which begins the download, and asks it for the file.
+    private func tell(of read: ReadRequest, _ file: OpenFile) {
+        link.send(.read, read.payload) { [self] result in
+            guard case .success(let frame) = result, let grant = Grant(payload: frame.payload),
+                grant.generation == file.number.generation
+            else { return }
+            // Should it fail, the next read asks again.
+            try? learn(grant, file)
         }
-        return bytes
+        let isClosed = file.media.withLock { media in
+            defer { media.headRead = .told }
+            guard case .beingTold(isClosed: true) = media.headRead else { return false }
+            return true
+        }
+        if isClosed { tellClose(of: file) }
     }
 
     /// Whether the kernel reads pages, which it does only up to where it believes the file to end.
@@ -90,8 +100,9 @@ extension PodcastFilesystem {
             }
             if let ready = Self.ready(file, offset: offset, size: size) {
                 Self.reply(request, ready, offset: offset)
-            } else if let bytes = head(of: file, read) {
-                Self.reply(request, bytes)
+            } else if let head = head(of: file, read) {
+                Self.reply(request, head.bytes)
+                if head.isFirst { tell(of: read, file) }
             } else {
                 request.reply(error: .ioError)
             }
