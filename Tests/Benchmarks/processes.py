@@ -15,14 +15,22 @@ SHOWS, EPISODES = 1_000, 300
 PATIENCE = 90
 
 
-def wakeups(pid):
-    """How often the threads of a process have waited and gone on (proc(5), status)."""
-    total = 0
+def by_thread(pid):
+    """Of each thread of a process: the seconds that it has had a processor, by the scheduler's own clock, as a tick of 10 ms is
+    too coarse for what sleeps (Documentation/scheduler/sched-stats); and how often it has waited and gone on (proc(5))."""
+    found = {}
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        for line in (task / "status").read_text().splitlines():
-            if line.startswith("voluntary_ctxt_switches:"):
-                total += int(line.split()[1])
-    return total
+        with contextlib.suppress(OSError):  # It has ended.
+            seconds = int((task / "schedstat").read_text().split()[0]) / 1e9
+            status = (task / "status").read_text().splitlines()
+            woken = sum(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt_switches:"))
+            found[task.name] = (seconds, woken)
+    return found
+
+
+def since(before, after):
+    """What has come to it for the threads that are still there."""
+    return [sum(values[n] - before.get(name, (0, 0))[n] for name, values in after.items()) for n in [0, 1]]
 
 
 def start(contest):
@@ -103,13 +111,6 @@ def start(contest):
     table.add("mount process at most, after find over all", "MB", {"podfs": peak}, limit=60)
 
 
-def processor_time(pid):
-    """Seconds that the threads of a process have had a processor, by the scheduler's own clock: a tick of 10 ms is too coarse
-    for what sleeps (Documentation/scheduler/sched-stats)."""
-    tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
-
-
 def idle(contest):
     """A minute in which nothing is asked of a mount with one show, after an episode was read."""
     place, seconds = contest.place, 60
@@ -125,11 +126,11 @@ def idle(contest):
         place.wait_until_cached(1)
         time.sleep(5)  # What follows a transfer is not idling.
         pids = {"podfs": [place.daemon, place.mount_process], **{name: [mount.pid] for name, mount in mounts.items()}}
-        before = {name: (sum(map(processor_time, group)), sum(map(wakeups, group))) for name, group in pids.items()}
+        before = {pid: by_thread(pid) for group in pids.values() for pid in group}
         time.sleep(seconds)
-        after = {name: (sum(map(processor_time, group)), sum(map(wakeups, group))) for name, group in pids.items()}
-        cpu = {name: [(after[name][0] - before[name][0]) * 1000] for name in pids}
-        woken = {name: [after[name][1] - before[name][1]] for name in pids}
+        spent = {name: [since(before[pid], by_thread(pid)) for pid in group] for name, group in pids.items()}
+        cpu = {name: [sum(seconds for seconds, _ in group) * 1000] for name, group in spent.items()}
+        woken = {name: [sum(times for _, times in group)] for name, group in spent.items()}
         memory = {name: [sum(map(resident_memory, group))] for name, group in pids.items()}
         once = {name: [sum(map(proportional_memory, group))] for name, group in pids.items()}
     note = "podfs is two processes"
