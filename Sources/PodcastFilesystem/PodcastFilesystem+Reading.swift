@@ -32,7 +32,8 @@ extension PodcastFilesystem {
             return
         }
         let read = ReadRequest(
-            episode: file.number.row, generation: file.number.generation, range: offset..<(offset + Int64(size)))
+            episode: file.number.row, generation: file.number.generation, range: offset..<(offset + Int64(size)),
+            takesHead: true)
         if let head = head(of: file, read) {
             Self.reply(request, head.bytes)
             if head.isFirst { tell(of: read, file) }
@@ -59,6 +60,8 @@ extension PodcastFilesystem {
 
     /// Tells the daemon of a read that has been answered, which begins the download, and asks it for the file.
     private func tell(of read: ReadRequest, _ file: OpenFile) {
+        var read = read
+        read.takesHead = false
         link.send(.read, read.payload) { [self] result in
             guard case .success(let frame) = result, let grant = Grant(payload: frame.payload),
                 grant.generation == file.number.generation

@@ -5,11 +5,14 @@ package struct ReadRequest: Sendable, Equatable {
     package var episode: Int64
     package var generation: Int
     package var range: Range<Int64>
+    /// The first bytes alone will do, if there is no file yet.
+    package var takesHead: Bool
 
-    package init(episode: Int64, generation: Int, range: Range<Int64>) {
+    package init(episode: Int64, generation: Int, range: Range<Int64>, takesHead: Bool = false) {
         self.episode = episode
         self.generation = generation
         self.range = range
+        self.takesHead = takesHead
     }
 
     package var payload: [UInt8] {
@@ -18,15 +21,16 @@ package struct ReadRequest: Sendable, Equatable {
         writer.append(Int64(generation))
         writer.append(range.lowerBound)
         writer.append(range.upperBound)
+        writer.append(UInt8(takesHead ? 1 : 0))
         return writer.bytes
     }
 
     package init?(payload: [UInt8]) {
         var reader = WireReader(payload[...])
         guard let episode = reader.int64(), let generation = reader.int64(), let from = reader.int64(),
-            let to = reader.int64(), from >= 0, from <= to
+            let to = reader.int64(), from >= 0, from <= to, let takesHead = reader.uint8()
         else { return nil }
-        self.init(episode: episode, generation: Int(generation), range: from..<to)
+        self.init(episode: episode, generation: Int(generation), range: from..<to, takesHead: takesHead != 0)
     }
 }
 

@@ -67,7 +67,8 @@ extension PodcastService {
         let number = frame.number
         expect(number, request.episode, for: client)
         let name = engine.read(
-            request.episode, range: request.range, generation: request.generation, load: loader(request.episode)
+            request.episode, range: request.range, generation: request.generation, takesHead: request.takesHead,
+            load: loader(request.episode)
         ) { [events] result in
             client.state.withLock { _ = $0.waits.removeValue(forKey: number) }
             switch result {

@@ -116,7 +116,8 @@ extension PodcastService {
     ///
     /// - Returns: `false` when somebody has it open; nothing has happened then.
     func evict(_ file: String, of episode: Int64) throws -> Bool {
-        guard engine.evictFile(file) else { return false }
+        // A reader who was given the first bytes has no lease on the file until he knows of it.
+        guard !openEpisodes().contains(episode), engine.evictFile(file) else { return false }
         engine.forget(episode)
         try library.dropRendition(episode: episode, now: now())
         return true

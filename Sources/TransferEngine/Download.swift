@@ -97,13 +97,13 @@ final class Download {
     }
 
     func read(
-        _ id: DownloadMachine.WaitID, _ range: Range<Int64>, generation: Int,
+        _ id: DownloadMachine.WaitID, _ range: Range<Int64>, generation: Int, takesHead: Bool,
         answer: @escaping TransferEngine.ReadAnswer
     ) {
         tellIfWhole()
         readAnswers[id] = answer
         let actions = machine.read(id, range, generation: generation, now: engine.now)
-        if machine.isWaiting(id) { answerWithHead(id, range) }
+        if takesHead, machine.isWaiting(id) { answerWithHead(id, range) }
         apply(actions)
     }
 

@@ -77,13 +77,16 @@ package final class TransferEngine: Sendable {
     }
 
     /// Answers when `range` of the rendition is present, as far as the file reaches.
+    ///
+    /// - Parameter takesHead: also when there is no file yet, but the first bytes reach so far: the answer has them.
     @discardableResult
     package func read(
-        _ key: Int64, range: Range<Int64>, generation: Int, load: @escaping Loader, answer: @escaping ReadAnswer
+        _ key: Int64, range: Range<Int64>, generation: Int, takesHead: Bool = false, load: @escaping Loader,
+        answer: @escaping ReadAnswer
     ) -> Int64 {
         let id = newWait()
         withDownload(key, load: load) {
-            $0.read(id, range, generation: generation, answer: answer)
+            $0.read(id, range, generation: generation, takesHead: takesHead, answer: answer)
         } orElse: {
             answer(.failure($0))
         }

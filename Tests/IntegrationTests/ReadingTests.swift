@@ -95,6 +95,26 @@ import Testing
         }
     }
 
+    /// The mount may have answered with what came along with the head, before it knew the file.
+    @Test func anEpisodeOfWhichOnlyTheFirstBytesWereReadIsNotEvictedWhileItIsOpen() async throws {
+        let show = try await MountedShow(episodes: 10, size: 20_000, length: 30_000)
+        for number in 1...10 {
+            let content = MountedShow.content(number, size: 20_000)
+            let reader = try await OpenFileReader(show.path(number))
+            #expect(try await reader.read(0..<4_096).bytes == content.bytes(in: 0..<4_096))
+            let refused = try await show.home.run("evict", show.path(number))
+            #expect(refused.exitCode == 1 && refused.error.contains("it is open in a program"), "\(refused.error)")
+            #expect(try await reader.read(4_096..<20_000).bytes == content.bytes(in: 4_096..<20_000))
+            try await show.waitForState("cached", of: show.path(number))
+            #expect(try await show.home.run("evict", show.path(number)).exitCode == 1)
+            try await reader.end()
+            #expect(show.requests(number).count == 1)
+        }
+        try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
+            try await show.home.run("evict", show.path(10)).exitCode == 0
+        }
+    }
+
     private static var decoder: JSONDecoder {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

@@ -65,7 +65,7 @@ struct ParkedReadTests {
         let frame = try #require(try await daemon.wait(for: .read).first)
         #expect(
             ReadRequest(payload: frame.payload)
-                == ReadRequest(episode: id, generation: 1, range: 100_000..<231_072))
+                == ReadRequest(episode: id, generation: 1, range: 100_000..<231_072, takesHead: true))
         #expect(read.answer == nil)
         daemon.answer(frame, mounted.grant(file, content, present: 90_000..<300_000))
         #expect(try await read.answered() == expected(100_000..<231_072))

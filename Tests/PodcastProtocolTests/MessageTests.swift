@@ -12,6 +12,7 @@ import TransferCore
     @Test func readRequestsAreReadBack() {
         let requests = [
             ReadRequest(episode: 1, generation: 0, range: 0..<0),
+            ReadRequest(episode: 1, generation: 2, range: 3..<4, takesHead: true),
             ReadRequest(episode: .max, generation: 262_143, range: 5..<Int64.max),
         ]
         for request in requests { #expect(ReadRequest(payload: request.payload) == request) }

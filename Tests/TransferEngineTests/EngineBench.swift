@@ -184,13 +184,15 @@ final class EngineBench: Sendable {
     }
 
     /// Asks for a range of the generation that the owner knows.
-    func grant(_ key: Int64, _ range: Range<Int>, generation: Int? = nil) async throws -> ReadGrant {
+    func grant(
+        _ key: Int64, _ range: Range<Int>, generation: Int? = nil, takesHead: Bool = true
+    ) async throws -> ReadGrant {
         let engine = try engine
         let generation = generation ?? source(key)?.generation ?? 0
         return try await withCheckedContinuation { continuation in
             engine.read(
                 key, range: Int64(range.lowerBound)..<Int64(range.upperBound), generation: generation,
-                load: loader(key)
+                takesHead: takesHead, load: loader(key)
             ) { continuation.resume(returning: $0) }
         }.get()
     }

@@ -373,6 +373,21 @@ import TransferCore
         for _ in 0..<opens { try bench.engine.close(1) }
     }
 
+    /// Who has the first bytes asks for the file, which is to be held from now on.
+    @Test func whoWantsTheFileIsNotGivenTheFirstBytes() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource(content))
+        var opens = 0
+        try await bench.wait("the first bytes are here") {
+            opens += 1
+            return try await bench.open(1).head.count == 16_384
+        }
+        let grant = try await bench.grant(1, 0..<4_096, takesHead: false)
+        #expect(grant.file != nil && grant.head.isEmpty)
+        #expect(grant.present.covers(0..<4_096))
+        for _ in 0..<opens { try bench.engine.close(1) }
+    }
+
     @Test func aReadOfMoreThanTheFirstBytesWaitsForTheFile() async throws {
         let bench = try EngineBench()
         bench.add(1, resource(content))
