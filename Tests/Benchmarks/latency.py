@@ -61,7 +61,7 @@ def first_byte(contest):
                       for name, mount in mounts.items()}
             contest.turns({"podfs": run_podfs, "curl": run_curl, **rivals}, times[KEPT])
         for turn, kind in [(NEW, "new connection"), (KEPT, "kept connection"), (FIRST, "the first of a daemon")]:
-            values = {name: [value * 1000 for value in seconds] for name, seconds in times[turn].items()}
+            values = in_milliseconds(times[turn])
             budget = {} if turn == FIRST else {"budget": 1.05} if rtt else {"limit": 1.5}
             opened = sorted(opens[turn])[len(opens[turn]) // 2] * 1000
             contest.table.add(f"open + first 4 KiB, RTT {rtt} ms, {kind}", "ms", values, against="curl",

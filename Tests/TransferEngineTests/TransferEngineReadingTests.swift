@@ -350,54 +350,6 @@ import TransferCore
         for key in 1...6 { #expect(try bench.holds(Int64(key), content)) }
     }
 
-    @Test func theFirstBytesAreGrantedBeforeThereIsAFile() async throws {
-        let bench = try EngineBench()
-        bench.add(1, resource(content))
-        var opens = 0
-        try await bench.wait("the first bytes are here") {
-            opens += 1
-            let grant = try await bench.open(1)
-            #expect(grant.file == nil && grant.present.isEmpty)
-            return grant.head == content.bytes(in: 0..<16_384)
-        }
-        let first = try await bench.grant(1, 4_096..<16_384)
-        #expect(first.file == nil && first.present.isEmpty)
-        #expect(first.head == content.bytes(in: 0..<16_384))
-        // Who asks once more asks for the file.
-        let second = try await bench.grant(1, 4_096..<16_384)
-        #expect(second.file != nil && second.head.isEmpty)
-        #expect(second.present.covers(4_096..<16_384))
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
-        #expect(bench.server.requests.count == 1)
-        for _ in 0..<opens { try bench.engine.close(1) }
-    }
-
-    /// Who has the first bytes asks for the file, which is to be held from now on.
-    @Test func whoWantsTheFileIsNotGivenTheFirstBytes() async throws {
-        let bench = try EngineBench()
-        bench.add(1, resource(content))
-        var opens = 0
-        try await bench.wait("the first bytes are here") {
-            opens += 1
-            return try await bench.open(1).head.count == 16_384
-        }
-        let grant = try await bench.grant(1, 0..<4_096, takesHead: false)
-        #expect(grant.file != nil && grant.head.isEmpty)
-        #expect(grant.present.covers(0..<4_096))
-        for _ in 0..<opens { try bench.engine.close(1) }
-    }
-
-    @Test func aReadOfMoreThanTheFirstBytesWaitsForTheFile() async throws {
-        let bench = try EngineBench()
-        bench.add(1, resource(content))
-        _ = try await bench.open(1)
-        let grant = try await bench.grant(1, 0..<16_385)
-        #expect(grant.file != nil && grant.head.isEmpty)
-        #expect(grant.present.covers(0..<16_385))
-        try bench.engine.close(1)
-    }
-
     @Test func aHeldResponseTakesNoPlace() async throws {
         let bench = try EngineBench { $0.pools.readersPerHost = 1 }
         for key in 1...4 { bench.add(Int64(key), resource(content)) }

@@ -1,0 +1,62 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// The first bytes, which are granted before there is a cache file.
+@Suite struct FirstBytesTests {
+    private let content = TestContent(seed: 11, size: 4_000_000)
+    private let bench: EngineBench
+
+    init() throws {
+        bench = try EngineBench()
+        bench.add(1, Resource(content, etag: "\"v1\""))
+    }
+
+    /// Opens the file again and again until the answer has as many of the first bytes as are ever granted.
+    ///
+    /// - Returns: how often it is open now.
+    private func openUntilTheFirstBytesAreHere() async throws -> Int {
+        var opens = 0
+        try await bench.wait("the first bytes are here") {
+            opens += 1
+            let grant = try await bench.open(1)
+            #expect(grant.file == nil && grant.present.isEmpty)
+            return grant.head == content.bytes(in: 0..<16_384)
+        }
+        return opens
+    }
+
+    @Test func theFirstBytesAreGrantedBeforeThereIsAFile() async throws {
+        let opens = try await openUntilTheFirstBytesAreHere()
+        let first = try await bench.grant(1, 4_096..<16_384)
+        #expect(first.file == nil && first.present.isEmpty)
+        #expect(first.head == content.bytes(in: 0..<16_384))
+        // Who asks once more asks for the file.
+        let second = try await bench.grant(1, 4_096..<16_384)
+        #expect(second.file != nil && second.head.isEmpty)
+        #expect(second.present.covers(4_096..<16_384))
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.server.requests.count == 1)
+        for _ in 0..<opens { try bench.engine.close(1) }
+    }
+
+    /// Who has the first bytes asks for the file, which is to be held from now on.
+    @Test func whoWantsTheFileIsNotGivenTheFirstBytes() async throws {
+        let opens = try await openUntilTheFirstBytesAreHere()
+        let grant = try await bench.grant(1, 0..<4_096, takesHead: false)
+        #expect(grant.file != nil && grant.head.isEmpty)
+        #expect(grant.present.covers(0..<4_096))
+        for _ in 0..<opens { try bench.engine.close(1) }
+    }
+
+    @Test func aReadOfMoreThanTheFirstBytesWaitsForTheFile() async throws {
+        _ = try await bench.open(1)
+        let grant = try await bench.grant(1, 0..<16_385)
+        #expect(grant.file != nil && grant.head.isEmpty)
+        #expect(grant.present.covers(0..<16_385))
+        try bench.engine.close(1)
+    }
+}
