@@ -129,7 +129,15 @@ package final class Session: Sendable {
 
     private static func explainMount(_ lines: [String], _ path: String) -> String {
         let reason = SessionCore.explain(lines, "no reason is known")
-        let remedy = reason.contains("exec fusermount3") ? " (mounting without privileges needs the package fuse3)" : ""
+        let remedy =
+            if reason.contains("exec fusermount3") {
+                " (mounting without privileges needs the package fuse3)"
+            } else if reason.contains("open /dev/fuse: Permission denied") {
+                // fusermount3 opens the device with the rights of the user who calls it.
+                " (you may not open /dev/fuse; as root: chmod 666 /dev/fuse)"
+            } else {
+                ""
+            }
         return "cannot mount at \(path): \(reason)\(remedy)"
     }
 

@@ -6,24 +6,39 @@ import Testing
 /// The ways to mount: by whom, with which options, through which program.
 @Suite(.timeLimit(.minutes(5))) struct MountingTests {
     /// The line of the kernel's list of mounts: source, place, type, options.
-    private static func entry(_ mount: MountGuard) throws -> [String]? {
-        try String(contentsOfFile: "/proc/self/mounts", encoding: .utf8).split(separator: "\n")
+    private static func entry(_ mount: MountGuard, in namespace: MountNamespace? = nil) throws -> [String]? {
+        try String(contentsOfFile: namespace?.mounts ?? "/proc/self/mounts", encoding: .utf8).split(separator: "\n")
             .map { $0.split(separator: " ").map(String.init) }.last { $0.count > 3 && $0[1] == mount.mountPoint }
     }
 
     // MARK: Without privileges
 
-    @Test(.enabled(if: OrdinaryHome.isPossible, "the other tests run without privileges already"))
+    @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func anOrdinaryUserMountsThroughTheHelper() async throws {
         let ordinary = try await OrdinaryHome()
         let mounted = try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint)
         try #require(mounted.exitCode == 0, "\(mounted.error)")
-        let entry = try #require(try Self.entry(ordinary.mount))
+        let entry = try #require(try Self.entry(ordinary.mount, in: ordinary.namespace))
         #expect(entry[3].contains("user_id=\(OrdinaryHome.user)"))
         try await Self.expectItServes(ordinary)
         let unmounted = try await ordinary.run(ordinary.program, "unmount", ordinary.mount.mountPoint)
         #expect(unmounted.exitCode == 0, "\(unmounted.error)")
         #expect(!ordinary.mount.isMounted)
+    }
+
+    @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
+    func aUserWhoMayNotOpenTheDeviceIsToldWhatToDo() async throws {
+        let ordinary = try await OrdinaryHome()
+        let closed = try await ordinary.runAsRoot(["chmod", "600", "/dev/fuse"])
+        try #require(closed.exitCode == 0, "\(closed.error)")
+        let refused = try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint)
+        #expect(refused.exitCode == 1)
+        #expect(refused.error.split(separator: "\n").count == 1, "\(refused.error)")
+        #expect(refused.error.contains("as root: chmod 666 /dev/fuse"), "\(refused.error)")
+        let doctor = try await ordinary.run(ordinary.program, "doctor")
+        #expect(doctor.exitCode == 1)
+        #expect(doctor.output.contains("/dev/fuse: you may not open it, so you cannot mount"), "\(doctor.output)")
+        #expect(doctor.output.contains("chmod 666 /dev/fuse"), "\(doctor.output)")
     }
 
     /// Reads the episode, as its user, and waits until it is cached.
@@ -40,7 +55,7 @@ import Testing
         #expect(owner.output == "\(OrdinaryHome.user)\n")
         let evicted = try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "1", ordinary.episode)
         #expect(evicted.exitCode == 0, "\(evicted.error)")
-        #expect(try await ChildProcess.run("ls", [ordinary.mount.mountPoint]).says(EACCES))
+        #expect(try await ordinary.runAsRoot(["ls", ordinary.mount.mountPoint]).says(EACCES))
     }
 
     /// Opens the device, mounts, and goes on as the ordinary user with the descriptor: what mount.fuse3 does with
@@ -54,14 +69,13 @@ import Testing
         """
 
     private static func mountByDescriptor(_ ordinary: OrdinaryHome, _ arguments: [String]) throws -> ChildProcess {
-        let user = "\(OrdinaryHome.user)"
-        return try ChildProcess(
-            "sh",
-            ["-c", byDescriptor, "sh", ordinary.mount.mountPoint, user] + OrdinaryHome.asUser + [ordinary.program]
-                + arguments, environment: ordinary.home.environment)
+        let command = ordinary.namespace.entering(
+            ["sh", "-c", byDescriptor, "sh", ordinary.mount.mountPoint, "\(OrdinaryHome.user)"]
+                + OrdinaryHome.asUser + [ordinary.program] + arguments)
+        return try ChildProcess(command[0], Array(command.dropFirst()), environment: ordinary.home.environment)
     }
 
-    @Test(.enabled(if: OrdinaryHome.isPossible, "only root mounts by a descriptor"))
+    @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func anOrdinaryUserServesWhatRootHasMounted() async throws {
         let ordinary = try await OrdinaryHome()
         let mounted = try await Self.mountByDescriptor(ordinary, ["mount", "/dev/fd/7"]).wait()
@@ -79,7 +93,7 @@ import Testing
         #expect(!ordinary.mount.isMounted)
     }
 
-    @Test(.enabled(if: OrdinaryHome.isPossible, "only root mounts by a descriptor"))
+    @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func aSignalUnmountsWhatRootHasMounted() async throws {
         let ordinary = try await OrdinaryHome()
         let process = try Self.mountByDescriptor(ordinary, ["mount", "--foreground", "/dev/fd/7"])
@@ -193,7 +207,7 @@ import Testing
             environment: show.home.environment)
     }
 
-    @Test(.enabled(if: OrdinaryHome.isPossible, "mount(8) mounts for root"))
+    @Test(.enabled(if: getuid() == 0, "mount(8) mounts for root"))
     func aLineOfFstabIsMounted() async throws {
         let show = try await MountedShow(isMounted: false)
         let point = show.mount.mountPoint
@@ -213,7 +227,7 @@ import Testing
         #expect(MountedShow.content(1).matches(Array(lines[2])))
     }
 
-    @Test(.enabled(if: OrdinaryHome.isPossible, "only root writes fstab"))
+    @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func aUserMountsWhatFstabLetsUsersMount() async throws {
         let ordinary = try await OrdinaryHome()
         let point = ordinary.mount.mountPoint
@@ -223,6 +237,7 @@ import Testing
             Self.installed + """
 
                 chmod 644 "$2" && touch /etc/fstab && mount --bind "$2" /etc/fstab || exit 8
+                \(MountNamespace.openDevice("true")) || exit 6
                 setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'mount "$1" && cat "$2"' sh "$1" "$3" || exit 7
                 setpriv --reuid=65534 --regid=65534 --clear-groups "$0" unmount "$1"
                 """
@@ -235,7 +250,7 @@ import Testing
         #expect(MountedShow.content(1).matches(result.standardOutput))
     }
 
-    @Test(.enabled(if: OrdinaryHome.isPossible, "mount(8) mounts for root"))
+    @Test(.enabled(if: getuid() == 0, "mount(8) mounts for root"))
     func theProgramMayStandInTheSource() async throws {
         let show = try await MountedShow(isMounted: false)
         let result = try await Self.runInstalled(
@@ -244,7 +259,7 @@ import Testing
         #expect(result.output.hasPrefix("shows \(show.mount.mountPoint) fuse.podfs rw,"), "\(result.output)")
     }
 
-    @Test(.enabled(if: OrdinaryHome.isPossible, "mount(8) mounts for root"))
+    @Test(.enabled(if: getuid() == 0, "mount(8) mounts for root"))
     func mountTellsWhatTheProgramSays() async throws {
         let show = try await MountedShow(isMounted: false)
         let result = try await Self.runInstalled(show, "mount -t fuse.podfs podfs \"$1\" -o frobnicate")
@@ -253,7 +268,7 @@ import Testing
     }
 
     @Test(
-        .enabled(if: OrdinaryHome.isPossible, "only root mounts for another"),
+        .enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement),
         arguments: ["setuid=nobody", "setuid=nobody,drop_privileges"])
     func rootMountsForAUser(options: String) async throws {
         let ordinary = try await OrdinaryHome()
@@ -264,6 +279,7 @@ import Testing
             Self.installed + """
 
                 sed "s|^nobody:.*|nobody:x:65534:65534::$5:/bin/sh|" /etc/passwd > "$2" && mount --bind "$2" /etc/passwd || exit 8
+                \(MountNamespace.openDevice("true")) || exit 6
                 mount -t fuse.podfs podfs "$1" -o "$3" || exit 7
                 setpriv --reuid=65534 --regid=65534 --clear-groups cat "$4" && umount "$1"
                 """
@@ -282,7 +298,7 @@ import Testing
 
     /// By its name as a helper of mount(8), as which a package would install a link to it.
     @Test(
-        .enabled(if: OrdinaryHome.isPossible, "only root mounts for another"),
+        .enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement),
         arguments: ["mount.podfs", "mount.fuse.podfs"])
     func theProgramIsAMountHelperByItsName(name: String) async throws {
         let ordinary = try await OrdinaryHome()
@@ -290,9 +306,7 @@ import Testing
         try FileManager.default.createSymbolicLink(
             atPath: folder.file(name), withDestinationPath: ordinary.program)
         func helper(_ arguments: String...) async throws -> ChildProcess.Result {
-            try await ChildProcess.run(
-                folder.file(name), ["the shows", ordinary.mount.mountPoint] + arguments,
-                environment: ordinary.home.environment)
+            try await ordinary.runAsRoot([folder.file(name), "the shows", ordinary.mount.mountPoint] + arguments)
         }
         let fake = try await helper("-f", "-n", "-v", "-o", "rw,noauto")
         #expect(fake.exitCode == 0, "\(fake.error)")
@@ -304,11 +318,11 @@ import Testing
         #expect(readOnly.error.contains("the mount option ro cannot be given"), "\(readOnly.error)")
         let mounted = try await helper("-sn", "-o", "rw,setuid=nobody,frobnicate", "-t", "fuse.podfs")
         try #require(mounted.exitCode == 0, "\(mounted.error)")
-        #expect(try Self.entry(ordinary.mount)?[0] == "the\\040shows")
+        #expect(try Self.entry(ordinary.mount, in: ordinary.namespace)?[0] == "the\\040shows")
         try await Self.expectItServes(ordinary)
     }
 
-    @Test(.enabled(if: OrdinaryHome.isPossible, "only root mounts for another"))
+    @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func withoutAHomeOfItsOwnTheUsersIsTaken() async throws {
         // The home of nobody does not exist, so that the error tells where it was looked for.
         let ordinary = try await OrdinaryHome()

@@ -4,22 +4,27 @@ import TestSupport
 import Testing
 
 /// A home with a subscribed show that belongs to the user `nobody`, for tests that root runs.
+///
+/// Its programs run in a mount namespace of their own, in which an ordinary user may open /dev/fuse.
 struct OrdinaryHome {
-    static let isPossible = getuid() == 0
+    static let isPossible = MountNamespace.isPossible
+    static let requirement: Comment = "needs root, and a mount namespace with a device node of its own"
 
     /// `nobody` and `nogroup` have this number wherever there are users.
     static let user = 65_534
 
     let home: PodfsHome
     let mount: MountGuard
+    let namespace: MountNamespace
     let server = HTTPTestServer()
     /// The program, where `nobody` can reach it.
     let program: String
     private let folder: TemporaryDirectory
 
     init() async throws {
+        namespace = try await MountNamespace()
         home = try PodfsHome()
-        mount = try home.makeMountPoint()
+        mount = try home.makeMountPoint(in: namespace)
         folder = try TemporaryDirectory()
         program = folder.file("podfs")
         // The build's own folder may be root's alone.
@@ -44,7 +49,12 @@ struct OrdinaryHome {
 
     /// Runs a program as that user.
     func run(_ arguments: String...) async throws -> ChildProcess.Result {
-        let words = Self.asUser + arguments
+        try await runAsRoot(Self.asUser + arguments)
+    }
+
+    /// Runs a program as root, in the same namespace.
+    func runAsRoot(_ command: [String]) async throws -> ChildProcess.Result {
+        let words = namespace.entering(command)
         return try await ChildProcess.run(words[0], Array(words.dropFirst()), environment: home.environment)
     }
 

@@ -9,28 +9,34 @@ import Glibc
 /// the thread that releases it only for as long as that takes.
 package final class MountGuard: Sendable {
     package let mountPoint: String
+    private let namespace: MountNamespace?
     private let released: Waker
 
-    /// - Parameter mountPoint: Without symbolic links, as it stands in `/proc/self/mountinfo`. Nothing need be mounted
-    ///   there yet.
-    package init(_ mountPoint: String, deadline: Duration = .seconds(300)) throws {
+    /// - Parameters:
+    ///   - mountPoint: Without symbolic links, as it stands in `/proc/self/mountinfo`. Nothing need be mounted there yet.
+    ///   - namespace: Where the mount is made; `nil` is the test's own namespace.
+    package init(
+        _ mountPoint: String, in namespace: MountNamespace? = nil, deadline: Duration = .seconds(300)
+    ) throws {
+        TestMachine.requireMounting()
         self.mountPoint = mountPoint
+        self.namespace = namespace
         released = try Waker()
         let released = released
         let milliseconds = Int32(clamping: Int64(deadline / .milliseconds(1)))
         Thread.detachNewThread {
             var polled = pollfd(fd: released.descriptor, events: Int16(POLLIN), revents: 0)
-            if poll(&polled, 1, milliseconds) == 0 { Self.unmount(mountPoint) }
+            if poll(&polled, 1, milliseconds) == 0 { Self.unmount(mountPoint, in: namespace) }
         }
     }
 
     deinit {
         released.wake()
-        Self.unmount(mountPoint)
+        Self.unmount(mountPoint, in: namespace)
     }
 
     /// Whether a FUSE filesystem is mounted there. Reads the mount table and never touches the mount.
-    package var isMounted: Bool { !Self.connections(at: mountPoint).isEmpty }
+    package var isMounted: Bool { !Self.connections(at: mountPoint, in: namespace).isEmpty }
 
     /// Returns once something is mounted there.
     package func waitUntilMounted(deadline: Duration = .seconds(120)) async throws {
@@ -38,7 +44,7 @@ package final class MountGuard: Sendable {
     }
 
     /// Unmounts now, by force if it must be.
-    package func unmount() { Self.unmount(mountPoint) }
+    package func unmount() { Self.unmount(mountPoint, in: namespace) }
 
     // MARK: Unmounting
 
@@ -47,8 +53,8 @@ package final class MountGuard: Sendable {
     /// How long a filesystem has to end its connection after it was detached, before the connection is aborted.
     private static let grace = Duration.seconds(10)
 
-    private static func unmount(_ mountPoint: String) {
-        let connections = connections(at: mountPoint)
+    private static func unmount(_ mountPoint: String, in namespace: MountNamespace?) {
+        let connections = connections(at: mountPoint, in: namespace)
         guard !connections.isEmpty else { return }
         if !FileManager.default.fileExists(atPath: control) || isEmpty(control) {
             _ = try? ChildProcess("mount", ["-t", "fusectl", "none", control]).waitBlocking(deadline: grace)
@@ -56,9 +62,11 @@ package final class MountGuard: Sendable {
         // Numbers of devices are soon used again, for other mounts. The folder's inode tells whose number it is.
         let folders = connections.map { "\(control)/\($0)" }.map { ($0, inode(of: $0)) }
         for _ in connections {
-            _ = try? ChildProcess("fusermount3", ["-uz", mountPoint]).waitBlocking(deadline: grace)
+            let words = ["fusermount3", "-uz", mountPoint]
+            let command = namespace?.entering(words) ?? words
+            _ = try? ChildProcess(command[0], Array(command.dropFirst())).waitBlocking(deadline: grace)
         }
-        while !Self.connections(at: mountPoint).isEmpty, umount2(mountPoint, lazily) == 0 {}
+        while !Self.connections(at: mountPoint, in: namespace).isEmpty, umount2(mountPoint, lazily) == 0 {}
         let end = ContinuousClock.now.advanced(by: grace)
         for (folder, number) in folders {
             guard let number else { continue }
@@ -85,8 +93,9 @@ package final class MountGuard: Sendable {
 
     /// The fusectl numbers of what is mounted there: the device's minor numbers, of
     /// `ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS … - TYPE SOURCE …` in proc(5)'s mountinfo.
-    private static func connections(at mountPoint: String) -> [String] {
-        guard let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return [] }
+    private static func connections(at mountPoint: String, in namespace: MountNamespace?) -> [String] {
+        let file = namespace?.mountInfo ?? "/proc/self/mountinfo"
+        guard let table = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
         return table.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
             guard let dash = fields.firstIndex(of: "-"), fields.count > max(dash + 1, 5),

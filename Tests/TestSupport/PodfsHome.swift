@@ -92,8 +92,10 @@ package final class PodfsHome: Sendable {
 
     /// Makes a folder to mount on, with a guard that removes the mount in the end. Other programs may be run in the
     /// mount, but the test process itself should stay out of it with anything that could block.
-    package func makeMountPoint(_ name: String = "mnt", deadline: Duration = .seconds(300)) throws -> MountGuard {
-        let mount = try MountGuard(directory.makeDirectory(name), deadline: deadline)
+    package func makeMountPoint(
+        _ name: String = "mnt", in namespace: MountNamespace? = nil, deadline: Duration = .seconds(300)
+    ) throws -> MountGuard {
+        let mount = try MountGuard(directory.makeDirectory(name), in: namespace, deadline: deadline)
         owned.withLock { $0.mounts.append(mount) }
         return mount
     }

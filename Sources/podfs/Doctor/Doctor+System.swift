@@ -32,9 +32,10 @@ extension Doctor {
             return .problem(
                 "/dev/fuse", "is missing",
                 remedy: "load the kernel module (modprobe fuse), or give the container the device")
-        // fusermount3 opens it for users.
-        case EACCES where geteuid() != 0 && Self.helperIsPrivileged:
-            return .ok("/dev/fuse", "is opened by fusermount3")
+        // fusermount3 opens it with the rights of the user who calls it, not with its own.
+        case EACCES where geteuid() != 0:
+            return .problem(
+                "/dev/fuse", "you may not open it, so you cannot mount", remedy: "as root: chmod 666 /dev/fuse")
         case EPERM:
             return .problem(
                 "/dev/fuse", "may not be opened",

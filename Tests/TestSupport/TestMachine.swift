@@ -1,0 +1,32 @@
+import Foundation
+import Glibc
+
+/// What a machine must have for the tests that mount.
+enum TestMachine {
+    /// Ends the test run with one line that names what is missing, at the first test that mounts. Hundreds of tests would
+    /// fail for that one reason otherwise.
+    static func requireMounting() { _ = checked }
+
+    private static let checked: Void = {
+        guard let missing = missingForMounts else { return }
+        FileHandle.standardError.write(Data("podfs tests cannot mount: \(missing)\n".utf8))
+        exit(1)
+    }()
+
+    /// What is missing, and what to do; `nil` when mounts are possible.
+    private static var missingForMounts: String? {
+        guard InstalledProgram.exists("fusermount3") else {
+            return "fusermount3 is not in PATH; install the package fuse3"
+        }
+        guard access("/dev/fuse", F_OK) == 0 else {
+            return "/dev/fuse is missing; load the kernel module (modprobe fuse), or give the container the device"
+        }
+        let descriptor = open("/dev/fuse", O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let reason = String(cString: strerror(errno))
+            return "/dev/fuse cannot be opened: \(reason); run the tests as root, or chmod 666 /dev/fuse"
+        }
+        close(descriptor)
+        return nil
+    }
+}
