@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures podfs beside curl, the disk and its rivals, in one run and in turns; prints medians and ratios.
 
-    bench.py PODFS all|ROW… [--rounds N] [--size MIB] [--rivals] [--install] [--json FILE] [--svg FILE]
+    bench.py PODFS all|ROW… [--rounds N] [--size MIB] [--rivals] [--install] [--json FILE] [--svg FILE] [--readme FILE]
 
 PODFS is the program, built with `-c release`. Needs nginx and curl, the right to mount, and for the rows of cached files
 and listings root, who may drop the kernel's caches; nothing else may be running. With --rivals the other programs that are
@@ -47,6 +47,7 @@ def main():
     parser.add_argument("--install", action="store_true", help="install the rivals by apt-get first; needs root")
     parser.add_argument("--json", metavar="FILE", help="write all values, and the machine")
     parser.add_argument("--svg", metavar="FILE", help="write a plot of the ratios")
+    parser.add_argument("--readme", metavar="FILE", help="put the table between the marks of this file")
     arguments = parser.parse_args()
     podfs = os.path.abspath(arguments.podfs)
     if arguments.install:
@@ -74,6 +75,8 @@ def main():
         if arguments.svg:
             with open(arguments.svg, "w") as file:
                 file.write(plot.svg(table, machine.sentence(described)))
+        if arguments.readme:
+            table.write_readme(arguments.readme, machine.sentence(described))
     print("\n" + table.text())
     if failed:
         sys.exit("not measured: " + ", ".join(failed))

@@ -98,6 +98,29 @@ class Table:
         rows.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
         return "\n".join(rows)
 
+    # Between these lines of the README stand the measured rows; the text around them is written by hand.
+    BEGIN, END = "<!-- measured rows -->", "<!-- end of measured rows -->"
+
+    def write_readme(self, path, sentence):
+        """Puts the machine and the table between the two marks of the file at `path`."""
+        with open(path) as file:
+            before, rest = file.read().split(self.BEGIN, 1)
+            after = rest.split(self.END, 1)[1]
+        with open(path, "w") as file:
+            file.write(f"{before}{self.BEGIN}\n{sentence}\n\n{self.text()}\n{self.END}{after}")
+
+    @classmethod
+    def load(cls, path):
+        """The machine and the table of a JSON file that `write` has written."""
+        with open(path) as file:
+            document = json.load(file)
+        table = cls()
+        for row in document["rows"]:
+            table.rows.append(
+                Row(row["group"], row["what"], row["unit"], row["values"], against=row["against"],
+                    budget=row["budget_ratio"], limit=row["budget"], note=row["note"]))
+        return document["machine"], table
+
     def write(self, path, machine):
         with open(path, "w") as file:
             json.dump({"machine": machine, "rows": [row.document() for row in self.rows]}, file, indent=1)
