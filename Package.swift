@@ -68,8 +68,8 @@ let package = Package(
         target(
             "PodcastFilesystem",
             [
-                "PodcastLibrary", "PodcastPages", "PodcastClient", "PodcastProtocol", "ContentCache", "Fuse", "CLinux",
-                systemPackage,
+                "PodcastLibrary", "PodcastPages", "PodcastFeed", "PodcastClient", "PodcastProtocol", "TransferCore",
+                "ContentCache", "Fuse", "CLinux", systemPackage,
             ]),
 
         .executableTarget(
@@ -82,6 +82,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             swiftSettings: strict),
 
