@@ -18,7 +18,9 @@ enum TestMachine {
         guard InstalledProgram.exists("fusermount3") else {
             return "fusermount3 is not in PATH; install the package fuse3"
         }
-        guard access("/dev/fuse", F_OK) == 0 else {
+        // The character device 10:229: MISC_MAJOR of linux/major.h, FUSE_MINOR of linux/miscdevice.h.
+        var status = stat()
+        guard stat("/dev/fuse", &status) == 0, status.st_rdev == 10 << 8 | 229 else {
             return "/dev/fuse is missing; load the kernel module (modprobe fuse), or give the container the device"
         }
         let descriptor = open("/dev/fuse", O_RDWR | O_CLOEXEC)
