@@ -7,9 +7,7 @@ struct DemoShow: Sendable {
         let season: Int?
         let number: Int
         let description: String
-        let piece: DemoPiece
-
-        var audio: DemoAudio { DemoAudio(piece: piece) }
+        let audio: DemoAudio
     }
 
     /// The first component of its paths.
@@ -31,7 +29,7 @@ extension DemoShow {
 
     func audioPath(_ episode: Episode) -> String { "/\(path)/audio/\(stem(episode)).wav" }
 
-    func transcriptPath(_ episode: Episode) -> String { "/\(path)/chords/\(stem(episode)).vtt" }
+    func transcriptPath(_ episode: Episode) -> String { "/\(path)/transcripts/\(stem(episode)).vtt" }
 
     func chaptersPath(_ episode: Episode) -> String { "/\(path)/chapters/\(stem(episode)).json" }
 
@@ -69,7 +67,7 @@ extension DemoShow {
                   <pubDate>\(episode.published)</pubDate>
                   <enclosure url="\(base)\(audioPath(episode))" length="\(episode.audio.size)" \
             type="\(DemoAudio.contentType)"/>
-                  <itunes:duration>\(episode.piece.seconds)</itunes:duration>\(season)
+                  <itunes:duration>\(episode.audio.seconds)</itunes:duration>\(season)
                   <itunes:episode>\(episode.number)</itunes:episode>
                   <itunes:episodeType>full</itunes:episodeType>
                   <itunes:explicit>false</itunes:explicit>
@@ -95,41 +93,23 @@ extension DemoShow {
 
     // MARK: Beside the audio
 
-    /// The chords as they go by, as WebVTT: what there is to read in music without words.
+    /// The tones as they sound, as WebVTT.
     func transcript(_ episode: Episode) -> String {
-        let piece = episode.piece
-        let barLength = Double(DemoPiece.beatsPerBar) * piece.secondsPerBeat
-        var text = "WEBVTT\n"
-        for bar in 0..<piece.bars {
-            let end = bar == piece.bars - 1 ? Double(piece.seconds) : Double(bar + 1) * barLength
-            text += "\n\(time(Double(bar) * barLength)) --> \(time(end))\n♪ \(piece.chordName(ofBar: bar))\n"
+        episode.audio.turns.reduce(into: "WEBVTT\n") { text, turn in
+            let end = min(turn.start + DemoAudio.turn, episode.audio.seconds)
+            text += "\n\(time(turn.start)) --> \(time(end))\n♪ \(turn.frequency) Hz\n"
         }
-        return text
     }
 
     /// `HH:MM:SS.mmm` (WebVTT §4.1).
-    private func time(_ seconds: Double) -> String {
-        func padded(_ value: Int, _ width: Int) -> String {
-            let digits = String(value)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
-        let milliseconds = Int((seconds * 1_000).rounded())
-        let (total, rest) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
-        return "\(padded(total / 3_600, 2)):\(padded(total / 60 % 60, 2)):\(padded(total % 60, 2)).\(padded(rest, 3))"
+    private func time(_ seconds: Int) -> String {
+        func padded(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        return "\(padded(seconds / 3_600)):\(padded(seconds / 60 % 60)):\(padded(seconds % 60)).000"
     }
 
-    /// JSON chapters 1.2: one for each time that the progression comes round.
+    /// JSON chapters 1.2: one for each turn of a tone.
     func chapters(_ episode: Episode) -> String {
-        let piece = episode.piece
-        let names = ["The theme", "Once more", "Further out", "Turning back", "Nearly there", "Coming home"]
-        let round = Double(piece.progression.count * DemoPiece.beatsPerBar) * piece.secondsPerBeat
-        let count = (piece.bars + piece.progression.count - 1) / piece.progression.count
-        let chapters = (0..<count).map { index in
-            let title = index == count - 1 ? "Coming home" : names[index % names.count]
-            return #"{"startTime": \#(time(inSeconds: Double(index) * round)), "title": "\#(title)"}"#
-        }
+        let chapters = episode.audio.turns.map { #"{"startTime": \#($0.start), "title": "\#($0.frequency) hertz"}"# }
         return #"{"version": "1.2.0", "chapters": [\#(chapters.joined(separator: ", "))]}"# + "\n"
     }
-
-    private func time(inSeconds seconds: Double) -> Double { (seconds * 1_000).rounded() / 1_000 }
 }

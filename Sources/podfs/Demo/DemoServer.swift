@@ -72,7 +72,8 @@ actor DemoServer {
                 on: server)
             let (audio, rate, cache) = (episode.audio, bytesPerSecond, self.audio)
             let answer = DemoAnswer(
-                size: audio.size, contentType: DemoAudio.contentType, tag: "\"wav-\(episode.piece.seed)\"")
+                size: audio.size, contentType: DemoAudio.contentType,
+                tag: "\"wav-\(audio.low)-\(audio.high)-\(audio.seconds)\"")
             await server.appendRoute(show.audioPath(episode), for: [.GET, .HEAD]) { request in
                 await answer.response(to: request) { range in
                     let bytes = await cache.bytes(of: audio)
@@ -97,17 +98,17 @@ actor DemoServer {
 
 /// The audio of the episodes that were asked for, each rendered once.
 private actor DemoAudioCache {
-    private var rendered: [UInt64: Task<[UInt8], Never>] = [:]
+    private var rendered: [DemoAudio: Task<[UInt8], Never>] = [:]
 
     func bytes(of audio: DemoAudio) async -> [UInt8] {
-        if let task = rendered[audio.piece.seed] { return await task.value }
+        if let task = rendered[audio] { return await task.value }
         // On a thread of its own: it computes for a while, and the server's tasks share few threads.
         let task = Task {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread { continuation.resume(returning: audio.render()) }
             }
         }
-        rendered[audio.piece.seed] = task
+        rendered[audio] = task
         return await task.value
     }
 }
