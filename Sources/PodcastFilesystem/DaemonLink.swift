@@ -38,8 +38,9 @@ package final class DaemonLink: Sendable {
         var connection: DaemonConnection?
         /// Its number there, once it is sent.
         var number: UInt32?
-        /// How many daemons have died with it.
+        /// How many daemons have died with it, and when the first did.
         var deaths = 0
+        var firstDeath: ContinuousClock.Instant?
     }
 
     private struct State {
@@ -49,6 +50,10 @@ package final class DaemonLink: Sendable {
         var isConnecting = false
         /// How often in a row no daemon could be started.
         var failedStarts = 0
+        /// How many daemons in a row have died without an answer.
+        var deaths = 0
+        /// When there was last a daemon.
+        var lastSeen: ContinuousClock.Instant?
         var isEnded = false
         var requests: [UInt64: Request] = [:]
         var lastToken: UInt64 = 0
@@ -58,12 +63,19 @@ package final class DaemonLink: Sendable {
     private let launcher: DaemonLauncher
     private let state = Mutex(State())
 
-    /// A request with which so many daemons have died is answered with a failure: it may be what kills them.
+    /// A request with which so many daemons have died, over `patience`, is answered with a failure: it may be what kills
+    /// them.
     private static let mostDeaths = 3
-    /// A daemon may be killed while it starts: whoever waits is failed only when so many have not come up.
+    /// Whoever waits is failed when so many daemons have not come up, unless there was one within `patience`: it is killed
+    /// again and again then, also while it starts.
     private static let mostFailedStarts = 3
+    /// How long requests wait for a daemon that stays, when several die in quick succession.
+    private let patience: Duration
 
-    package init(launcher: DaemonLauncher) { self.launcher = launcher }
+    package init(launcher: DaemonLauncher, patience: Duration = .seconds(60)) {
+        self.launcher = launcher
+        self.patience = patience
+    }
 
     /// Begins to listen to daemons, and connects to one; `startsDaemon` starts one when none runs.
     package func start(observer: Observer, startsDaemon: Bool) {
@@ -147,7 +159,11 @@ package final class DaemonLink: Sendable {
     private func answered(_ token: UInt64, _ result: Result<Frame, ClientError>, on connection: DaemonConnection) {
         switch result {
         case .success(let frame):
-            guard let request = state.withLock({ $0.requests.removeValue(forKey: token) }) else { return }
+            let known = state.withLock { state in
+                state.deaths = 0
+                return state.requests.removeValue(forKey: token)
+            }
+            guard let request = known else { return }
             if frame.kind == .failure {
                 let failure = Failure(payload: frame.payload) ?? Failure(errorNumber: EIO, message: "unknown failure")
                 request.answer(.failure(failure))
@@ -161,11 +177,15 @@ package final class DaemonLink: Sendable {
                 request.connection = nil
                 request.number = nil
                 request.deaths += 1
+                let since = request.firstDeath ?? .now
+                request.firstDeath = since
                 state.requests[token] = request
-                if request.deaths >= Self.mostDeaths { return (state.requests.removeValue(forKey: token), nil) }
+                if request.deaths >= Self.mostDeaths, since.duration(to: .now) >= patience {
+                    return (state.requests.removeValue(forKey: token), nil)
+                }
                 return (nil, state.connection === connection ? nil : state.connection)
             }
-            given?.answer(.failure(Failure(errorNumber: EIO, message: "the daemon died \(Self.mostDeaths) times")))
+            given?.answer(.failure(Failure(errorNumber: EIO, message: "the daemon died again and again")))
             // The next daemon was found before this was known, and was not given the request.
             if let next { put(token, to: next) }
         }
@@ -186,9 +206,14 @@ package final class DaemonLink: Sendable {
     }
 
     private func connect(startsDaemon: Bool) {
-        let attempt = state.withLock { state in
+        let (attempt, misses) = state.withLock { state in
             state.attempt += 1
-            return state.attempt
+            return (state.attempt, max(state.deaths, state.failedStarts))
+        }
+        // The first successors at once, then up to a second apart: a request that kills daemons must not keep the machine
+        // busy with starting them.
+        if startsDaemon, misses >= Self.mostDeaths {
+            Thread.sleep(forTimeInterval: min(1, 0.1 * Double(1 << min(misses - Self.mostDeaths, 4))))
         }
         let onEvent: @Sendable (Event) -> Void = { [weak self] event in
             self?.state.withLock { $0.observer }?.event(event)
@@ -209,7 +234,8 @@ package final class DaemonLink: Sendable {
             let requests = state.withLock { state -> [UInt64: Request]? in
                 state.isConnecting = false
                 state.failedStarts += 1
-                if state.failedStarts < Self.mostFailedStarts, !state.requests.isEmpty { return nil }
+                let isKilled = state.lastSeen.map { $0.duration(to: .now) < patience } ?? false
+                if state.failedStarts < Self.mostFailedStarts || isKilled, !state.requests.isEmpty { return nil }
                 state.failedStarts = 0
                 defer { state.requests = [:] }
                 return state.requests
@@ -237,6 +263,7 @@ package final class DaemonLink: Sendable {
             if state.isEnded { return nil }
             state.connection = connection
             state.failedStarts = 0
+            state.lastSeen = .now
             return state.requests.filter { $0.value.connection == nil }.keys.sorted()
         }
         guard let tokens else {
@@ -253,6 +280,8 @@ package final class DaemonLink: Sendable {
         let ended = state.withLock { state -> (observer: Observer?, hasRequests: Bool)? in
             guard state.connection != nil, state.attempt == attempt else { return nil }
             state.connection = nil
+            state.lastSeen = .now
+            state.deaths += 1
             return (state.observer, !state.requests.isEmpty)
         }
         guard let ended else { return }

@@ -93,6 +93,38 @@ struct DaemonLinkTests {
         link.end()
     }
 
+    /// Daemons that die as soon as they are asked.
+    private func letDaemonsDie(_ count: Int, without answers: Journal<String>) async throws {
+        for _ in 0..<count {
+            #expect(answers.entries.isEmpty)
+            let daemon = try FakeDaemon(mounted.places) { daemon, _ in daemon.die() }
+            try await daemon.wait(for: .read)
+        }
+    }
+
+    @Test func aRequestWaitsThroughAStormOfKills() async throws {
+        let answers = Journal<String>()
+        link.send(.read, []) { answers.append(text($0)) }
+        try await letDaemonsDie(6, without: answers)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            daemon.send(Frame(kind: .grant, number: frame.number))
+        }
+        try await waitUntil { answers.entries == ["grant"] }
+        #expect(daemon.frames.count == 1)
+        link.end()
+    }
+
+    @Test func aRequestThatKillsDaemonsIsGivenUpInTheEnd() async throws {
+        let launcher = DaemonLauncher(
+            places: mounted.places, schema: Library.schemaVersion, executable: mounted.directory.file("podfs"))
+        let link = DaemonLink(launcher: launcher, patience: .zero)
+        let answers = Journal<String>()
+        link.send(.read, []) { answers.append(text($0)) }
+        try await letDaemonsDie(3, without: answers)
+        try await waitUntil { answers.entries == ["\(EIO)"] }
+        link.end()
+    }
+
     @Test func whateverDaemonsDoEveryRequestIsAnsweredOnce() async throws {
         // Daemons that die again and again, also between the greeting and the first request.
         let over = Journal<Bool>()

@@ -367,17 +367,6 @@ struct ParkedReadTests {
         #expect(gone.answer == .error(.interrupted))
     }
 
-    @Test func aRequestThatKillsDaemonsIsGivenUp() async throws {
-        let read = mounted.read(node, try await open(), 0, 4_096)
-        for _ in 0..<3 {
-            #expect(read.answer == nil)
-            let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.die() }
-            try await daemon.wait(for: .read)
-        }
-        #expect(try await read.answered() == .error(.ioError))
-        try await waitUntil { !mounted.link.isConnected }
-    }
-
     @Test func withoutAnyDaemonAReadFailsAndTheNextTriesAgain() async throws {
         let mounted = try Mounted(script: "echo >> \"$0.started\"; echo no >&2; exit 1")
         try mounted.subscribe()
