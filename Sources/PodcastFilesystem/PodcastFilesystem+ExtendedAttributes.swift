@@ -86,7 +86,10 @@ extension PodcastFilesystem {
 
     private func addState(of episode: Episode, _ task: LiveTasks.Task?, to values: inout AttributeList) {
         let size = episode.size
-        let error = task?.info.error ?? live.failure(of: episode.id) ?? episode.download?.error
+        // A task that goes on has the last error of its own, or none any more.
+        let error =
+            task.map { $0.info.state == "failed" ? $0.info.error ?? episode.download?.error : $0.info.error }
+            ?? live.failure(of: episode.id) ?? episode.download?.error
         let received = episode.complete ? size.bytes : max(task?.info.received ?? 0, episode.cachedBytes)
         let expected = task?.info.expected ?? (size.source == .unknown ? nil : size.bytes)
         let state: TransferState
@@ -112,8 +115,8 @@ extension PodcastFilesystem {
                 values.add("user.podfs.eta", WholeNumber.of((Double(expected - received) / rate).rounded(.up)))
             }
         }
-        // Also of a download that a full disk has suspended.
-        if state == .failed || state == .suspended { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
+        // Also of a download that is tried again, or that a full disk has suspended.
+        if state != .cached { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
     }
 
     private func ranges(of episode: Episode, _ task: LiveTasks.Task?) -> String? {

@@ -4,6 +4,8 @@ import GRDB
 package struct EpisodeSource: Sendable, Equatable {
     package var podcast: Int64
     package var url: String
+    /// Of its file.
+    package var name: String
     package var generation: Int
     /// What a server said; `nil` while none has.
     package var confirmedSize: Int64?
@@ -31,7 +33,7 @@ extension Library {
                 db.cachedStatement(
                     sql: """
                         SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
-                            d.suspended, d.automatic
+                            d.suspended, d.automatic, e.name
                         FROM episode e LEFT JOIN rendition r ON r.episode = e.id
                             LEFT JOIN download d ON d.episode = e.id
                         WHERE e.id = ? AND e.buried = 0
@@ -41,7 +43,7 @@ extension Library {
             var task: EpisodeSource.Task?
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
             return EpisodeSource(
-                podcast: podcast, url: row[1], generation: row[2], confirmedSize: row[3], file: row[4],
+                podcast: podcast, url: row[1], name: row[8], generation: row[2], confirmedSize: row[3], file: row[4],
                 isComplete: row[5] ?? false, task: task, settings: try PodcastSQL.settings(db, of: podcast))
         }
     }

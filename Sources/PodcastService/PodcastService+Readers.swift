@@ -74,12 +74,11 @@ extension PodcastService {
             switch result {
             case .success(let grant):
                 client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
-            case .failure(let error) where error.code == .changed:
-                // After the events before it: who opens the file anew is to find the new generation in the library, or he
-                // gets the kernel's copy of the old one's first bytes and this error again.
-                events.put(.marker { client.send(error.failure, number: number) })
             case .failure(let error):
-                client.send(error.failure, number: number)
+                // After the events before it: who looks for the reason finds it. And who opens a changed file anew is to find
+                // the new generation in the library, or he gets the kernel's copy of the old one's first bytes and this error
+                // again.
+                events.put(.marker { client.send(error.failure, number: number) })
             }
         }
         client.state.withLock { $0.waits[number]?.name = name }

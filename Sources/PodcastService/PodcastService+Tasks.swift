@@ -14,11 +14,12 @@ extension PodcastService {
     }
 
     static func info(_ record: TaskRecord) -> TaskInfo {
-        TaskInfo(
+        let state = record.snapshot?.state ?? .queued
+        return TaskInfo(
             id: record.download.id, kind: .download, path: record.path, episode: record.download.episode,
-            state: record.snapshot?.state.rawValue ?? TransferState.queued.rawValue,
-            received: record.snapshot?.received ?? 0, expected: record.snapshot?.total,
-            rate: record.snapshot?.rate, error: record.snapshot?.error?.message ?? record.download.error,
+            state: state.rawValue, received: record.snapshot?.received ?? 0, expected: record.snapshot?.total,
+            rate: record.snapshot?.rate,
+            error: record.snapshot?.error?.message ?? (state == .failed ? record.download.error : nil),
             started: record.download.created)
     }
 

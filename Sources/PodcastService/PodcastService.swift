@@ -221,7 +221,7 @@ package actor PodcastService {
             if case .bytesPerSecond(let limit) = settings.rateLimit { rateLimit = limit }
             var source = DownloadSource(
                 key: episode, url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
-                file: row.file, userAgent: settings.userAgent,
+                file: row.file, expects: ContentExpectation(fileName: row.name), userAgent: settings.userAgent,
                 isSuspended: row.task.map { $0.isSuspended || holds.withLock { $0.isHeld(episode) } } ?? false,
                 priority: row.task?.isAutomatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
                 isComplete: row.isComplete)

@@ -24,6 +24,7 @@ extension DownloadMachine {
         guard isNew else { return fail(awaited.error, now: now) }
         knowsDirect = false
         isForeign = !present.isEmpty
+        earlyEnd = nil
         return plan(now)
     }
 

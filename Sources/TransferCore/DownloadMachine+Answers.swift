@@ -3,13 +3,25 @@ extension DownloadMachine {
     /// The request of a connection is sent: it had to wait for its turn until now.
     package mutating func began(_ id: ConnectionID, now: Int64) { connections[id]?.started = now }
 
+    /// Whether the head of an answer is to be reported with what the first bytes of its body show.
+    package func needsContent(_ id: ConnectionID, _ head: ResponseHead) -> Bool {
+        guard let connection = connections[id] else { return false }
+        return ResponseVerdict.needsContent(
+            head, offset: connection.request.offset, pin: pin, hasBytes: !present.isEmpty)
+    }
+
     /// The head of an answer has come. The driver reports it before any byte of the body, and judges by the actions
     /// whether the connection is still there.
-    package mutating func head(_ id: ConnectionID, _ head: ResponseHead, now: Int64, random: Double) -> [Action] {
+    ///
+    /// - Parameter content: what the first bytes of the body show, where `needsContent`.
+    package mutating func head(
+        _ id: ConnectionID, _ head: ResponseHead, content: BodyContent? = nil, now: Int64, random: Double
+    ) -> [Action] {
         guard let connection = connections[id], !connection.receiving else { return [] }
+        if case .excessive(let length) = head.framing { connections[id]?.excess = length }
         let verdict = ResponseVerdict(
             head, offset: connection.request.offset, ranged: connection.request.ranged, pin: pin,
-            refusesText: limits.refusesText)
+            expects: limits.expects, content: content)
         switch verdict {
         case .accept(let offset, let end, let found, let compare):
             let isPart = head.status == 206

@@ -15,10 +15,10 @@ extension DownloadMachine {
         return .write(until: min(limit, next ?? limit))
     }
 
-    /// `count` bytes at the connection's position were compared with the file, or passed over, as `step` said.
-    package mutating func passed(_ id: ConnectionID, _ count: Int64, now: Int64) {
+    /// `count` bytes at the connection's position were compared with the file, or passed over, as `step` said. They are no
+    /// progress: whoever has them already waits for others.
+    package mutating func passed(_ id: ConnectionID, _ count: Int64) {
         connections[id]?.position += count
-        lastProgress = now
     }
 
     /// `count` bytes at the connection's position stand in the file now.
@@ -35,15 +35,27 @@ extension DownloadMachine {
             if isNowProven { isForeign = false }
         }
         present.insert(contentsOf: position..<(position + count))
-        lastProgress = now
-        attempts = 0
-        firstFailure = nil
-        lastError = nil
         lies = 0
+        lastError = nil
+        if let end = earlyEnd, position + count > end.position { earlyEnd = nil }
+        countProgress(count, now: now)
         if let finished = finishIfWhole() { return finished }
         if reads.isEmpty { return [] }
         let answers = answerSatisfied()
         return answers.isEmpty && !isNowProven ? [] : answers + plan(now)
+    }
+
+    /// New bytes have come. They are progress when there are enough of them within a reader's deadline: a server that sends
+    /// a byte now and then holds nobody, and is asked again ever more seldom.
+    private mutating func countProgress(_ count: Int64, now: Int64) {
+        if recentBytes.since == .min || now - recentBytes.since > limits.readerDeadline { recentBytes = (now, 0) }
+        recentBytes.count += count
+        guard recentBytes.count >= limits.leastRate * limits.readerDeadline / 1_000 else { return }
+        recentBytes = (now, 0)
+        lastProgress = now
+        attempts = 0
+        firstFailure = nil
+        recentError = nil
     }
 
     /// The bytes of a connection differ from the file's where both have them: it is another rendition.
@@ -60,7 +72,7 @@ extension DownloadMachine {
             connections[id] = nil
             return plan(now)
         case .complete: return completed(id, connection, now: now, random: random)
-        case .failure(let error): return lost(id, error, after: nil, now: now, random: random)
+        case .failure(let error): return endedEarly(id, connection, error, now: now, random: random)
         case .refusal(let error): return refused(id, error, now: now, random: random)
         }
     }
@@ -74,12 +86,16 @@ extension DownloadMachine {
         }
         if let limit = connection.limit, connection.position < limit {
             let error = TransferError(.failed, "the server ended \(limit - connection.position) bytes early")
-            return lost(id, error, after: nil, now: now, random: random)
+            return endedEarly(id, connection, error, now: now, random: random)
+        }
+        if let length = connection.excess {
+            let error = TransferError(.failed, "the server announced \(length) bytes and ended the answer early")
+            return endedEarly(id, connection, error, now: now, random: random)
         }
         if connection.isPart, !connection.hasWritten, let total = pin?.total, connection.position < total {
             // A part that ends before the first new byte: asking again at once would bring the same.
             let error = TransferError(.failed, "the server sent less than it was asked for")
-            return lost(id, error, after: nil, now: now, random: random)
+            return endedEarly(id, connection, error, now: now, random: random)
         }
         connections[id] = nil
         // The end of a body without a length is the end of the file; that of a part only when nothing follows.
@@ -93,6 +109,28 @@ extension DownloadMachine {
             return actions + plan(now)
         }
         return plan(now)
+    }
+
+    /// A connection was lost, perhaps with a body under way. Where one body after the other ends at the same byte the
+    /// server has no more, whatever it announces. One that stalls there may still go on.
+    private mutating func endedEarly(
+        _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Int64, random: Double
+    ) -> [Action] {
+        guard connection.receiving, error.code != .timedOut else {
+            return lost(id, error, after: nil, now: now, random: random)
+        }
+        let position = connection.position
+        let count = earlyEnd?.position == position ? (earlyEnd?.count ?? 0) + 1 : 1
+        earlyEnd = (position, count)
+        let isAlone = !connections.contains { $0.key != id && $0.value.receiving }
+        guard count >= limits.sameEnds, isAlone else {
+            return lost(id, error, after: nil, now: now, random: random)
+        }
+        connections[id] = nil
+        let size = connection.excess ?? (pin?.total ?? connection.bodyEnd).map { "\($0)" }
+        let announces = size.map { "the server announces \($0) bytes and sends \(position)" }
+        let says = announces ?? "each of the server's answers ends at byte \(position)"
+        return fail(TransferError(.failed, "\(says): \(error.message)"), now: now)
     }
 
     /// The driver has synced and hashed the file.
@@ -142,6 +180,7 @@ extension DownloadMachine {
         let error = TransferError(code, "nothing arrived for \(seconds) s\(reason)")
         reads = reads.filter { giveUpTime(since: $0.since) > now }
         opens = opens.filter { giveUpTime(since: $0.since) > now }
+        if recentError == nil { recentError = error }
         return lateOpens.map { .answerOpen($0.id, error) } + late.map { .answerRead($0.id, error) }
     }
 
@@ -213,6 +252,7 @@ extension DownloadMachine {
         // An address that was once redirected to may be gone for good; where the feed points is the one to trust.
         if let connection, !connection.receiving, connection.request.direct { knowsDirect = false }
         lastError = error
+        recentError = error
         attempts += 1
         let began = firstFailure ?? now
         firstFailure = began
@@ -254,8 +294,10 @@ extension DownloadMachine {
         failureForgotten = now + limits.failureMemory
         retryAt = nil
         retryIsServers = false
-        actions += answerAll(error)
+        recentError = nil
+        earlyEnd = nil
+        // First: whoever is answered looks for the reason.
         actions.append(.failed(error))
-        return actions
+        return actions + answerAll(error)
     }
 }

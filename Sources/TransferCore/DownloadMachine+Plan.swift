@@ -63,13 +63,14 @@ extension DownloadMachine {
         return best
     }
 
-    /// The first byte that a reader is blocked on and no connection will bring soon.
+    /// The byte at which the next connection for a reader has to begin: the one that the first reader without a connection
+    /// is blocked on, or one shortly before that another reader wants. The kernel's reads of one reader come in any order,
+    /// and after a broken connection each would have a request of its own.
     private func unservedNeed() -> Int64? {
-        for read in reads {
-            let need = present.firstMissing(from: read.range.lowerBound)
-            if connectionReaching(need) == nil { return need }
-        }
-        return nil
+        let needs = reads.lazy.map { present.firstMissing(from: $0.range.lowerBound) }
+            .filter { connectionReaching($0) == nil }
+        guard let first = needs.first else { return nil }
+        return needs.filter { $0 <= first && first - $0 <= limits.reach }.min()
     }
 
     /// Whether a request that begins at `offset` can be bound to the bytes that are here already, or on their way.

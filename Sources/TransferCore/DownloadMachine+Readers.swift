@@ -128,6 +128,8 @@ extension DownloadMachine {
         attempts = 0
         firstFailure = nil
         lastError = nil
+        recentError = nil
+        earlyEnd = nil
         retryAt = nil
         retryIsServers = false
         lies = 0

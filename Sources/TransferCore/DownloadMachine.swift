@@ -26,6 +26,9 @@ package struct DownloadMachine: Sendable {
         package var stall: Int64 = 20_000
         /// How long a reader waits without any progress of the download.
         package var readerDeadline: Int64 = 60_000
+        /// What counts as progress, in new bytes a second over the reader's deadline: fewer than a modem of 1980 brings are
+        /// no stream that anybody can listen to.
+        package var leastRate: Int64 = 256
         /// How long a response is held for a first read.
         package var hold: Int64 = 10_000
         /// How long a permanent failure is answered from memory.
@@ -43,7 +46,9 @@ package struct DownloadMachine: Sendable {
         /// New renditions in a row, none of which became whole: a server that contradicts itself so often (a length that
         /// is not the body's, another tag with every answer) would be asked for the same bytes for ever.
         package var renewals = 4
-        package var refusesText = true
+        /// Answers in a row whose bodies end at the same byte, before the end that they announce.
+        package var sameEnds = 3
+        package var expects = ContentExpectation.media
         /// Whether the owner is asked for a newer address when the one that it gave is refused. It has to answer.
         package var renewsAddress = false
         /// How long an owner may take for that: to fetch a feed it has ten minutes, and one more to store it.
@@ -119,7 +124,7 @@ package struct DownloadMachine: Sendable {
         case complete
         /// `Step.stop` was reached.
         case stopped
-        /// Something that may pass.
+        /// Something that may pass. With a body under way, it has ended before its end.
         case failure(TransferError)
         /// Something that trying again does not mend.
         case refusal(TransferError)
@@ -144,6 +149,8 @@ package struct DownloadMachine: Sendable {
         var isPart = false
         /// Where the body ends by what its head says.
         var bodyEnd: Int64?
+        /// What its head gives as the length, where no file can be as long.
+        var excess: String?
         /// It has brought a byte that was missing.
         var hasWritten = false
         /// A blocked reader waits for its bytes, as last told to the driver.
@@ -184,15 +191,22 @@ package struct DownloadMachine: Sendable {
     var reads: [Wait] = []
     /// Open files; while there is one, a held response is kept.
     package internal(set) var handles = 0
-    /// Failures in a row without a byte of progress.
+    /// Failures in a row without progress.
     var attempts = 0
     var firstFailure: Int64?
+    /// The failure of the last connection.
     var lastError: TransferError?
+    /// What went wrong last with a task that goes on, shown until there is progress.
+    var recentError: TransferError?
+    /// Where the last bodies ended before their end, and how many of them in a row.
+    var earlyEnd: (position: Int64, count: Int)?
     var retryAt: Int64?
     /// The pause was asked for by the server: a new reader does not cut it short.
     var retryIsServers = false
     var lastTry: Int64 = .min
     var lastProgress: Int64 = .min
+    /// New bytes since a moment that is at most a reader's deadline ago.
+    var recentBytes: (since: Int64, count: Int64) = (.min, 0)
     /// Answers that were none to the question; from the second on ranges are no longer asked for.
     var lies = 0
     /// An answer did not show the validator that the rendition has: it proves nothing any more.
@@ -250,10 +264,12 @@ package struct DownloadMachine: Sendable {
     /// Whether bytes may be fetched that no reader is blocked on.
     var fillsInBackground: Bool { isFilling && !isSuspended && (allowsAutomatic || priority > .automatic) }
 
-    /// Why the task does not go on, as people are told.
+    /// Why the task does not go on, or what went wrong last while it tries again, as people are told.
     package var error: TransferError? {
         if isCached { return nil }
-        return failure ?? (isFilling && !isFinishing ? storageFull : nil)
+        if let failure { return failure }
+        guard isFilling, !isFinishing else { return nil }
+        return storageFull ?? (isSuspended ? nil : recentError)
     }
 
     /// Whether anything is going on, waited for or to be remembered; an idle machine can be let go.

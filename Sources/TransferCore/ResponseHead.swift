@@ -25,29 +25,25 @@ package struct ResponseHead: Sendable, Equatable {
         self.url = url
     }
 
-    /// The fields that podfs reads and that a server may spread over several lines.
-    package static let lists: Set<String> = ["cache-control"]
+    /// The fields that podfs reads and whose lines all count: lists, and those where a second line that differs makes
+    /// the answer worthless.
+    package static let lists: Set<String> = [
+        "cache-control", "content-encoding", "content-length", "content-range", "transfer-encoding",
+    ]
 
     /// The value of a field by its lower-case name.
     package subscript(name: String) -> String? { fields[name] }
 
-    /// Content-Length; `nil` when absent, no number or beyond what a file can be.
+    /// Where the body ends.
+    package var framing: BodyFraming {
+        BodyFraming(length: fields["content-length"], coding: fields["transfer-encoding"])
+    }
+
+    /// The length of the body in bytes, as far as its framing says.
     package var contentLength: Int64? {
-        guard let text = fields["content-length"], let value = Int64(digits: text), value <= Self.largestSize
-        else { return nil }
+        guard case .length(let value) = framing else { return nil }
         return value
     }
-
-    /// Whether there is a Content-Length that only begins as a number: curl takes the digits, and the body would end
-    /// there. (One without a digit at its beginning is no HTTP to curl.)
-    package var hasMalformedLength: Bool {
-        guard let text = fields["content-length"] else { return false }
-        let digits = text.utf8.prefix { (0x30...0x39).contains($0) }
-        return !digits.isEmpty && digits.count < text.utf8.count
-    }
-
-    /// 16 TiB, the largest file of ext4: a greater claim is no size.
-    private static let largestSize: Int64 = 1 << 44
 
     /// The media type without parameters, in lower case.
     package var mediaType: String? {
@@ -56,10 +52,54 @@ package struct ResponseHead: Sendable, Equatable {
         return type.isEmpty ? nil : type
     }
 
-    /// Whether the body is coded (gzip and the like), so that its bytes are not the file's.
+    /// The Content-Encoding without what servers put there by mistake and what means none: character sets, `binary`,
+    /// and the `aws-chunked` that an uploader has left at an object. As sent, `nil` when nothing is left.
+    package var contentCoding: String? {
+        let codings = (fields["content-encoding"] ?? "").split(separator: ",").map {
+            String($0.filter { $0 != " " && $0 != "\t" })
+        }
+        let real = codings.filter { !$0.isEmpty && !Self.idleCodings.contains($0.lowercased()) }
+        return real.isEmpty ? nil : real.joined(separator: ", ")
+    }
+
+    private static let idleCodings: Set<String> = [
+        "identity", "none", "null", "binary", "7bit", "8bit", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1",
+        "latin1", "windows-1252", "aws-chunked",
+    ]
+
+    /// Whether the body is coded in a way that is registered (IANA, HTTP Content Coding Registry) or common, so that its
+    /// bytes are not the file's.
     package var isEncoded: Bool {
-        guard let coding = fields["content-encoding"]?.lowercased() else { return false }
-        return coding != "identity" && !coding.isEmpty
+        contentCoding?.split(separator: ",").contains { coding in
+            Self.codings.contains(coding.filter { $0 != " " }.lowercased())
+        } ?? false
+    }
+
+    private static let codings: Set<String> = [
+        "aes128gcm", "br", "bzip2", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "lzma", "pack200-gzip", "sdch",
+        "x-bzip2", "x-compress", "x-gzip", "xz", "zstd",
+    ]
+
+    /// How much the fields that describe the body speak against its being a file of media.
+    package enum Doubt: Int, Sendable, Comparable {
+        /// Not at all, or they say nothing.
+        case none
+        /// `text/plain` and the like: what servers send for suffixes they do not know.
+        case some
+        /// A page, data of a program, or a coding that nobody knows.
+        case strong
+
+        package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    }
+
+    package var doubt: Doubt {
+        if contentCoding != nil { return .strong }
+        guard let type = mediaType else { return .none }
+        if type == "text/html" || type == "text/xml" || type == "text/json" { return .strong }
+        if type.hasPrefix("text/") { return .some }
+        guard type.hasPrefix("application/") else { return .none }
+        let isData = ["/json", "+json", "/xml", "+xml"].contains { type.hasSuffix($0) }
+        return isData ? .strong : .none
     }
 
     /// Retry-After in seconds: a number, or a date measured against the answer's own Date.
@@ -72,8 +112,13 @@ package struct ResponseHead: Sendable, Equatable {
         return max(0, moment - now)
     }
 
-    /// Content-Range of a 206 or 416 (RFC 9110 §14.4).
-    package var contentRange: ContentRange? { fields["content-range"].flatMap(ContentRange.init(text:)) }
+    /// Content-Range of a 206 or 416 (RFC 9110 §14.4). Lines that say the same count as one.
+    package var contentRange: ContentRange? {
+        guard let text = fields["content-range"] else { return nil }
+        let found = text.split(separator: ",").map { ContentRange(text: String($0)) }
+        guard let first = found.first, found.allSatisfy({ $0 == first }) else { return nil }
+        return first
+    }
 }
 
 /// A Content-Range: `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000`.
@@ -92,7 +137,7 @@ package struct ContentRange: Sendable, Equatable {
         let halves = parts[1].split(separator: "/", omittingEmptySubsequences: false)
         guard halves.count == 2 else { return nil }
         if halves[1] != "*" {
-            guard let value = Int64(digits: halves[1]) else { return nil }
+            guard let value = Int64(digits: halves[1]), value <= BodyFraming.largestSize else { return nil }
             total = value
         }
         if halves[0] == "*" {
@@ -101,7 +146,7 @@ package struct ContentRange: Sendable, Equatable {
         }
         let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]), last >= first,
-            last < Int64.max
+            last < BodyFraming.largestSize
         else { return nil }
         range = first..<(last + 1)
         if let total, last >= total { return nil }

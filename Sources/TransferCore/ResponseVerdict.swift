@@ -44,11 +44,15 @@ extension ResponseVerdict {
     ///   - offset: the first byte that the request asked for.
     ///   - ranged: whether the request had a Range.
     ///   - pin: the rendition that the download is bound to, if any byte or answer has bound it yet.
-    ///   - refusesText: whether text, HTML and JSON are errors (media) or content (transcripts).
-    package init(_ head: ResponseHead, offset: Int64, ranged: Bool, pin: Pin?, refusesText: Bool) {
+    ///   - expects: what the body is to be.
+    ///   - content: what the first bytes of the body show, where they were waited for: `needsContent` says when.
+    package init(
+        _ head: ResponseHead, offset: Int64, ranged: Bool, pin: Pin?, expects: ContentExpectation,
+        content: BodyContent? = nil
+    ) {
         switch head.status {
         case 200:
-            self = Self.whole(head, ranged: ranged, pin: pin, refusesText: refusesText)
+            self = Self.whole(head, ranged: ranged, pin: pin, expects, content)
         case 206:
             // Some servers answer in parts unasked; one that is the whole is as good as a 200.
             if !ranged {
@@ -57,7 +61,7 @@ extension ResponseVerdict {
                     return
                 }
             }
-            self = Self.part(head, offset: offset, pin: pin, refusesText: refusesText)
+            self = Self.part(head, offset: offset, pin: pin, expects, content)
         case 416:
             guard ranged else {
                 self = .fail(TransferError(.unusable, "the server answered 416 to a request for the whole file"))
@@ -73,30 +77,48 @@ extension ResponseVerdict {
         }
     }
 
-    private static func unusableBody(_ head: ResponseHead, refusesText: Bool) -> ResponseVerdict? {
-        if refusesText, let type = head.mediaType, isText(type) {
-            return .fail(TransferError(.unusable, "the server sent \(type) in place of media"))
+    /// Whether an answer can only be judged by its first bytes: its head says that it is no media, or it is about to take
+    /// the place of bytes that are here, which no error page may do. Any other is judged by its head at once, so that an
+    /// open waits for nothing more, and by its bytes before they are stored.
+    ///
+    /// - Parameter hasBytes: bytes of the rendition are present.
+    package static func needsContent(_ head: ResponseHead, offset: Int64, pin: Pin?, hasBytes: Bool) -> Bool {
+        switch head.status {
+        case 200:
+            if head.doubt > .none { return true }
+            return hasBytes && pin?.validator?.agrees(with: head) != true
+        case 206: return head.doubt > .none && !isKnownToBeMislabelled(head, offset: offset, pin: pin)
+        default: return false
         }
-        if head.hasMalformedLength {
-            return .fail(TransferError(.unusable, "the server sent a Content-Length that is no number"))
-        }
+    }
+
+    /// Whether a part from the middle of a file belongs to a rendition that this server has labelled so before, or has the
+    /// validator of the rendition. In mid-file no format can be recognised.
+    private static func isKnownToBeMislabelled(_ head: ResponseHead, offset: Int64, pin: Pin?) -> Bool {
+        guard offset > 0, let pin else { return false }
+        return pin.validator?.agrees(with: head) == true || pin.mediaType == head.mediaType && head.contentCoding == nil
+    }
+
+    private static func unusableBody(
+        _ head: ResponseHead, offset: Int64, pin: Pin?, _ expects: ContentExpectation, _ content: BodyContent?
+    ) -> TransferError? {
+        if case .invalid(let reason) = head.framing { return TransferError(.unusable, reason) }
         if head.isEncoded {
-            let coding = head["content-encoding"] ?? "unknown"
-            return .fail(TransferError(.unusable, "the server sent the file with Content-Encoding \(coding)"))
+            return TransferError(
+                .unusable, "the server sent the file with Content-Encoding \(head.contentCoding ?? "unknown")")
         }
+        if head.doubt > .none, isKnownToBeMislabelled(head, offset: offset, pin: pin) { return nil }
+        if let content, let refusal = expects.refusal(of: content, doubt: offset > 0 ? .some : head.doubt, head) {
+            return refusal
+        }
+        if content == nil, head.doubt > .none, expects == .media { return ContentExpectation.refusal(head) }
         return nil
     }
 
-    /// The types of error pages and of answers of programs.
-    private static func isText(_ type: String) -> Bool {
-        if type.hasPrefix("text/") { return true }
-        guard type.hasPrefix("application/") else { return false }
-        return type.hasSuffix("/json") || type.hasSuffix("+json") || type.hasSuffix("/xml")
-            || type.hasSuffix("+xml")
-    }
-
-    private static func whole(_ head: ResponseHead, ranged: Bool, pin: Pin?, refusesText: Bool) -> ResponseVerdict {
-        if let unusable = unusableBody(head, refusesText: refusesText) { return unusable }
+    private static func whole(
+        _ head: ResponseHead, ranged: Bool, pin: Pin?, _ expects: ContentExpectation, _ content: BodyContent?
+    ) -> ResponseVerdict {
+        if let error = unusableBody(head, offset: 0, pin: pin, expects, content) { return .fail(error) }
         let saysNoRanges = head["accept-ranges"]?.lowercased() == "none"
         let found = Pin(
             total: head.contentLength, validator: Validator(head), acceptsRanges: !saysNoRanges,
@@ -115,16 +137,19 @@ extension ResponseVerdict {
         return .accept(offset: 0, end: merged.total, pin: merged, compare: agreement == nil)
     }
 
-    private static func part(_ head: ResponseHead, offset: Int64, pin: Pin?, refusesText: Bool) -> ResponseVerdict {
-        if let unusable = unusableBody(head, refusesText: refusesText) { return unusable }
+    private static func part(
+        _ head: ResponseHead, offset: Int64, pin: Pin?, _ expects: ContentExpectation, _ content: BodyContent?
+    ) -> ResponseVerdict {
+        if let error = unusableBody(head, offset: offset, pin: pin, expects, content) { return .fail(error) }
         guard let content = head.contentRange, let range = content.range else {
             return .drop(reason: "the server sent a part without saying which (no Content-Range)")
         }
         guard range.lowerBound == offset else {
             return .drop(reason: "the server sent bytes from \(range.lowerBound) where \(offset) was asked for")
         }
-        if let length = head.contentLength, length != range.upperBound - range.lowerBound {
-            return .drop(reason: "Content-Length and Content-Range disagree")
+        switch head.framing {
+        case .length(range.upperBound - range.lowerBound), .chunked, .untilClose, .invalid: break
+        case .length, .excessive: return .drop(reason: "Content-Length and Content-Range disagree")
         }
         let found = Pin(
             total: content.total, validator: Validator(head), acceptsRanges: true, mediaType: head.mediaType)

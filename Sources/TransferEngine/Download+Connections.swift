@@ -145,14 +145,22 @@ extension Download {
 
     private func process(_ connection: DownloadConnection) {
         if let head = connection.head {
+            var content: BodyContent?
+            if machine.needsContent(connection.id, head) {
+                content = connection.findContent(head)
+                // It stays in the buffer until then; the machine's deadline for the head goes on.
+                if content == nil, connection.ending == nil { return }
+            }
             connection.head = nil
             let before = finalURL
             if let url = head.url { finalURL = url }
-            apply(machine.head(connection.id, head, now: engine.now, random: Double.random(in: 0..<1)))
+            apply(
+                machine.head(
+                    connection.id, head, content: content, now: engine.now, random: Double.random(in: 0..<1)))
             if !machine.has(connection.id), !connection.isReleased { finalURL = before }
             guard connections[connection.id] === connection, !connection.isReleased else { return }
         }
-        if machine.isReceiving(connection.id), !connection.isEmpty, !connection.flush() {
+        if machine.isReceiving(connection.id), !connection.isEmpty, connection.mayStore, !connection.flush() {
             // Also where curl has come to the end of the body already.
             connection.ending = connection.rejection.map { .refusal($0) } ?? .stopped
         }
@@ -191,9 +199,12 @@ extension Download {
         case .write(let until):
             var count = Int(min(Int64(bytes.count), until.map { $0 - position } ?? .max))
             if position == connection.request.offset { count = min(count, Self.firstPiece) }
-            if position == 0, machine.limits.refusesText, let kind = MarkupSniffer.kind(of: bytes) {
-                connection.rejection = TransferError(.unusable, "the server sent \(kind) in place of media")
-                return nil
+            if position == 0 {
+                guard let content = connection.findContent() else { return nil }
+                if let refusal = machine.limits.expects.refusal(of: content) {
+                    connection.rejection = refusal
+                    return nil
+                }
             }
             do {
                 try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: position)
@@ -207,7 +218,7 @@ extension Download {
             return count
         case .skip(let until):
             let count = Int(min(Int64(bytes.count), until - position))
-            machine.passed(connection.id, Int64(count), now: engine.now)
+            machine.passed(connection.id, Int64(count))
             return count
         case .compare(let until):
             let count = Int(min(Int64(bytes.count), until - position))
@@ -215,7 +226,7 @@ extension Download {
                 apply(machine.differs(connection.id, now: engine.now))
                 return nil
             }
-            machine.passed(connection.id, Int64(count), now: engine.now)
+            machine.passed(connection.id, Int64(count))
             return count
         }
     }

@@ -37,7 +37,7 @@ final class Download {
         self.source = source
         self.engine = engine
         var limits = limits
-        limits.refusesText = source.refusesText
+        limits.expects = source.expects
         var pin: Pin?
         var present: ByteRanges?
         var generation = source.generation
@@ -221,12 +221,15 @@ final class Download {
         case .abandonFile(let generation):
             abandonFile(generation: generation)
         case .answerOpen(let id, let error):
+            // Before the answer: who is refused looks for the reason.
+            if error != nil { report(force: false) }
             // An open alone makes no task, so that nothing else would tell the reason.
             if let error, machine.failure == nil, !machine.isFilling, [.unreachable, .timedOut].contains(error.code) {
                 emit(.failed(key: source.key, error))
             }
             openAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grantWithHead()))
         case .answerRead(let id, let error):
+            if error != nil { report(force: false) }
             readAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
         case .finish:
             finish()

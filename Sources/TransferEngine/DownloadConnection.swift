@@ -22,6 +22,8 @@ final class DownloadConnection: EasyHandleReceiver {
     var wasStopped = false
     /// Why its body is none, when the body itself shows it.
     var rejection: TransferError?
+    /// What the first bytes of its body show, once there are enough of them.
+    private(set) var content: BodyContent?
     /// It is among the download's connections with news.
     var isDirty = false
     /// It has one of the places that `ConnectionPools` gives, or waits for one. A held response has none.
@@ -60,12 +62,30 @@ final class DownloadConnection: EasyHandleReceiver {
     }
 
     /// Of the bytes in the buffer, as many as the kernel reads for a program that begins with less than a page
-    /// (get_init_ra_size in mm/readahead.c: four pages); none of a page that is no media.
+    /// (get_init_ra_size in mm/readahead.c: four pages); none of a body that is not what is expected, or may not be.
     var firstBytes: [UInt8] {
-        let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<min(count, 4 * 4_096)])
-        if download.machine.limits.refusesText, MarkupSniffer.kind(of: bytes) != nil { return [] }
-        return Array(bytes)
+        guard let content = findContent(), download.machine.limits.expects.refusal(of: content) == nil else {
+            return []
+        }
+        return Array(UnsafeRawBufferPointer(rebasing: buffer[..<min(count, 4 * 4_096)]))
     }
+
+    /// Looks at the first bytes of the body, all of which are still in the buffer.
+    ///
+    /// - Parameter head: how much it speaks against media decides how many bytes are looked at.
+    /// - Returns: `nil` when more have to come.
+    @discardableResult
+    func findContent(_ head: ResponseHead? = nil) -> BodyContent? {
+        if content == nil {
+            content = BodyContent(
+                UnsafeRawBufferPointer(rebasing: buffer[..<count]), isWhole: ending != nil,
+                searches: head?.doubt == .strong)
+        }
+        return content
+    }
+
+    /// Whether it is known of the bytes in the buffer that they may be stored.
+    var mayStore: Bool { !startsFile || findContent() != nil || ending != nil }
 
     func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) {
         self.head = head

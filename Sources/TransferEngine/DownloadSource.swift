@@ -11,8 +11,8 @@ package struct DownloadSource: Sendable {
     package var confirmedSize: Int64?
     /// The cache file of this generation.
     package var file: String?
-    /// Text in place of the file is an error.
-    package var refusesText: Bool
+    /// What the file is to be: something else in its place is an error.
+    package var expects: ContentExpectation
     /// Overrides the engine's own.
     package var userAgent: String?
     /// Sent to the addresses that they fit, and to no others.
@@ -28,7 +28,7 @@ package struct DownloadSource: Sendable {
 
     package init(
         key: Int64, url: String, generation: Int, confirmedSize: Int64? = nil, file: String? = nil,
-        refusesText: Bool = true, userAgent: String? = nil, isSuspended: Bool = false,
+        expects: ContentExpectation = .media, userAgent: String? = nil, isSuspended: Bool = false,
         priority: TransferPriority = .asked, rateLimit: Int64? = nil, isComplete: Bool = false
     ) {
         self.key = key
@@ -36,7 +36,7 @@ package struct DownloadSource: Sendable {
         self.generation = generation
         self.confirmedSize = confirmedSize
         self.file = file
-        self.refusesText = refusesText
+        self.expects = expects
         self.userAgent = userAgent
         self.rateLimit = rateLimit
         self.isSuspended = isSuspended

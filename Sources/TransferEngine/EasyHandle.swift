@@ -213,7 +213,7 @@ final class EasyHandle {
         }
         // Fields after the body (RFC 9110 §6.5) come here too, and are no part of the head.
         if !hasReportedHead { readField(bytes) }
-        return true
+        return rejection == nil
     }
 
     private func readField(_ bytes: UnsafeRawBufferPointer) {
@@ -282,6 +282,11 @@ final class EasyHandle {
         head.url = url
         head.redirects = redirects
         hasReportedHead = true
+        // curl goes by the last Content-Length, and by as much of it as is a number.
+        if case .invalid(let reason) = head.framing {
+            rejection = TransferError(.unusable, reason)
+            return
+        }
         receiver?.easyHandle(self, didReceiveHead: head)
     }
 

@@ -31,9 +31,12 @@ import Testing
         Refusal(.status(404), ENODATA, says: "the server answered 404"),
         Refusal(.status(410), ENODATA, says: "the server answered 410"),
         Refusal(.status(451), EIO, says: "the server answered 451"),
-        Refusal(page("<html>Log in</html>", "text/html; charset=utf-8"), EIO, says: "the server sent text/html"),
-        Refusal(page("{\"error\":1}", "application/json"), EIO, says: "the server sent application/json"),
-        Refusal(page("<e/>", "application/problem+xml"), EIO, says: "the server sent application/problem+xml"),
+        Refusal(
+            page("<html>Log in</html>", "text/html; charset=utf-8"), EIO,
+            says: "the server sent a web page in place of media"),
+        Refusal(page("{\"error\":1}", "application/json"), EIO, says: "the server sent JSON in place of media"),
+        Refusal(
+            page("<e/>", "application/problem+xml"), EIO, says: "the server sent an XML document in place of media"),
         Refusal(.gzipLabelled(), EIO, says: "Content-Encoding gzip"),
         Refusal(.contentLength("-5"), EIO, says: "the server's answer is no HTTP"),
         Refusal(.redirect(to: "file:///etc/passwd"), EIO, says: "not http or https"),
@@ -71,8 +74,8 @@ import Testing
     }
 
     private func expectFailure(_ refusal: Refusal, _ show: MountedShow) async throws {
-        // The reader has its answer a moment before the mount hears of the failure.
-        try await show.waitForState("failed", of: show.path(1))
+        // The reason is there when the open or the read has failed.
+        #expect(try await show.attribute("state", of: show.path(1)) == "failed")
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains(refusal.says) ?? false, "\(error ?? "none")")
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "0")
@@ -115,7 +118,7 @@ import Testing
         #expect(result.says(EIO), "\(result.error)")
         #expect(result.standardOutput.isEmpty)
         try await show.waitForState("failed", of: show.path(1))
-        #expect(try await show.attribute("error", of: show.path(1)) == "the server sent HTML in place of media")
+        #expect(try await show.attribute("error", of: show.path(1)) == "the server sent a web page in place of media")
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "0")
     }
 

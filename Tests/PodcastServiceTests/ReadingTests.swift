@@ -340,7 +340,7 @@ struct ReadingTests {
         let request = ReadRequest(episode: id, generation: 1, range: 0..<10)
         let failure = await failure(client, .read, request.payload)
         #expect(failure?.errorNumber == EIO)
-        #expect(failure?.message.contains("text/html") == true)
+        #expect(failure?.message.contains("a web page") == true)
         #expect(home.cacheFiles.isEmpty)
         await daemon.stop()
     }

@@ -35,6 +35,7 @@ package struct Behaviour: Sendable {
     var gate: Gate?
     var headGate: Gate?
     var contentRangeTotal: String?
+    var rawHead: [String]?
 
     /// What RFC 9110 asks for, given the request and the resource.
     package static let normal = Behaviour()
@@ -87,6 +88,9 @@ package struct Behaviour: Sendable {
 
     /// 206 without Content-Range.
     package func withoutContentRange() -> Behaviour { withoutHeader("Content-Range") }
+
+    /// These lines as the head, whatever they say, and the connection closed after the body.
+    package func rawHead(_ lines: String...) -> Behaviour { with { $0.rawHead = lines } }
 
     package func closeDelimited() -> Behaviour { with { $0.framing = .closeDelimited } }
 

@@ -66,6 +66,10 @@ struct ResponsePlan: Sendable {
         var text = "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Unknown")\r\n"
         for field in headers.fields { text += "\(field.name): \(field.value)\r\n" }
         head = Array((text + "\r\n").utf8)
+        if let lines = behaviour.rawHead {
+            head = Array((lines + ["", ""]).joined(separator: "\r\n").utf8)
+            closesConnection = true
+        }
         if request.method == "HEAD" {
             range = 0..<0
             isChunked = false

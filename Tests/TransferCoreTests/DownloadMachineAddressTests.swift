@@ -104,7 +104,7 @@ import Testing
         _ = bench.open(1)
         #expect(bench.head(1, MachineBench.status(404)) == [.abort(1), .renewAddress(missing)])
         #expect(bench.open(2) == [])
-        #expect(bench.renewed(false) == [.answerOpen(1, missing), .answerOpen(2, missing), .failed(missing)])
+        #expect(bench.renewed(false) == [.failed(missing), .answerOpen(1, missing), .answerOpen(2, missing)])
     }
 
     @Test func anOpenThatGivesUpLeavesNothingBehind() {

@@ -111,7 +111,7 @@ import Testing
         let bench = MachineBench()
         let error = TransferError(.missing, "the server answered 404")
         _ = bench.open(1)
-        #expect(bench.head(1, MachineBench.status(404)) == [.abort(1), .answerOpen(1, error), .failed(error)])
+        #expect(bench.head(1, MachineBench.status(404)) == [.abort(1), .failed(error), .answerOpen(1, error)])
         #expect(bench.machine.state == .failed)
         #expect(!bench.machine.isIdle, "it has something to remember")
         #expect(bench.open(2) == [.answerOpen(2, error)])
@@ -204,7 +204,7 @@ import Testing
         _ = bench.read(1, 1_000..<1_100)
         let error = TransferError(.failed, "cannot write")
         #expect(
-            bench.machine.storageFailed(error, now: bench.now) == [.abort(1), .answerRead(1, error), .failed(error)])
+            bench.machine.storageFailed(error, now: bench.now) == [.abort(1), .failed(error), .answerRead(1, error)])
         #expect(bench.machine.present.text == "0-999")
         #expect(bench.machine.step(1) == .stop)
     }

@@ -9,6 +9,8 @@ import TransferCore
         limits.reach = 24
         limits.overlap = 8
         limits.excess = excess
+        // A byte a second.
+        limits.leastRate = 1
         limits.renewsAddress = true
         return limits
     }
@@ -22,6 +24,7 @@ import TransferCore
         server.badness = badness
         server.brokenness = random.chance(50) ? 30 : 0
         if random.chance(10) { server.largestPart = 30 }
+        if badness > 0, random.chance(10) { server.stopsAt = Int64.random(in: 0...size, using: &random) }
         let limits = Self.limits(excess: random.chance(50) ? 50 : 1_000)
         var machine = DownloadMachine(generation: 1, limits: limits)
         if random.chance(20) {
@@ -54,5 +57,29 @@ import TransferCore
 
     @Test func renditionsAreNeverMixed() throws {
         for seed in 20_001...20_600 { try run(seed: UInt64(seed), badness: 10, changes: true) }
+    }
+
+    @Test func readersOfWhatNeverComesAreToldWithinSeconds() throws {
+        for seed in 30_001...30_200 as ClosedRange<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            let size = Int64.random(in: 2...500, using: &random)
+            var server = ModelServer(
+                tags: ModelServer.Tags.allCases.randomElement(using: &random) ?? .strong,
+                hasRanges: random.chance(50), sendsLength: true, size: size)
+            let end = Int64.random(in: 0..<size - 1, using: &random)
+            server.stopsAt = end
+            let machine = DownloadMachine(generation: 1, limits: Self.limits(excess: 50))
+            var simulation = MachineSimulation(machine: machine, server: server, random: random)
+            let start = simulation.now
+            try simulation.read(end..<end + 1)
+            while simulation.errors.isEmpty, simulation.now - start < 15_000 {
+                try simulation.moveConnection()
+                try simulation.pass(20)
+            }
+            #expect(
+                simulation.errors.first?.message.hasPrefix("the server announces \(size) bytes and sends \(end): ")
+                    ?? false, "seed \(seed): \(simulation.errors)")
+            #expect(simulation.machine.failure == simulation.errors.first, "seed \(seed)")
+        }
     }
 }

@@ -198,7 +198,7 @@ import Testing
         var connection = 1
         for version in 1...5 {
             _ = bench.head(connection, MachineBench.whole(tag: "\"v\(version)\""))
-            _ = bench.received(connection, 10)
+            _ = bench.received(connection, Int64(10 * version))
             #expect(bench.machine.failure == nil)
             _ = bench.failed(connection)
             _ = bench.tick()

@@ -16,6 +16,8 @@ final class MachineBench {
         var limits = Machine.Limits()
         limits.reach = 1_000
         limits.overlap = 500
+        // Of a file of some thousand bytes each counts.
+        limits.leastRate = 0
         change(&limits)
         machine = Machine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: knowsDirect,
@@ -37,13 +39,13 @@ final class MachineBench {
         machine.read(id, range, generation: generation, now: now)
     }
 
-    func head(_ id: Int, _ head: ResponseHead) -> [Machine.Action] {
+    func head(_ id: Int, _ head: ResponseHead, content: BodyContent? = nil) -> [Machine.Action] {
         machine.began(id, now: now)
-        return machine.head(id, head, now: now, random: 0)
+        return machine.head(id, head, content: content, now: now, random: 0)
     }
 
     func received(_ id: Int, _ count: Int64) -> [Machine.Action] { machine.received(id, count, now: now) }
-    func passed(_ id: Int, _ count: Int64) { machine.passed(id, count, now: now) }
+    func passed(_ id: Int, _ count: Int64) { machine.passed(id, count) }
     func differs(_ id: Int) -> [Machine.Action] { machine.differs(id, now: now) }
 
     func ended(_ id: Int, _ ending: Machine.Ending) -> [Machine.Action] {

@@ -34,6 +34,8 @@ struct MachineSimulation {
     private var lastWait: Int64 = 0
     private var finishing = false
     private(set) var log: [String] = []
+    /// What readers were answered with.
+    private(set) var errors: [TransferError] = []
 
     init(machine: DownloadMachine, server: ModelServer, random: SeededGenerator) {
         self.machine = machine
@@ -98,7 +100,7 @@ struct MachineSimulation {
         lastWait += 1
         let start = Int64.random(in: 0...server.size + 3, using: &random)
         let range = wanted ?? start..<start + Int64.random(in: 1...40, using: &random)
-        let generation = random.chance(97) ? machine.generation : machine.generation - 1
+        let generation = wanted != nil || random.chance(97) ? machine.generation : machine.generation - 1
         reads[lastWait] = Reader(range: range, generation: generation)
         try perform(
             "read \(lastWait) \(range)", machine.read(lastWait, range, generation: generation, now: now))
@@ -154,7 +156,9 @@ struct MachineSimulation {
             connections[id] = connection
             return try perform(
                 "head \(id) \(answer.head) of \(connection.request)",
-                machine.head(id, answer.head, now: now, random: fraction()))
+                machine.head(
+                    id, answer.head, content: machine.needsContent(id, answer.head) ? answer.content : nil, now: now,
+                    random: fraction()))
         }
         if connection.position == answer.body.upperBound {
             connections[id] = nil
@@ -177,6 +181,10 @@ struct MachineSimulation {
             case .stop:
                 connections[id] = nil
                 return try perform("stopped \(id)", machine.ended(id, .stopped, now: now, random: fraction()))
+            case .write where position == 0 && answer.content == .document(.webPage):
+                connections[id] = nil
+                let error = TransferError(.unusable, "a page")
+                return try perform("page \(id)", machine.ended(id, .refusal(error), now: now, random: fraction()))
             case .write(let until):
                 let count = min(end, until ?? end) - position
                 try check(count > 0, "a step of no bytes")
@@ -194,7 +202,7 @@ struct MachineSimulation {
                 try check(count > 0, "a step of no bytes")
                 position += count
                 connections[id]?.position = position
-                machine.passed(id, count, now: now)
+                machine.passed(id, count)
             case .compare(let until):
                 let count = min(end, until) - position
                 try check(count > 0, "a step of no bytes")
@@ -204,7 +212,7 @@ struct MachineSimulation {
                 if !agrees { return try perform("differs \(id)", machine.differs(id, now: now)) }
                 position += count
                 connections[id]?.position = position
-                machine.passed(id, count, now: now)
+                machine.passed(id, count)
             }
         }
     }
@@ -244,6 +252,12 @@ struct MachineSimulation {
             if error == nil { handles += 1 }
         case .answerRead(let id, let error):
             guard let reader = reads.removeValue(forKey: id) else { throw Violation(description: "read \(id) twice") }
+            if let error {
+                errors.append(error)
+                // Who is told that it failed finds the reason.
+                let isTold = machine.error == error || machine.error != nil || !machine.isFilling || machine.isSuspended
+                try check(isTold || error.code == .changed, "no reason is shown for \(error)")
+            }
             if error == nil { try checkAnswer(reader) }
         case .finish:
             finishing = true
@@ -279,6 +293,7 @@ struct MachineSimulation {
     mutating func settle() throws {
         server.badness = 0
         server.brokenness = 0
+        server.stopsAt = nil
         try perform("space", machine.storageAvailable(now: now))
         try perform("unsuspend", machine.setSuspended(false, now: now))
         try perform("retry", machine.retry(now: now))

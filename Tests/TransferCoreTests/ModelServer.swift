@@ -31,6 +31,8 @@ struct ModelServer {
     var badness = 0
     /// Percent of the bodies that end before their end.
     var brokenness = 0
+    /// Bodies end here, whatever their heads announce.
+    var stopsAt: Int64?
     /// A 206 is of at most so many bytes.
     var largestPart: Int64?
     /// The size of each rendition so far; the last is what is served.
@@ -44,6 +46,8 @@ struct ModelServer {
         var isWhole: Bool
         /// Whether the end of the body can be told from a broken connection.
         var hasKnownEnd: Bool
+        /// What the first bytes of the body show. A page has no byte of any rendition.
+        var content = BodyContent.media(.id3)
     }
 
     init(tags: Tags, hasRanges: Bool, sendsLength: Bool, size: Int64) {
@@ -54,6 +58,9 @@ struct ModelServer {
     }
 
     var rendition: Int { sizes.count - 1 }
+
+    /// Stands for what is no rendition.
+    static let page = 7
     var size: Int64 { sizes[rendition] }
 
     mutating func change(size: Int64) { sizes.append(size) }
@@ -66,6 +73,10 @@ struct ModelServer {
     func answer(_ request: DownloadMachine.ConnectRequest, _ random: inout SeededGenerator) -> Answer {
         var answer = goodAnswer(request)
         if random.chance(badness) { spoil(&answer, request, &random) }
+        if let stopsAt, answer.hasKnownEnd, answer.body.contains(stopsAt) {
+            answer.body = answer.body.lowerBound..<stopsAt
+            answer.isWhole = false
+        }
         if answer.hasKnownEnd, random.chance(brokenness), !answer.body.isEmpty {
             let end = Int64.random(in: answer.body.lowerBound..<answer.body.upperBound, using: &random)
             answer.body = answer.body.lowerBound..<end
@@ -107,7 +118,7 @@ struct ModelServer {
     private func spoil(
         _ answer: inout Answer, _ request: DownloadMachine.ConnectRequest, _ random: inout SeededGenerator
     ) {
-        switch Int.random(in: 0..<11, using: &random) {
+        switch Int.random(in: 0..<13, using: &random) {
         case 0: answer.head.status = 503
         case 1:
             answer.head.status = 429
@@ -129,6 +140,15 @@ struct ModelServer {
             answer.head.fields["content-length"] = nil
             answer.head.fields["content-range"] = "bytes \(request.offset)-\(size - 1)/\(size)"
             answer.body = request.offset..<size
+        case 10:
+            // A page, as a hotel's network puts it in the place of any file.
+            let type = random.chance(50) ? "text/html" : "audio/mpeg"
+            answer = Answer(
+                head: ResponseHead(status: 200, fields: ["content-type": type, "content-length": "77"]),
+                rendition: Self.page, body: 0..<77, isWhole: true, hasKnownEnd: true, content: .document(.webPage))
+        case 11:
+            answer.head.fields["transfer-encoding"] = "chunked"
+            answer.head.fields["content-length"] = "10"
         default:
             // The whole in spite of a good range.
             answer.head.status = 200

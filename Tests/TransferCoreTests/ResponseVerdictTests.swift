@@ -2,13 +2,6 @@ import Testing
 import TransferCore
 
 @Suite struct ResponseVerdictTests {
-    @Test(arguments: ["0x10", "1e3", "10, 20", "10 "]) func aLengthThatIsNoNumberIsNoAnswer(length: String) {
-        let head = ResponseHead(status: 200, fields: ["content-type": "audio/mpeg", "content-length": length])
-        #expect(
-            ResponseVerdict(head, offset: 0, ranged: false, pin: nil, refusesText: true)
-                == .fail(TransferError(.unusable, "the server sent a Content-Length that is no number")))
-    }
-
     private static let tag = "\"v1\""
     private let pin = Pin(total: 1_000, validator: .entityTag(tag), mediaType: "audio/mpeg")
 
@@ -17,9 +10,10 @@ import TransferCore
     }
 
     private func verdict(
-        _ head: ResponseHead, offset: Int64 = 0, ranged: Bool = false, pin: Pin? = nil, refusesText: Bool = true
+        _ head: ResponseHead, offset: Int64 = 0, ranged: Bool = false, pin: Pin? = nil,
+        expects: ContentExpectation = .media, content: BodyContent? = nil
     ) -> ResponseVerdict {
-        ResponseVerdict(head, offset: offset, ranged: ranged, pin: pin, refusesText: refusesText)
+        ResponseVerdict(head, offset: offset, ranged: ranged, pin: pin, expects: expects, content: content)
     }
 
     private func part(_ range: String, _ fields: [String: String] = ["etag": tag]) -> ResponseHead {
@@ -36,7 +30,10 @@ import TransferCore
 
     @Test func withoutALengthTheSizeIsUnknown() {
         let expected = Pin(total: nil, validator: nil, mediaType: "audio/mpeg")
-        for fields in [[:], ["content-length": "-1"], ["content-length": "99999999999999999999"]] {
+        for fields in [
+            [:], ["transfer-encoding": "chunked"], ["transfer-encoding": "chunked", "content-length": "10"],
+            ["content-length": "99999999999999999999"],
+        ] {
             #expect(verdict(head(200, fields)) == .accept(offset: 0, end: nil, pin: expected, compare: false))
         }
     }
@@ -142,6 +139,7 @@ import TransferCore
     @Test(
         arguments: [
             ("0-499/1000", nil), ("501-999/1000", nil), ("500-999/2000", nil), ("500-999/1000", "10"),
+            ("500-999/1000", "9223372036854775808"), ("500-999/9223372036854775807", nil),
             ("nonsense", nil),
             ("500-1999/*", nil), ("*/1000", nil),
         ] as [(String, String?)])
@@ -169,43 +167,165 @@ import TransferCore
         #expect(verdict(part("0-999/1000")) == .accept(offset: 0, end: 1_000, pin: pin, compare: false))
     }
 
-    // MARK: Bodies that are none
-
-    @Test(arguments: [
-        "text/html", "text/plain; charset=utf-8", "TEXT/HTML", "application/json", "application/problem+json",
-        "application/xhtml+xml", "application/xml",
-    ])
-    func textInPlaceOfMediaIsRefused(type: String) {
-        for status in [200, 206] {
-            let head = head(status, ["content-type": type, "content-range": "bytes 0-9/10"])
-            guard case .fail(let error) = verdict(head, ranged: status == 206) else {
-                Issue.record("\(type) was accepted")
-                return
-            }
-            #expect(error.code == .unusable)
-            #expect(error.message.hasPrefix("the server sent "))
-        }
-        let wanted = verdict(head(200, ["content-type": type]), refusesText: false)
-        guard case .accept = wanted else {
-            Issue.record("\(type) was refused where text is wanted")
-            return
+    @Test func aChunkedPartIsAsLongAsItsContentRangeSays() {
+        for fields in [[:], ["content-length": "10"]] {
+            let fields = fields.merging(["etag": Self.tag, "transfer-encoding": "chunked"]) { $1 }
+            #expect(
+                verdict(part("500-599/1000", fields), offset: 500, ranged: true, pin: pin)
+                    == .accept(offset: 500, end: 600, pin: pin, compare: false))
         }
     }
 
+    @Test func contentRangeOfAWholeAnswerSaysNothing() {
+        let fields = ["content-length": "1000", "etag": Self.tag, "content-range": "bytes 0-9/10"]
+        #expect(verdict(head(200, fields)) == .accept(offset: 0, end: 1_000, pin: pin, compare: false))
+    }
+
     @Test(arguments: [
-        "audio/mpeg", "video/mp4", "application/octet-stream", "application/ogg", "binary/octet-stream", "",
+        (["content-length": "10, 20"], "the server sent two different Content-Lengths"),
+        (["content-length": "+10"], "the server sent a Content-Length that is no number"),
+        (["transfer-encoding": "gzip, chunked"], "the server sent Transfer-Encoding gzip, chunked"),
     ])
-    func mediaAndTheUnknownAreTaken(type: String) {
-        guard case .accept = verdict(head(200, ["content-type": type])) else {
+    func anAnswerWithoutAUsableEndIsNone(fields: [String: String], says: String) {
+        for status in [200, 206] {
+            let head = head(status, fields.merging(["content-range": "bytes 500-999/1000"]) { $1 })
+            #expect(
+                verdict(head, offset: 500, ranged: true, pin: pin) == .fail(TransferError(.unusable, says)), "\(status)"
+            )
+        }
+    }
+
+    // MARK: Bodies that are none
+
+    private static let documentTypes = [
+        "text/html", "TEXT/HTML", "application/json", "application/problem+json", "application/xhtml+xml",
+        "application/xml", "text/xml",
+    ]
+
+    @Test(arguments: documentTypes + ["text/plain; charset=utf-8", "text/css"])
+    func aTypeOfTextIsJudgedByTheFirstBytes(type: String) {
+        let head = head(200, ["content-type": type, "content-length": "1000", "etag": Self.tag])
+        #expect(ResponseVerdict.needsContent(head, offset: 0, pin: nil, hasBytes: false))
+        guard case .accept = verdict(head, content: .media(.id3)) else {
+            Issue.record("media was refused")
+            return
+        }
+        for document in BodyContent.Document.allCases {
+            #expect(
+                verdict(head, content: .document(document))
+                    == .fail(TransferError(.unusable, "the server sent \(document.rawValue) in place of media")))
+        }
+        // A format that is not known is believed of a server that does not know it either.
+        let isRefused = verdict(head, content: .binary) == verdict(head)
+        #expect(isRefused == Self.documentTypes.contains(type))
+        guard case .fail(let error) = verdict(head) else {
+            Issue.record("a body without a byte was accepted")
+            return
+        }
+        #expect(error.code == .unusable && error.message.hasPrefix("the server sent \(head.mediaType ?? "")"))
+    }
+
+    @Test(arguments: [
+        "audio/mpeg", "video/mp4", "application/octet-stream", "application/ogg", "binary/octet-stream", "", "nonsense",
+        "image/png",
+    ])
+    func otherTypesAreTakenByTheirHeadAndRefusedByTheirBytes(type: String) {
+        let head = head(200, ["content-type": type])
+        #expect(!ResponseVerdict.needsContent(head, offset: 0, pin: nil, hasBytes: false))
+        guard case .accept = verdict(head), case .accept = verdict(head, content: .binary) else {
             Issue.record("\(type) was refused")
             return
         }
+        guard case .fail = verdict(head, content: .document(.json)) else {
+            Issue.record("JSON was accepted")
+            return
+        }
     }
 
-    @Test func aCodedBodyIsRefused() {
+    @Test func aPageNeverTakesThePlaceOfWhatIsHere() {
+        let other = head(200, ["content-length": "77"])
+        #expect(ResponseVerdict.needsContent(other, offset: 500, pin: pin, hasBytes: true))
+        #expect(!ResponseVerdict.needsContent(other, offset: 500, pin: pin, hasBytes: false))
         #expect(
-            verdict(head(200, ["content-encoding": "gzip"]))
-                == .fail(TransferError(.unusable, "the server sent the file with Content-Encoding gzip")))
+            !ResponseVerdict.needsContent(
+                head(200, ["content-length": "1000", "etag": Self.tag]), offset: 500, pin: pin, hasBytes: true))
+        guard case .replaced = verdict(other, offset: 500, ranged: true, pin: pin, content: .media(.ogg)),
+            case .fail = verdict(other, offset: 500, ranged: true, pin: pin, content: .document(.webPage))
+        else {
+            Issue.record("the bytes did not decide")
+            return
+        }
+    }
+
+    /// In mid-file no format can be recognised.
+    @Test func aPartUnderATypeOfTextIsJudgedByValidatorTypeAndText() {
+        func part(_ fields: [String: String]) -> ResponseHead {
+            self.part("500-999/1000", fields.merging(["content-type": "text/html"]) { $1 })
+        }
+        let tagged = part(["etag": Self.tag])
+        #expect(!ResponseVerdict.needsContent(tagged, offset: 500, pin: pin, hasBytes: true))
+        #expect(
+            verdict(tagged, offset: 500, ranged: true, pin: pin)
+                == .accept(offset: 500, end: 1_000, pin: pin, compare: false))
+        let labelled = Pin(total: 1_000, validator: nil, mediaType: "text/html")
+        #expect(!ResponseVerdict.needsContent(part([:]), offset: 500, pin: labelled, hasBytes: true))
+        #expect(
+            verdict(part([:]), offset: 500, ranged: true, pin: labelled)
+                == .accept(offset: 500, end: 1_000, pin: labelled, compare: true))
+        for pin in [nil, Pin(total: 1_000, validator: nil, mediaType: "audio/mpeg")] {
+            #expect(ResponseVerdict.needsContent(part([:]), offset: 500, pin: pin, hasBytes: true))
+            guard case .accept = verdict(part([:]), offset: 500, ranged: true, pin: pin, content: .binary),
+                case .fail = verdict(part([:]), offset: 500, ranged: true, pin: pin, content: .document(.text))
+            else {
+                Issue.record("the bytes did not decide")
+                return
+            }
+        }
+    }
+
+    @Test func aPlaylistIsTakenWhereTheFeedNamesOne() {
+        let head = head(200, ["content-type": "text/plain"])
+        guard case .accept = verdict(head, expects: .playlist, content: .document(.playlist)),
+            case .accept = verdict(head, expects: .other, content: .document(.text)),
+            case .fail = verdict(head, expects: .playlist, content: .document(.webPage)),
+            case .fail = verdict(head, expects: .other, content: .document(.webPage))
+        else {
+            Issue.record("the expectation did not decide")
+            return
+        }
+    }
+
+    @Test(arguments: ["gzip", "br", "GZIP", "identity, gzip", "deflate", "zstd", "x-gzip"])
+    func aCodedBodyIsRefused(coding: String) {
+        guard
+            case .fail(let error) = verdict(head(200, ["content-encoding": coding]), content: .media(.id3))
+        else {
+            Issue.record("\(coding) was accepted")
+            return
+        }
+        #expect(error.message.hasPrefix("the server sent the file with Content-Encoding "))
+    }
+
+    @Test(arguments: ["none", "binary", "UTF-8", "identity", "Identity", "aws-chunked", "utf-8, identity", ""])
+    func aCodingThatIsNoneIsPassedOver(coding: String) {
+        let head = head(200, ["content-encoding": coding])
+        #expect(!ResponseVerdict.needsContent(head, offset: 0, pin: nil, hasBytes: false))
+        guard case .accept = verdict(head) else {
+            Issue.record("\(coding) was refused")
+            return
+        }
+    }
+
+    @Test func aCodingThatNobodyKnowsIsJudgedByTheFirstBytes() {
+        let head = head(200, ["content-encoding": "x-own"])
+        #expect(ResponseVerdict.needsContent(head, offset: 0, pin: nil, hasBytes: false))
+        guard case .accept = verdict(head, content: .media(.mpegAudio)) else {
+            Issue.record("media was refused")
+            return
+        }
+        #expect(
+            verdict(head, content: .binary)
+                == .fail(TransferError(.unusable, "the server sent the file with Content-Encoding x-own")))
     }
 
     // MARK: Other statuses

@@ -151,8 +151,9 @@ import TransferCore
     @Test(arguments: [
         (Behaviour.status(404), TransferError.Code.missing), (.status(410), .missing), (.status(403), .refused),
         (.status(401), .refused), (.status(400), .failed), (.status(204), .unusable),
-        (.header("Content-Type", "text/html; charset=utf-8"), .unusable),
-        (.header("Content-Type", "application/json"), .unusable), (.gzipLabelled(), .unusable),
+        (.resource(Resource(text: "<html>Log in</html>", contentType: "text/html; charset=utf-8")), .unusable),
+        (.resource(Resource(text: "{\"error\":1}", contentType: "application/json")), .unusable),
+        (.resource(Resource(text: "Not found", contentType: "text/plain")), .unusable), (.gzipLabelled(), .unusable),
         (.contentLength("-5"), .unusable), (.redirect(to: "/1.mp3"), .unusable),
         (.redirect(to: "file:///etc/passwd"), .unusable), (.redirect(to: "ftp://127.0.0.1/x"), .unusable),
     ])
@@ -180,15 +181,18 @@ import TransferCore
         bench.add(1, Resource(text: "\n<!DOCTYPE HTML>\n<html><body>Log in</body></html>", contentType: "audio/mpeg"))
         _ = try await bench.open(1)
         let error = await failure { try await bench.read(1, 0..<10) }
-        #expect(error == TransferError(.unusable, "the server sent HTML in place of media"))
+        #expect(error == TransferError(.unusable, "the server sent a web page in place of media"))
         #expect(bench.completed.isEmpty)
     }
 
     @Test func textIsTakenWhereTextIsWanted() async throws {
         let bench = try EngineBench()
-        bench.server.serve("/1.vtt", Resource(text: "<html>WEBVTT", contentType: "text/vtt"))
-        bench.know(DownloadSource(key: 1, url: bench.server.url("/1.vtt"), generation: 1, refusesText: false))
-        #expect(try await bench.read(1, 0..<100) == Array("<html>WEBVTT".utf8))
+        let text = "#EXTM3U\na.mp3\n"
+        bench.server.serve("/1.m3u", Resource(text: text, contentType: "text/plain"))
+        for (key, expects) in [(1, ContentExpectation.playlist), (2, .other)] as [(Int64, ContentExpectation)] {
+            bench.know(DownloadSource(key: key, url: bench.server.url("/1.m3u"), generation: 1, expects: expects))
+            #expect(try await bench.read(key, 0..<100) == Array(text.utf8))
+        }
     }
 
     @Test func anAbsurdLengthIsNoLength() async throws {
@@ -218,13 +222,13 @@ import TransferCore
     @Test func fieldsBehindTheBodyAreNoHead() async throws {
         let bench = try EngineBench()
         // A chunked body whose trailer claims to be another file's head, sent by hand.
-        let body = "5\r\nhello\r\n0\r\nETag: \"other\"\r\nContent-Length: 99\r\n\r\n"
+        let body = "5\r\n\u{1}ello\r\n0\r\nETag: \"other\"\r\nContent-Length: 99\r\n\r\n"
         bench.server.serve("/1") { _ in
             .status(200, headers: [("Transfer-Encoding", "chunked"), ("Content-Type", "audio/mpeg")], body: body)
                 .withoutHeader("Content-Length")
         }
         bench.know(DownloadSource(key: 1, url: bench.server.url("/1"), generation: 1))
-        #expect(try await bench.read(1, 0..<100) == Array("hello".utf8))
+        #expect(try await bench.read(1, 0..<100) == Array("\u{1}ello".utf8))
         try await bench.waitUntilWhole(1)
         #expect(bench.source(1)?.generation == 1)
     }

@@ -1,0 +1,16 @@
+internal import PodcastLibrary
+internal import TransferCore
+
+extension ContentExpectation {
+    /// What players take a file of that name for.
+    init(fileName name: String) {
+        let suffix = FileName.fileExtension(of: name)
+        if ["asx", "m3u", "m3u8", "mpd", "pls", "smil", "wax", "wpl", "wvx", "xspf"].contains(suffix) {
+            self = .playlist
+        } else if let type = MediaType.mimeType(forExtension: suffix), !type.hasPrefix("application/") {
+            self = .media
+        } else {
+            self = .other
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/// How an answer says where its body ends (RFC 9112 §6.3).
+package enum BodyFraming: Sendable, Equatable {
+    /// Content-Length, in bytes.
+    case length(Int64)
+    /// A Content-Length that no file can have, as sent. The body ends early, wherever it ends.
+    case excessive(String)
+    /// Transfer-Encoding: chunked. The body marks its own end; a Content-Length beside it does not count.
+    case chunked
+    /// Neither: the body ends with the connection.
+    case untilClose
+    /// The fields are malformed or contradict each other: nothing of the body may be used.
+    case invalid(String)
+
+    /// 16 TiB, the largest file of ext4: a greater claim is no size.
+    package static let largestSize: Int64 = 1 << 44
+
+    /// - Parameters:
+    ///   - length: Content-Length, repeated lines joined by commas.
+    ///   - coding: Transfer-Encoding, likewise.
+    package init(length: String?, coding: String?) {
+        // RFC 2616 had `identity` for none at all.
+        let codings = Self.items(coding ?? "").map { $0.lowercased() }.filter { $0 != "identity" && !$0.isEmpty }
+        if !codings.isEmpty {
+            // No other coding may be sent unless TE asked for it; and what is chunked twice is none.
+            self =
+                codings == ["chunked"]
+                ? .chunked : .invalid("the server sent Transfer-Encoding \(codings.joined(separator: ", "))")
+            return
+        }
+        guard let length else {
+            self = .untilClose
+            return
+        }
+        let values = Self.items(length).map { Self.significant($0) }
+        guard let first = values.first, let digits = first, !values.contains(nil) else {
+            self = .invalid("the server sent a Content-Length that is no number")
+            return
+        }
+        guard values.allSatisfy({ $0 == digits }) else {
+            self = .invalid("the server sent two different Content-Lengths")
+            return
+        }
+        if let value = Int64(digits: digits), value <= Self.largestSize {
+            self = .length(value)
+        } else {
+            self = .excessive(String(digits))
+        }
+    }
+
+    private static func items(_ text: String) -> [Substring] {
+        text.split(separator: ",", omittingEmptySubsequences: false).map { item in
+            var item = item.drop { $0 == " " || $0 == "\t" }
+            while item.last == " " || item.last == "\t" { item.removeLast() }
+            return item
+        }
+    }
+
+    /// Decimal digits without leading zeros, so that equal values of any length compare equal; `nil` for anything else.
+    private static func significant(_ text: Substring) -> Substring? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        let digits = text.drop { $0 == "0" }
+        return digits.isEmpty ? text.suffix(1) : digits
+    }
+}

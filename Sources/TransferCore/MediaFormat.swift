@@ -1,0 +1,192 @@
+/// A format of audio or video that begins in a way of its own.
+package enum MediaFormat: Sendable, CaseIterable {
+    /// An ID3v2 tag, which stands before MPEG audio and others.
+    case id3
+    /// MPEG-1 and -2 audio, layers I to III.
+    case mpegAudio
+    /// AAC in ADTS frames, or with an ADIF header.
+    case aac
+    case ogg
+    case flac
+    /// WAV, AVI and their large forms.
+    case riff
+    /// Matroska and WebM.
+    case matroska
+    /// MP4, M4A, 3GP and QuickTime.
+    case isoMedia
+    case transportStream
+    case programStream
+    case aiff
+    case amr
+    case asf
+    case flashVideo
+    case coreAudio
+    case sunAudio
+    case midi
+    case monkeysAudio
+    case wavPack
+    case trueAudio
+    case musepack
+    case realMedia
+    case ac3
+    case dts
+    case dsd
+
+    /// Bytes that a format begins with: `text` at `offset`.
+    private struct Signature {
+        var format: MediaFormat
+        var bytes: [UInt8]
+        var offset = 0
+
+        init(_ format: MediaFormat, _ text: String, at offset: Int = 0) {
+            self.init(format, Array(text.utf8), at: offset)
+        }
+
+        init(_ format: MediaFormat, _ bytes: [UInt8], at offset: Int = 0) {
+            self.format = format
+            self.bytes = bytes
+            self.offset = offset
+        }
+    }
+
+    private static let signatures: [Signature] = [
+        Signature(.ogg, "OggS\0"), Signature(.flac, "fLaC"), Signature(.matroska, [0x1A, 0x45, 0xDF, 0xA3]),
+        Signature(.aac, "ADIF"), Signature(.programStream, [0, 0, 1, 0xBA]),
+        Signature(.programStream, [0, 0, 1, 0xB3]), Signature(.amr, "#!AMR\n"), Signature(.amr, "#!AMR-WB\n"),
+        Signature(.amr, "#!AMR_MC1.0\n"), Signature(.amr, "#!AMR-WB_MC1.0\n"),
+        Signature(.asf, [0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11]), Signature(.flashVideo, "FLV\u{1}"),
+        Signature(.coreAudio, "caff\0\u{1}"), Signature(.sunAudio, ".snd\0"), Signature(.midi, "MThd\0\0\0\u{6}"),
+        Signature(.wavPack, "wvpk"), Signature(.trueAudio, "TTA1"), Signature(.trueAudio, "TTA2"),
+        Signature(.musepack, "MPCK"), Signature(.realMedia, ".RMF\0"), Signature(.realMedia, [0x2E, 0x72, 0x61, 0xFD]),
+        Signature(.ac3, [0x0B, 0x77]), Signature(.dts, [0x7F, 0xFE, 0x80, 0x01]),
+        Signature(.dts, [0xFE, 0x7F, 0x01, 0x80]), Signature(.dsd, "DSD \u{1C}\0"), Signature(.dsd, "FRM8\0"),
+    ]
+
+    /// The first boxes of ISO media and QuickTime files, at byte 4.
+    private static let boxes = ["ftyp", "moov", "mdat", "styp", "wide", "skip", "free", "pnot"]
+
+    /// The format of a body that begins with its signature.
+    init?(signatureOf bytes: [UInt8], isWhole: Bool) {
+        func has(_ text: String, at offset: Int) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }
+        if let found = Self.signatures.first(where: { bytes.dropFirst($0.offset).starts(with: $0.bytes) }) {
+            self = found.format
+        } else if ["RIFF", "RIFX", "RF64", "BW64"].contains(where: { has($0, at: 0) }),
+            ["WAVE", "AVI ", "AVIX", "RMID"].contains(where: { has($0, at: 8) })
+        {
+            self = .riff
+        } else if has("FORM", at: 0), has("AIFF", at: 8) || has("AIFC", at: 8) {
+            self = .aiff
+        } else if has("MAC ", at: 0), bytes.count > 4, bytes[4] >= 0x80 {
+            self = .monkeysAudio
+        } else if has("MP+", at: 0), bytes.count > 3, bytes[3] & 0x0F == 7 {
+            self = .musepack
+        } else if bytes.count >= 8, bytes[0] == 0, Self.boxes.contains(where: { has($0, at: 4) }) {
+            // A box of 16 MiB at most comes first; `mdat` may be larger, or have its size behind its name.
+            self = .isoMedia
+        } else if bytes.count >= 8, has("mdat", at: 4) {
+            self = .isoMedia
+        } else if Self.isTag(bytes) {
+            self = .id3
+        } else if Self.isTransportStream(bytes) {
+            self = .transportStream
+        } else if let frame = MPEGFrame(bytes, at: 0), frame.isFollowed(in: bytes, orEnds: isWhole) {
+            self = frame.format
+        } else {
+            return nil
+        }
+    }
+
+    /// The format of a body in which frames follow one another after something else, as in a piece cut out of a stream.
+    init?(searchedIn bytes: [UInt8]) {
+        for start in bytes.indices where bytes[start] == 0xFF {
+            guard let frame = MPEGFrame(bytes, at: start), frame.isFollowed(in: bytes, orEnds: false) else { continue }
+            self = frame.format
+            return
+        }
+        for start in bytes.indices.prefix(192) where Self.isTransportStream(bytes.dropFirst(start)) {
+            self = .transportStream
+            return
+        }
+        return nil
+    }
+
+    /// The header of an ID3v2 tag (ID3v2.4 §3.1): versions are small, and the bytes of the size have their highest bit
+    /// clear.
+    private static func isTag(_ bytes: [UInt8]) -> Bool {
+        bytes.count >= 10 && bytes.starts(with: "ID3".utf8) && (2...4).contains(bytes[3]) && bytes[4] < 0xFF
+            && bytes[6..<10].allSatisfy { $0 < 0x80 }
+    }
+
+    /// Three packets in a row, each with its sync byte; packets of 192 bytes have theirs behind a time stamp.
+    private static func isTransportStream(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
+        [(188, 0), (192, 4), (204, 0)].contains { size, offset in
+            bytes.count > 2 * size + offset
+                && (0..<3).allSatisfy { number in
+                    bytes[bytes.index(bytes.startIndex, offsetBy: number * size + offset)] == 0x47
+                }
+        }
+    }
+}
+
+/// The header of a frame of MPEG audio (ISO 11172-3 §2.4.1.3) or of AAC in ADTS (ISO 13818-7 §6.2).
+private struct MPEGFrame {
+    let format: MediaFormat
+    private let start: Int
+    /// Of the frame, in bytes; 0 when its bit rate is free.
+    private let length: Int
+    /// What all frames of a stream have in common.
+    private let signature: [UInt8]
+
+    init?(_ bytes: [UInt8], at start: Int) {
+        guard start + 4 <= bytes.count, bytes[start] == 0xFF, bytes[start + 1] & 0xE0 == 0xE0 else { return nil }
+        self.start = start
+        let second = bytes[start + 1]
+        if second & 0xF6 == 0xF0 {
+            guard start + 6 <= bytes.count else { return nil }
+            format = .aac
+            signature = [second, bytes[start + 2] & 0xFC]
+            length =
+                Int(bytes[start + 3] & 3) << 11 | Int(bytes[start + 4]) << 3 | Int(bytes[start + 5]) >> 5
+            guard length > 7, (bytes[start + 2] >> 2) & 0x0F < 13 else { return nil }
+            return
+        }
+        let version = Int(second >> 3) & 3
+        let layer = 4 - Int(second >> 1) & 3
+        let rate = Int(bytes[start + 2] >> 4)
+        let frequency = Int(bytes[start + 2] >> 2) & 3
+        guard version != 1, layer != 4, rate != 15, frequency != 3 else { return nil }
+        format = .mpegAudio
+        signature = [second & 0xFE, bytes[start + 2] & 0x0C]
+        let isFirst = version == 3
+        let bits = Self.rates[isFirst ? layer - 1 : layer == 1 ? 3 : 4][rate] * 1_000
+        let hertz = [44_100, 48_000, 32_000][frequency] >> (isFirst ? 0 : version == 2 ? 1 : 2)
+        let padding = Int(bytes[start + 2] >> 1) & 1
+        if bits == 0 {
+            length = 0
+        } else if layer == 1 {
+            length = (12 * bits / hertz + padding) * 4
+        } else {
+            length = (layer == 3 && !isFirst ? 72 : 144) * bits / hertz + padding
+        }
+    }
+
+    /// Whether the next frame begins where this one ends, and is of the same stream.
+    ///
+    /// - Parameter orEnds: whether the end of the bytes may stand in place of the next frame.
+    func isFollowed(in bytes: [UInt8], orEnds: Bool) -> Bool {
+        guard length > 0 else { return false }
+        guard let next = MPEGFrame(bytes, at: start + length) else {
+            return orEnds && start + length + 6 > bytes.count
+        }
+        return next.signature == signature
+    }
+
+    /// kbit/s by index: MPEG-1 layers I, II, III; MPEG-2 layer I; MPEG-2 layers II and III.
+    private static let rates = [
+        [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
+        [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
+        [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+        [0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256],
+        [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+    ]
+}

@@ -1,0 +1,158 @@
+/// The first bytes of a body read as text: without byte order mark and leading white space, UTF-16 narrowed to ASCII.
+struct TextBeginning {
+    enum Finding: Equatable {
+        case document(BodyContent.Document)
+        /// It begins as a document; more bytes show which.
+        case undecided
+        case nothing
+    }
+
+    private let bytes: ArraySlice<UInt8>
+    private let isNarrowed: Bool
+
+    init(_ bytes: [UInt8]) {
+        if let narrow = Self.narrowed(bytes) {
+            self.bytes = Self.trimmed(narrow[...])
+            isNarrowed = true
+        } else {
+            let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+            self.bytes = Self.trimmed(bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...])
+            isNarrowed = false
+        }
+    }
+
+    /// What it is, where its first characters tell: what follows them does not count, not even bytes that are no text,
+    /// as a player that finds a playlist's first line reads no further.
+    func document(isWhole: Bool) -> Finding {
+        if begins(with: Self.playlists) { return .document(.playlist) }
+        guard let first = bytes.first else { return .nothing }
+        switch first {
+        case UInt8(ascii: "<"): return markup(isWhole: isWhole)
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return json(first)
+        default: break
+        }
+        let digits = bytes.prefix { Self.isHexadecimal($0) }
+        if (1...8).contains(digits.count), bytes.dropFirst(digits.count).starts(with: ";chunk-signature=".utf8) {
+            return .document(.signedChunks)
+        }
+        return isNarrowed ? .document(.text) : .nothing
+    }
+
+    /// Whether all of the first bytes are text in UTF-8 (the WHATWG's definition of binary data bytes).
+    func isText(upTo count: Int) -> Bool {
+        if isNarrowed { return true }
+        let part = Array(bytes.prefix(count))
+        let isBinary = part.contains { byte in
+            byte < 0x20 && ![0x09, 0x0A, 0x0C, 0x0D, 0x1B].contains(byte) || byte == 0x7F
+        }
+        if isBinary { return false }
+        // A character may be cut at the end.
+        return (0...3).contains { cut in
+            let tail = part.suffix(cut)
+            let isCut = tail.first.map { (0xC2...0xF4).contains($0) } ?? true
+            return cut <= part.count && isCut && tail.dropFirst().allSatisfy { (0x80...0xBF).contains($0) }
+                && String(validating: part.dropLast(cut), as: UTF8.self) != nil
+        }
+    }
+
+    // MARK: Kinds
+
+    /// What players take for a list of other files, by its first characters: M3U, PLS, ASX in its older form, Internet
+    /// shortcuts, mpv's EDL, ffmpeg's concatenation script, cue sheets.
+    private static let playlists = [
+        "#extm3u", "#extinf", "[playlist]", "[reference]", "[internetshortcut]", "# mpv edl", "mplayer edl",
+        "ffconcat version", "file \"", "rem genre", "rem date", "performer \"", "title \"", "rtsptext", "smiltext",
+    ]
+
+    /// Elements that begin a page, or stand at the beginning of one that has lost its head.
+    private static let pageElements: Set<String> = [
+        "a", "b", "body", "br", "center", "div", "font", "form", "h1", "h2", "head", "html", "iframe", "img", "link",
+        "meta", "p", "pre", "script", "span", "style", "table", "title",
+    ]
+
+    /// No media format begins with an angle bracket and one of the characters that may follow it in markup.
+    private func markup(isWhole: Bool) -> Finding {
+        guard let second = bytes.dropFirst().first, Self.isLetter(second) || "!?/".utf8.contains(second) else {
+            return .nothing
+        }
+        var rest = bytes
+        while true {
+            let (opening, closing) = rest.starts(with: "<?".utf8) ? ("<?", "?>") : ("<!--", "-->")
+            guard rest.starts(with: opening.utf8) else { break }
+            guard let end = Self.firstIndex(of: closing, in: rest) else { return cut(isWhole) }
+            rest = Self.trimmed(rest[(end + closing.utf8.count)...])
+            if rest.isEmpty { return cut(isWhole) }
+        }
+        let text = Self.lowered(rest.prefix(16))
+        if text.hasPrefix("<!") {
+            if text.utf8.count < "<!doctype html".utf8.count, !isWhole { return .undecided }
+            return .document(text.hasPrefix("<!doctype html") ? .webPage : .xml)
+        }
+        let name = text.dropFirst().prefix { $0.isLetter || $0.isNumber }
+        if text.utf8.count <= name.utf8.count + 1, !isWhole { return .undecided }
+        return .document(Self.pageElements.contains(String(name)) || !text.hasPrefix("<") ? .webPage : .xml)
+    }
+
+    /// Markup that says nothing of its kind so far: at the end of the window it is called by how it begins.
+    private func cut(_ isWhole: Bool) -> Finding {
+        guard isWhole || bytes.count >= BodyContent.textWindow else { return .undecided }
+        return .document(bytes.starts(with: "<?xml".utf8) ? .xml : .webPage)
+    }
+
+    private func json(_ first: UInt8) -> Finding {
+        guard let next = Self.trimmed(bytes.dropFirst()).first else { return .nothing }
+        let openers = first == UInt8(ascii: "{") ? "\"}" : "[{\"]-0123456789tfn"
+        return openers.utf8.contains(next) && isText(upTo: 64) ? .document(.json) : .nothing
+    }
+
+    // MARK: Bytes
+
+    private func begins(with texts: [String]) -> Bool {
+        let text = Self.lowered(bytes.prefix(24))
+        return texts.contains { text.hasPrefix($0) }
+    }
+
+    /// ASCII in lower case; other bytes as replacement characters.
+    private static func lowered(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    private static func firstIndex(of text: String, in bytes: ArraySlice<UInt8>) -> Int? {
+        let text = Array(text.utf8)
+        return bytes.indices.first { bytes[$0...].starts(with: text) }
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        bytes.drop { [0x09, 0x0A, 0x0C, 0x0D, 0x20].contains($0) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
+    }
+
+    /// The ASCII characters of UTF-16, with or without a byte order mark; `nil` of anything else. `FF FE` begins a frame of
+    /// MPEG audio too, in which every other byte is not zero.
+    private static func narrowed(_ bytes: [UInt8]) -> [UInt8]? {
+        var rest = bytes.prefix(BodyContent.textWindow)
+        let isMarked = rest.starts(with: [0xFF, 0xFE]) || rest.starts(with: [0xFE, 0xFF])
+        if isMarked { rest = rest.dropFirst(2) }
+        guard rest.count >= 8 else { return nil }
+        let units = rest.count / 2
+        for high in [0, 1] {
+            var narrow: [UInt8] = []
+            for unit in 0..<units {
+                let start = rest.startIndex + 2 * unit
+                let byte = rest[start + 1 - high]
+                guard rest[start + high] == 0, byte >= 0x20 && byte < 0x7F || [0x09, 0x0A, 0x0D].contains(byte) else {
+                    break
+                }
+                narrow.append(byte)
+            }
+            // Text in other scripts may follow the first characters.
+            if narrow.count >= min(units, 8) { return narrow }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,203 @@
+import Testing
+
+@testable import TransferCore
+
+/// What counts as progress, and what readers and people learn when there is none.
+@Suite struct DownloadMachineProgressTests {
+    private func reading(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
+        let bench = MachineBench(change)
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole())
+        _ = bench.received(1, 1_000)
+        _ = bench.read(1, 1_000..<1_100)
+        return bench
+    }
+
+    /// Reads ahead of one reader reach the daemon in any order.
+    @Test(arguments: [[1_000, 1_200, 1_400], [1_400, 1_200, 1_000], [1_200, 1_000, 1_400]] as [[Int64]])
+    func readsOfOnePlaceShareAConnectionAfterABreak(offsets: [Int64]) {
+        let bench = MachineBench()
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole())
+        _ = bench.received(1, 1_000)
+        for (index, offset) in offsets.enumerated() { _ = bench.read(Int64(index), offset..<offset + 200) }
+        #expect(bench.failed(1) == [])
+        #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: true))])
+    }
+
+    // MARK: Too little
+
+    @Test func bytesThatAreHereAlreadyAreNoProgress() {
+        let bench = MachineBench(
+            pin: MachineBench.pin(nil, nil, ranges: false), present: MachineBench.ranges(0..<9_000)
+        )
+        _ = bench.read(1, 9_000..<9_100)
+        _ = bench.head(1, MachineBench.whole(tag: nil))
+        let due = bench.machine.deadline
+        for _ in 0..<8 {
+            bench.pass(1_000)
+            bench.passed(1, 1_000)
+        }
+        #expect(bench.machine.deadline == due)
+    }
+
+    @Test func aDripIsNoProgress() {
+        // 256 bytes a second over 6 s.
+        let bench = reading {
+            $0.leastRate = 256
+            $0.readerDeadline = 6_000
+        }
+        let start = bench.now
+        var actions: [Machine.Action] = []
+        while actions.isEmpty, bench.now < start + 60_000 {
+            bench.pass(1_000)
+            actions = bench.received(1, 10)
+            if bench.machine.deadline ?? .max <= bench.now { actions += bench.tick() }
+            // The reader wants a byte that is far behind what comes.
+            if bench.now == start { actions = [] }
+        }
+        #expect(bench.now <= start + 10_000)
+    }
+
+    @Test(arguments: [(255, 6_000), (257, 60_000)] as [(Int64, Int64)])
+    func theFloorIsARateOverTheDeadline(rate: Int64, waits: Int64) {
+        let bench = MachineBench {
+            $0.leastRate = 256
+            $0.readerDeadline = 6_000
+        }
+        let total: Int64 = 1_000_000
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole(total))
+        _ = bench.read(1, 500_000..<500_100)
+        // The second connection brings it; the first does not matter.
+        let start = bench.now
+        while bench.machine.isWaiting(1), bench.now - start < 60_000 {
+            bench.pass(1_000)
+            if bench.machine.has(2), !bench.machine.isReceiving(2) {
+                _ = bench.head(2, MachineBench.part(500_000..<total, of: total))
+            }
+            _ = bench.received(1, rate)
+            if bench.machine.deadline ?? .max <= bench.now { _ = bench.machine.tick(now: bench.now, random: 0) }
+        }
+        #expect(bench.now - start >= waits && bench.now - start <= waits + 6_500)
+    }
+
+    @Test func aDripDoesNotShortenThePauses() {
+        let bench = MachineBench { $0.leastRate = 256 }
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole())
+        for (connection, pause) in zip(1..., [250, 500, 1_000] as [Int64]) {
+            _ = bench.received(connection, 1)
+            _ = bench.failed(connection)
+            #expect(bench.machine.deadline == bench.now + pause)
+            _ = bench.tick()
+            let position = bench.machine.position(of: connection + 1) ?? 0
+            _ = bench.head(connection + 1, MachineBench.part(position..<10_000))
+        }
+    }
+
+    // MARK: Bodies that end at the same byte
+
+    @Test func threeAnswersThatEndAtTheSameByteFail() {
+        let bench = reading()
+        let error = TransferError(.failed, "the server announces 10000 bytes and sends 1000: broken")
+        #expect(bench.failed(1) == [])
+        #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: true))])
+        _ = bench.head(2, MachineBench.part(1_000..<10_000))
+        #expect(bench.failed(2) == [])
+        _ = bench.tick()
+        _ = bench.head(3, MachineBench.part(1_000..<10_000))
+        #expect(bench.failed(3) == [.failed(error), .answerRead(1, error)])
+        #expect(bench.machine.state == .failed)
+        #expect(bench.machine.error == error)
+        // What is here can be read; what is not is tried again when somebody asks a minute later.
+        #expect(bench.read(2, 0..<1_000) == [.answerRead(2, nil)])
+        #expect(bench.read(3, 1_000..<1_001) == [.answerRead(3, error)])
+        bench.pass(60_001)
+        #expect(bench.read(4, 1_000..<1_001) == [.connect(4, .part(1_000..<10_000, forReader: true))])
+    }
+
+    @Test func aByteMoreBeginsTheCountAnew() {
+        let bench = reading()
+        for connection in 1...6 {
+            if connection > 1 {
+                let position = bench.machine.position(of: connection) ?? 0
+                _ = bench.head(connection, MachineBench.part(position..<10_000))
+                if connection % 2 == 0 { _ = bench.received(connection, 1) }
+            }
+            _ = bench.failed(connection)
+            #expect(bench.machine.failure == nil)
+            _ = bench.tick()
+        }
+    }
+
+    @Test func aServerThatStallsAtAByteMayGoOn() {
+        let bench = reading { $0.readerDeadline = 600_000 }
+        for connection in 1...5 {
+            if connection > 1 { _ = bench.head(connection, MachineBench.part(1_000..<10_000)) }
+            _ = bench.failed(connection, .timedOut)
+            #expect(bench.machine.failure == nil)
+            _ = bench.tick()
+        }
+    }
+
+    @Test func aLengthThatNoFileCanHaveIsNotBelievedToEnd() {
+        let bench = MachineBench()
+        _ = bench.fill()
+        let head = MachineBench.whole(nil, tag: nil, ["content-length": "9223372036854775808"])
+        var excessive = head
+        excessive.fields["content-length"] = "9223372036854775808"
+        _ = bench.head(1, excessive)
+        #expect(bench.machine.pin?.total == nil)
+        _ = bench.received(1, 1_000)
+        _ = bench.ended(1, .complete)
+        #expect(bench.machine.pin?.total == nil)
+        #expect(bench.machine.state == .queued)
+        #expect(
+            bench.machine.error?.message
+                == "the server announced 9223372036854775808 bytes and ended the answer early")
+    }
+
+    // MARK: The last error
+
+    @Test func theLastErrorIsShownUntilThereIsProgress() {
+        let bench = reading()
+        #expect(bench.machine.error == nil)
+        _ = bench.failed(1)
+        let broken = TransferError(.failed, "broken")
+        #expect(bench.machine.state == .queued && bench.machine.error == broken)
+        _ = bench.tick()
+        #expect(bench.machine.error == broken)
+        _ = bench.head(2, MachineBench.part(1_000..<10_000))
+        #expect(bench.machine.state == .running && bench.machine.error == broken)
+        _ = bench.suspend(true)
+        #expect(bench.machine.error == nil, "a person's wish is no error")
+        _ = bench.suspend(false)
+        _ = bench.tick()
+        _ = bench.received(2, 100)
+        #expect(bench.machine.error == nil)
+    }
+
+    @Test func aReaderThatGivesUpLeavesItsReason() {
+        let bench = reading()
+        let error = TransferError(.timedOut, "nothing arrived for 60 s")
+        #expect(bench.tick().contains(.answerRead(1, error)))
+        #expect(bench.machine.error == error)
+        #expect(bench.machine.state == .running)
+    }
+
+    // MARK: Pages
+
+    @Test func aPageDoesNotEndTheGenerationItWouldReplace() {
+        for type in ["text/html", "audio/mpeg"] {
+            let bench = reading()
+            _ = bench.failed(1)
+            _ = bench.tick()
+            let page = ResponseHead(status: 200, fields: ["content-type": type, "content-length": "77"])
+            #expect(bench.machine.needsContent(2, page))
+            _ = bench.head(2, page, content: .document(.webPage))
+            #expect(bench.machine.generation == 1)
+            #expect(bench.machine.present == MachineBench.ranges(0..<1_000))
+        }
+    }
+}

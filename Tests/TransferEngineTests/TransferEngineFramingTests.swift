@@ -1,0 +1,205 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Where bodies end, and what they are: what libcurl and the engine make of heads that contradict their bodies.
+@Suite struct TransferEngineFramingTests {
+    private let content = TestContent(seed: 91, size: 60_000)
+
+    private func bench(
+        _ resource: Resource? = nil, _ change: (inout TransferConfiguration) -> Void = { _ in },
+        behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
+    ) throws -> EngineBench {
+        let bench = try EngineBench(change)
+        bench.server.serve("/1.mp3", resource ?? Resource(content, etag: "\"v1\""), behaviour: behaviour)
+        bench.know(DownloadSource(key: 1, url: bench.server.url("/1.mp3"), generation: 1))
+        return bench
+    }
+
+    private static let status = "HTTP/1.1 200 OK"
+    private static let type = "Content-Type: audio/mpeg"
+
+    // MARK: Lengths
+
+    @Test(arguments: ["10", "60000", "70000", "0", "10, 20", "x"])
+    func aChunkedBodyIsAsLongAsItIs(length: String) async throws {
+        // curl judges a Content-Length by itself before it knows of the coding: none that is no number comes so far.
+        let isNumber = length.first?.isNumber == true
+        for isFirst in [true, false] {
+            let coding = "Transfer-Encoding: chunked"
+            let bench = try bench { _ in
+                let length = "Content-Length: \(length)"
+                return .chunked().rawHead(
+                    Self.status, Self.type, isFirst ? length : coding, isFirst ? coding : length)
+            }
+            guard isNumber else {
+                #expect(await failure { try await bench.read(1, 0..<100) }?.code == .unusable)
+                continue
+            }
+            try bench.fill(1)
+            try await bench.waitUntilWhole(1)
+            #expect(try bench.holds(1, content))
+        }
+    }
+
+    @Test(arguments: [
+        ["Content-Length: 60000", "Content-Length: 60000"], ["Content-Length: 60000, 60000"],
+        ["Content-Length: 060000"], ["content-length:60000", "CONTENT-LENGTH:  60000  "],
+    ])
+    func aLengthThatIsSaidTwiceIsOne(lines: [String]) async throws {
+        let bench = try bench { _ in
+            .normal.rawHead(Self.status, Self.type, lines[0], lines.last ?? "")
+        }
+        #expect(try await bench.open(1).total == 60_000)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
+    @Test(arguments: [
+        (["Content-Length: 10", "Content-Length: 60000"], "the server sent two different Content-Lengths"),
+        (["Content-Length: 60000", "Content-Length: 10"], "the server sent two different Content-Lengths"),
+        (["Content-Length: 60000, 10"], "the server sent two different Content-Lengths"),
+        (["Content-Length: +60000"], "the server sent a Content-Length that is no number"),
+        (["Content-Length: 60000 bytes"], "the server sent a Content-Length that is no number"),
+        (["Content-Length: 60 000"], "the server sent a Content-Length that is no number"),
+        (["Transfer-Encoding: xyz"], "the server sent Transfer-Encoding xyz"),
+        (["Transfer-Encoding: gzip"], "the server sent Transfer-Encoding gzip"),
+    ])
+    func lengthsThatContradictEachOtherAreNoAnswer(lines: [String], says: String) async throws {
+        let bench = try bench { _ in .normal.rawHead(Self.status, Self.type, lines[0], lines.last ?? "") }
+        let error = try #require(await failure { try await bench.read(1, 0..<100) })
+        #expect(error.code == .unusable)
+        // curl undoes some transfer codings, and refuses what it does not know, by itself.
+        #expect(error.message == says || lines[0].hasPrefix("Transfer-Encoding"), "\(error.message)")
+        #expect(try bench.engine.fileNames == [])
+    }
+
+    /// A feed's answer is judged by the same rule.
+    @Test func anAnswerInMemoryWithTwoLengthsIsNone() async throws {
+        let bench = try bench { _ in
+            .normal.rawHead(Self.status, "Content-Length: 10", "Content-Length: 60000")
+        }
+        let error = await failure {
+            for try await _ in try bench.engine.data(
+                for: DataRequest(url: bench.server.url("/1.mp3"), limit: 100_000))
+            {}
+        }
+        #expect(error == TransferError(.unusable, "the server sent two different Content-Lengths"))
+    }
+
+    @Test(arguments: ["17592186044417", "9223372036854775807", "9223372036854775808", "99999999999999999999"])
+    func aLengthThatNoFileCanHaveIsNeverReached(length: String) async throws {
+        let bench = try bench(Resource(content)) {
+            $0.limits.retry.first = 10
+        } behaviour: { _ in
+            .ignoreRange().rawHead(Self.status, Self.type, "Content-Length: \(length)")
+        }
+        #expect(try await bench.read(1, 0..<100) == content.bytes(in: 0..<100))
+        let error = try #require(await failure { try await bench.read(1, 70_000..<70_001) })
+        #expect(error.code == .failed)
+        #expect(error.message.hasPrefix("the server announces \(length) bytes and sends 60000: "), "\(error.message)")
+        #expect(bench.server.requests.count == 3)
+        #expect(bench.completed.isEmpty)
+        #expect(try await bench.read(1, 50_000..<60_000) == content.bytes(in: 50_000..<60_000), "what is here stays")
+    }
+
+    @Test(arguments: [true, false]) func aServerThatSendsLessThanItAnnouncesFails(hasRanges: Bool) async throws {
+        var resource = Resource(content, etag: "\"v1\"")
+        resource.supportsRanges = hasRanges
+        let bench = try bench(resource) {
+            $0.limits.retry.first = 10
+        } behaviour: { request in
+            .close(after: max(0, 40_000 - (hasRanges ? request.range?.firstByte ?? 0 : 0)))
+        }
+        // The first request asks for what is read, where it can.
+        let end = hasRanges ? 59_000 : 40_000
+        let error = try #require(await failure { try await bench.read(1, 59_000..<59_100) })
+        #expect(error.message.hasPrefix("the server announces 60000 bytes and sends \(end): "), "\(error.message)")
+        #expect(bench.failures == [error])
+        #expect(bench.server.requests.count == 3)
+        #expect(try await bench.snapshot(1)?.error == error)
+    }
+
+    @Test func aDripHoldsNoReaderBeyondItsDeadline() async throws {
+        let bench = try bench {
+            $0.limits.readerDeadline = 1_000
+        } behaviour: { _ in
+            .throttle(bytesPerSecond: 20)
+        }
+        let start = ContinuousClock.now
+        let error = await failure { try await bench.read(1, 50_000..<50_100) }
+        #expect(error?.code == .timedOut)
+        #expect(start.duration(to: .now) < .seconds(20), "the file would take fifty minutes")
+        #expect(try await bench.snapshot(1)?.error == error, "the task goes on, and shows why the read failed")
+    }
+
+    // MARK: Types
+
+    @Test(arguments: [
+        "text/plain", "text/html; charset=utf-8", "application/json", "application/xml", "text/xml", "nonsense", "",
+    ])
+    func mediaIsTakenUnderAnyType(type: String) async throws {
+        let bench = try bench { _ in .header("Content-Type", type).close(after: 30_000) }
+        #expect(try await bench.open(1).total == 60_000)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.generation == 1)
+    }
+
+    @Test(arguments: [
+        ("<!-- expired --><html><body>Log in", "a web page"), ("<?xml version=\"1.0\"?><Error/>", "an XML document"),
+        ("{\"error\":\"expired\"}", "JSON"), ("#EXTM3U\nhttp://127.0.0.1/", "a playlist"),
+        ("# mpv EDL v0\n/etc/passwd", "a playlist"), ("Forbidden", "text"), ("", "text"),
+    ])
+    func whatIsNoMediaIsRefusedUnderAnyType(text: String, name: String) async throws {
+        for type in ["audio/mpeg", "application/octet-stream", "text/plain", "text/html"] where !text.isEmpty {
+            let bench = try bench(Resource(text: text, contentType: type)) { _ in .normal }
+            let error = await failure { try await bench.read(1, 0..<10) }
+            #expect(error == TransferError(.unusable, "the server sent \(name) in place of media"), "\(type)")
+            #expect(try await bench.snapshot(1)?.received == 0)
+        }
+    }
+
+    @Test(arguments: ["none", "binary", "UTF-8", "identity", "aws-chunked"])
+    func aCodingThatIsNoneIsNoReasonToRefuse(coding: String) async throws {
+        let bench = try bench { _ in .header("Content-Encoding", coding) }
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
+    /// Who reads while the first bytes come one by one gets none of a page.
+    @Test func noByteOfAPageIsGrantedBeforeItIsKnown() async throws {
+        let gate = Gate(heldAt: 3)
+        let page = Resource(text: "   <!-- a page --><html><body>Log in</body></html>", contentType: "audio/mpeg")
+        let bench = try bench(page) { _ in .hold(gate) }
+        _ = try await bench.open(1)
+        async let error = failure { try await bench.read(1, 0..<2) }
+        try await gate.waitUntilReached()
+        #expect(try await bench.open(1).head.isEmpty)
+        #expect(try await bench.snapshot(1)?.received == 0)
+        gate.open()
+        #expect(await error == TransferError(.unusable, "the server sent a web page in place of media"))
+    }
+
+    /// A hotel's network answers every request with its own page, and must not cost what has been received.
+    @Test(arguments: ["text/html", "audio/mpeg"]) func aPageCostsNothingOfWhatIsHere(type: String) async throws {
+        let page = Resource(text: "<html><body>Log in to the hotel</body></html>", contentType: type)
+        let bench = try bench { request in
+            request.index == 0 ? .close(after: 30_000) : request.index < 3 ? .resource(page) : .normal
+        }
+        try bench.fill(1)
+        try await bench.wait("it fails") { !bench.failures.isEmpty }
+        #expect(bench.failures == [TransferError(.unusable, "the server sent a web page in place of media")])
+        #expect(try await bench.snapshot(1)?.present.text == "0-29999")
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.source(1)?.generation == 1)
+        #expect(bench.server.requests.last?.range != nil, "it goes on from what is here")
+    }
+}
