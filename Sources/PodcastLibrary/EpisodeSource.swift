@@ -9,6 +9,9 @@ package struct EpisodeSource: Sendable, Equatable {
     package var confirmedSize: Int64?
     /// The cache file of this generation.
     package var file: String?
+    /// Its size, if known, and how it looked when it was whole.
+    package var fileSize: Int64?
+    package var fileState: String?
     /// All of it is there.
     package var isComplete: Bool
     /// The download task, if there is one.
@@ -31,7 +34,7 @@ extension Library {
                 db.cachedStatement(
                     sql: """
                         SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
-                            d.suspended, d.automatic
+                            d.suspended, d.automatic, r.size, r.file_state
                         FROM episode e LEFT JOIN rendition r ON r.episode = e.id
                             LEFT JOIN download d ON d.episode = e.id
                         WHERE e.id = ? AND e.buried = 0
@@ -42,7 +45,8 @@ extension Library {
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
             return EpisodeSource(
                 podcast: podcast, url: row[1], generation: row[2], confirmedSize: row[3], file: row[4],
-                isComplete: row[5] ?? false, task: task, settings: try PodcastSQL.settings(db, of: podcast))
+                fileSize: row[8], fileState: row[9], isComplete: row[5] ?? false, task: task,
+                settings: try PodcastSQL.settings(db, of: podcast))
         }
     }
 }
