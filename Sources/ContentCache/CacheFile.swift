@@ -40,7 +40,7 @@ package final class CacheFile: Sendable {
     /// Makes the file `size` bytes long where it is shorter; it never becomes shorter. The corresponding C function is
     /// `ftruncate`.
     package func extend(to size: Int64) throws(Errno) {
-        guard try identity().size < size else { return }
+        guard try identity().state.size < size else { return }
         guard ftruncate(descriptor.rawValue, off_t(size)) == 0 else { throw Errno(rawValue: errno) }
     }
 
@@ -61,11 +61,11 @@ package final class CacheFile: Sendable {
         return fstat(descriptor.rawValue, &status) == 0 && status.st_nlink > 0
     }
 
-    /// The device and inode that a checkpoint is bound to.
-    func identity() throws(Errno) -> (device: UInt64, inode: UInt64, size: Int64) {
+    /// The device that a checkpoint is bound to, and how the file looks.
+    func identity() throws(Errno) -> (device: UInt64, state: FileState) {
         var status = stat()
         guard fstat(descriptor.rawValue, &status) == 0 else { throw Errno(rawValue: errno) }
-        return (UInt64(status.st_dev), UInt64(status.st_ino), Int64(status.st_size))
+        return (UInt64(status.st_dev), FileState(status))
     }
 
     /// Whether the file system has data for all of `range`. It answers in blocks, so a `true` is no proof; a `false` is.

@@ -23,6 +23,10 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package var bootID = ""
     package var device: UInt64 = 0
     package var inode: UInt64 = 0
+    /// With `inode` and `total`, how the file looked when it was complete (`FileState`); absent before, and in what earlier
+    /// versions wrote.
+    package var modified: Int64?
+    package var allocated: Int64?
     /// Half-open ranges that were handed to the kernel, as `[from, to]`.
     package var received: [[Int64]] = []
     /// The part of `received` that was on the disk after a sync.
@@ -31,6 +35,12 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package init(key: Int64, generation: Int) {
         self.key = key
         self.generation = generation
+    }
+
+    /// How the complete file looked.
+    package var state: FileState? {
+        guard complete, let total, let modified, let allocated else { return nil }
+        return FileState(inode: inode, modified: modified, size: total, allocated: allocated)
     }
 
     package mutating func setReceived(_ ranges: RangeSet<Int64>) { received = Self.pairs(ranges) }

@@ -152,25 +152,33 @@ package final class ContentCache: Sendable {
     package func reopen(_ name: String) -> (file: CacheFile, checkpoint: Checkpoint, present: RangeSet<Int64>)? {
         let path = Self.path(of: name, in: directory)
         guard let checkpoint = checkpoint(of: name),
-            let descriptor = try? FileDescriptor.open(path, .readWrite, options: [.closeOnExec])
+            let opened = try? CheckedFile(
+                at: path, .readWrite, expecting: checkpoint.total.map { .size($0) } ?? .file)
         else {
             remove(name)
             return nil
         }
-        let file = CacheFile(name: name, path: path, descriptor: descriptor)
-        guard let identity = try? file.identity(), checkpoint.total.map({ $0 == identity.size }) ?? true else {
+        let file = CacheFile(name: name, path: path, descriptor: opened.descriptor)
+        if let recorded = checkpoint.state, checkpoint.receivedRanges == RangeSet(0..<recorded.size) {
+            guard
+                CacheExpectation.recorded(recorded, size: recorded.size).defect(of: opened.state, opened.descriptor)
+                    == nil
+            else {
+                remove(name)
+                return nil
+            }
+            return (file, checkpoint, RangeSet(0..<recorded.size))
+        }
+        guard let identity = try? file.identity(), identity.device == checkpoint.device,
+            identity.state.inode == checkpoint.inode
+        else {
             remove(name)
             return nil
         }
-        let sameFile = identity.device == checkpoint.device && identity.inode == checkpoint.inode
         let sameBoot = !bootID.isEmpty && checkpoint.bootID == bootID
-        guard sameFile else {
-            remove(name)
-            return nil
-        }
         let claimed = sameBoot ? checkpoint.receivedRanges : checkpoint.syncedRanges
         var present = RangeSet<Int64>()
-        for range in claimed.ranges where range.upperBound <= identity.size && file.mayHold(range) {
+        for range in claimed.ranges where range.upperBound <= identity.state.size && file.mayHold(range) {
             present.insert(contentsOf: range)
         }
         return (file, checkpoint, present)
@@ -179,11 +187,18 @@ package final class ContentCache: Sendable {
     /// What the checkpoint of a file says, unchecked.
     package func checkpoint(of name: String) -> Checkpoint? { Self.checkpoint(of: name, in: directory) }
 
+    /// Bytes; a file with a hole at every other block of a gigabyte has one of 2 MiB.
+    private static let largestCheckpoint: Int64 = 64 << 20
+
     /// The same for a process that only reads.
     package static func checkpoint(of name: String, in directory: FilePath) -> Checkpoint? {
         let path = Self.path(of: name, in: directory).string + ".json"
-        guard let data = FileManager.default.contents(atPath: path) else { return nil }
-        return Checkpoint.decode(data)
+        guard let opened = try? CheckedFile(at: FilePath(path), .readOnly, expecting: .file) else { return nil }
+        defer { try? opened.descriptor.close() }
+        guard opened.state.size <= largestCheckpoint else { return nil }
+        var data = Data(count: Int(opened.state.size))
+        let count = data.withUnsafeMutableBytes { try? opened.descriptor.readFully(into: $0, at: 0) }
+        return count == data.count ? Checkpoint.decode(data) : nil
     }
 
     /// Writes a checkpoint: into another file, which then takes the place of the one before in one step. One for a file
@@ -203,7 +218,9 @@ package final class ContentCache: Sendable {
         let identity = try file.identity()
         complete.bootID = bootID
         complete.device = identity.device
-        complete.inode = identity.inode
+        complete.inode = identity.state.inode
+        complete.modified = complete.complete ? identity.state.modified : nil
+        complete.allocated = complete.complete ? identity.state.allocated : nil
         let data = try complete.encoded()
         let path = checkpointPath(file.name)
         if isFirst, try writeBlank(data, as: path, durably: durably) { return }
@@ -258,10 +275,13 @@ package final class ContentCache: Sendable {
     ///
     /// - Returns: `false` when it is being read; nothing has happened then.
     package func evict(_ name: String) -> Bool {
-        guard
-            let descriptor = try? FileDescriptor.open(
-                Self.path(of: name, in: directory), .readWrite, options: [.closeOnExec])
-        else {
+        let descriptor: FileDescriptor
+        do {
+            descriptor = try CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file)
+                .descriptor
+        } catch let defect {
+            // Who has it open cannot be found out.
+            if defect.isPassing { return false }
             remove(name)
             return true
         }

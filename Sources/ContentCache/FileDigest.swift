@@ -6,7 +6,10 @@ enum FileDigest {
     /// Large enough that the calls cost nothing beside the hashing, small enough to stay in the second-level cache.
     private static let bufferSize = 256 * 1024
 
-    static func sha256(of descriptor: FileDescriptor, size: Int64) throws -> String {
+    /// - Parameter progress: called with the number of bytes since it was called last.
+    static func sha256(
+        of descriptor: FileDescriptor, size: Int64, progress: (Int) -> Void = { _ in }
+    ) throws -> String {
         guard let context = EVP_MD_CTX_new() else { throw Errno.noMemory }
         defer { EVP_MD_CTX_free(context) }
         guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else { throw Errno.ioError }
@@ -20,6 +23,7 @@ enum FileDigest {
             guard count == wanted else { throw Errno.ioError }
             guard EVP_DigestUpdate(context, part.baseAddress, count) == 1 else { throw Errno.ioError }
             offset += Int64(count)
+            progress(count)
         }
         var digest = [UInt8](repeating: 0, count: 32)
         guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else { throw Errno.ioError }

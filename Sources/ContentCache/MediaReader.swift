@@ -8,21 +8,32 @@ package import SystemPackage
 /// from any thread. The descriptor, and the lease with it, goes with the value.
 package final class MediaReader: Sendable {
     private let descriptor: FileDescriptor
+    /// How it looked when it was opened.
+    package let state: FileState
 
-    /// Opens the file of that name. Throws `Errno.noSuchFileOrDirectory` when it was evicted in between.
-    package init(name: String, in directory: FilePath) throws(Errno) {
-        do {
-            descriptor = try FileDescriptor.open(
-                ContentCache.path(of: name, in: directory), .readOnly, options: [.closeOnExec])
-        } catch let error as Errno {
-            throw error
-        } catch {
-            throw .ioError
-        }
+    /// Opens the file of that name, which is as expected.
+    ///
+    /// - Throws: `missing` when it was evicted in between.
+    package init(
+        name: String, in directory: FilePath, expecting expectation: CacheExpectation
+    ) throws(CacheFileDefect) {
+        let file = try CheckedFile(
+            at: ContentCache.path(of: name, in: directory), .readOnly, expecting: expectation)
+        (descriptor, state) = (file.descriptor, file.state)
         guard clinux_ofd_lock(descriptor.rawValue, Int16(F_RDLCK)) == 0 else {
             // An eviction holds the exclusive lock: the name is about to go.
             try? descriptor.close()
-            throw .noSuchFileOrDirectory
+            throw .missing
+        }
+    }
+
+    /// The same for a file of which not all is there: what may be read of it somebody else says.
+    /// Throws `Errno.noSuchFileOrDirectory` when it was evicted in between.
+    package convenience init(name: String, in directory: FilePath) throws(Errno) {
+        do {
+            try self.init(name: name, in: directory, expecting: .file)
+        } catch {
+            throw Errno(rawValue: error.errorNumber)
         }
     }
 
@@ -34,5 +45,11 @@ package final class MediaReader: Sendable {
     /// Reads up to the buffer's size at `offset`; fewer only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         try descriptor.readFully(into: buffer, at: offset)
+    }
+
+    /// The SHA-256 of all of it, lower-case hexadecimal. `progress` is called now and then with how many bytes have been
+    /// read since it was called last.
+    package func sha256(progress: (Int) -> Void = { _ in }) throws -> String {
+        try FileDigest.sha256(of: descriptor, size: state.size, progress: progress)
     }
 }

@@ -32,12 +32,17 @@ final class MadeContent: Sendable {
     /// one.
     static func file(_ path: FilePath, head: [UInt8] = [], skipping: Int64 = 0) -> MadeContent? {
         guard
-            let descriptor = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .noFollow])
+            let descriptor = try? FileDescriptor.open(
+                path, .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
         else { return nil }
-        guard let size = try? descriptor.seek(offset: 0, from: .end), size >= skipping else {
+        var status = stat()
+        guard fstat(descriptor.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            Int64(status.st_size) >= skipping
+        else {
             try? descriptor.close()
             return nil
         }
+        let size = Int64(status.st_size)
         return MadeContent(
             head: head, tail: descriptor, skipped: skipping, size: Int64(head.count) + size - skipping)
     }

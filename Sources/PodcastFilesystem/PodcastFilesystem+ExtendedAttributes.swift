@@ -72,8 +72,8 @@ extension PodcastFilesystem {
         values.add("user.xdg.origin.url", podcast.visible(episode.url))
         values.add("user.xdg.referrer.url", podcast.visibleURL)
         values.add(
-            "user.mime_type", episode.type ?? MediaType.mimeType(forExtension: FileName.fileExtension(of: episode.name))
-        )
+            "user.mime_type",
+            MediaType.told(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name)))
         values.add("user.dublincore.title", episode.title)
         values.add("user.dublincore.creator", episode.author ?? podcast.author)
         values.add("user.dublincore.publisher", podcast.title)

@@ -93,8 +93,12 @@ extension PodcastFilesystem {
         if let backed = files.backed(number) {
             media = OpenFile.Media(reader: backed.reader, file: backed.name, total: backed.total, isComplete: true)
         } else {
+            // A file that looks otherwise than it did is not served: the daemon sees whether it is good.
             guard episode.isComplete, let name = episode.file, let size = episode.size,
-                let reader = try? MediaReader(name: name, in: options.cache)
+                let reader = try? MediaReader(
+                    name: name, in: options.cache,
+                    expecting: .recorded(
+                        episode.fileState.flatMap(FileState.init(text:)), size: episode.fileSize ?? size))
             else { return nil }
             media = OpenFile.Media(reader: reader, file: name, total: size, isComplete: true)
         }

@@ -54,9 +54,13 @@ extension PodcastFilesystem {
         }
     }
 
-    /// The files that every show has, and `.feed.xml`, which is there when the daemon has a document.
+    /// The files that every show has, and the feed's document, which is there when the daemon has one.
+    ///
+    /// That document is text by its name: it is the feed's byte for byte, and browsers run the scripts that any XML may
+    /// have (XHTML's `script`, a style sheet of XSLT). Chromium takes `.xml`, `.rss` and `.atom` for XML from `file:`, and
+    /// web servers tell it of `.xml`; `.txt` all of them show.
     private static let showFiles: [(kind: NodeNumber.Kind, name: String)] = [
-        (.playlist, "playlist.m3u8"), (.page, "index.html"), (.feedJSON, ".feed.json"), (.feedXML, ".feed.xml"),
+        (.playlist, "playlist.m3u8"), (.page, "index.html"), (.feedJSON, ".feed.json"), (.feedXML, ".feed.xml.txt"),
     ]
 
     /// How long the kernel believes the size of notes and chapters, in seconds: a refresh may change those of many

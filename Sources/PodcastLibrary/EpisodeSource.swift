@@ -11,6 +11,9 @@ package struct EpisodeSource: Sendable, Equatable {
     package var confirmedSize: Int64?
     /// The cache file of this generation.
     package var file: String?
+    /// Its size, if known, and how it looked when it was whole.
+    package var fileSize: Int64?
+    package var fileState: String?
     /// All of it is there.
     package var isComplete: Bool
     /// The download task, if there is one.
@@ -33,7 +36,7 @@ extension Library {
                 db.cachedStatement(
                     sql: """
                         SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
-                            d.suspended, d.automatic, e.name
+                            d.suspended, d.automatic, r.size, r.file_state, e.name
                         FROM episode e LEFT JOIN rendition r ON r.episode = e.id
                             LEFT JOIN download d ON d.episode = e.id
                         WHERE e.id = ? AND e.buried = 0
@@ -43,8 +46,9 @@ extension Library {
             var task: EpisodeSource.Task?
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
             return EpisodeSource(
-                podcast: podcast, url: row[1], name: row[8], generation: row[2], confirmedSize: row[3], file: row[4],
-                isComplete: row[5] ?? false, task: task, settings: try PodcastSQL.settings(db, of: podcast))
+                podcast: podcast, url: row[1], name: row[10], generation: row[2], confirmedSize: row[3], file: row[4],
+                fileSize: row[8], fileState: row[9], isComplete: row[5] ?? false, task: task,
+                settings: try PodcastSQL.settings(db, of: podcast))
         }
     }
 }

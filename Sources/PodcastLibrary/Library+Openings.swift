@@ -12,13 +12,15 @@ package struct EpisodeOpening: Sendable, Equatable {
     /// Of a rendition of this generation, which need not be complete: its file, and how many bytes that has, if known.
     package var file: String?
     package var fileSize: Int64?
+    /// How the cache file looked when it was whole: text of the cache, not understood here.
+    package var fileState: String?
 
     /// What a server said, in bytes.
     package var size: Int64? { told.source == .server ? told.bytes : nil }
 
     package init(
         generation: Int, isEphemeral: Bool = false, told: EpisodeSize, isComplete: Bool = false, file: String? = nil,
-        fileSize: Int64? = nil
+        fileSize: Int64? = nil, fileState: String? = nil
     ) {
         self.generation = generation
         self.isEphemeral = isEphemeral
@@ -26,6 +28,7 @@ package struct EpisodeOpening: Sendable, Equatable {
         self.isComplete = isComplete
         self.file = file
         self.fileSize = fileSize
+        self.fileState = fileState
     }
 }
 
@@ -39,7 +42,7 @@ extension Library {
                 sql: """
                     SELECT e.generation, \(EpisodeSQL.size), r.complete, r.generation, r.file, r.size, \
                     (SELECT p.ephemeral AND p.id NOT IN (SELECT podcast FROM sync_removed) \
-                    FROM podcast p WHERE p.id = e.podcast), e.length, e.duration, e.type, e.name \
+                    FROM podcast p WHERE p.id = e.podcast), e.length, e.duration, e.type, e.name, r.file_state \
                     FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE e.id = ? AND e.buried = 0
                     """)
             guard let row = try Row.fetchOne(statement, arguments: [episode]) else { return nil }
@@ -52,6 +55,7 @@ extension Library {
             if opening.generation == generation {
                 opening.file = row[4]
                 opening.fileSize = row[5]
+                opening.fileState = row[11]
             }
             return opening
         }

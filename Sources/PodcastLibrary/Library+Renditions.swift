@@ -55,13 +55,13 @@ extension Library {
             try db.cachedStatement(
                 sql: """
                     INSERT INTO rendition (episode, podcast, generation, file, size, validator, content_type, final_url,
-                        received, complete, sha256, created, last_opened)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        received, complete, sha256, file_state, created, last_opened)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """
             ).execute(arguments: [
                 rendition.episode, podcast, rendition.generation, rendition.file, rendition.size, rendition.validator,
                 rendition.contentType, rendition.finalURL, rendition.received, rendition.complete, rendition.sha256,
-                rendition.created, rendition.lastOpened,
+                rendition.fileState, rendition.created, rendition.lastOpened,
             ])
             try db.cachedStatement(
                 sql: """
@@ -81,20 +81,30 @@ extension Library {
     /// Writes down that every byte is there. The download's row leaves.
     ///
     /// - Throws: `noSuchRendition` when the generation is no longer the current one.
-    package func complete(episode: Int64, generation: Int, size: Int64, sha256: String, now: Int64) throws {
+    package func complete(
+        episode: Int64, generation: Int, size: Int64, sha256: String, fileState: String? = nil, now: Int64
+    ) throws {
         try write { db in
             try db.cachedStatement(
                 sql: """
-                    UPDATE rendition SET size = ?1, received = ?1, complete = 1, sha256 = ?2
+                    UPDATE rendition SET size = ?1, received = ?1, complete = 1, sha256 = ?2, file_state = ?5
                     WHERE episode = ?3 AND generation = ?4
                     """
-            ).execute(arguments: [size, sha256, episode, generation])
+            ).execute(arguments: [size, sha256, episode, generation, fileState])
             guard db.changesCount > 0 else {
                 throw LibraryError.noSuchRendition(episode: episode, generation: generation)
             }
             try db.cachedStatement(sql: "UPDATE episode SET confirmed_size = ?, changed = ? WHERE id = ?")
                 .execute(arguments: [size, now, episode])
             try db.cachedStatement(sql: "DELETE FROM download WHERE episode = ?").execute(arguments: [episode])
+        }
+    }
+
+    /// Writes down how a whole cache file looks, once it has been found to be right.
+    package func record(fileState: String, of file: String) throws {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE rendition SET file_state = ? WHERE file = ? AND complete = 1")
+                .execute(arguments: [fileState, file])
         }
     }
 
@@ -139,7 +149,7 @@ extension Library {
 enum RenditionSQL {
     private static let select = """
         SELECT r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, \
-        r.complete, r.sha256, r.created, r.last_opened, e.pinned, e.played \
+        r.complete, r.sha256, r.file_state, r.created, r.last_opened, e.pinned, e.played \
         FROM rendition r JOIN episode e ON e.id = r.episode WHERE
         """
 
@@ -149,7 +159,7 @@ enum RenditionSQL {
             Rendition(
                 episode: row[0], generation: row[1], file: row[2], size: row[3], validator: row[4],
                 contentType: row[5], finalURL: row[6], received: row[7], complete: row[8], sha256: row[9],
-                created: row[10], lastOpened: row[11], pinned: row[12], played: row[13])
+                fileState: row[10], created: row[11], lastOpened: row[12], pinned: row[13], played: row[14])
         }
     }
 }

@@ -8,7 +8,7 @@ package struct MediaType: Sendable, Equatable {
 
     /// `nil` when neither type nor URL tells.
     package let major: Major?
-    /// The extension of the episode's file, lower case, without a dot.
+    /// The extension of the episode's file, lower case, without a dot: one of `mediaExtensions`, or `bin`.
     package let fileExtension: String
 
     /// - Parameters:
@@ -21,8 +21,8 @@ package struct MediaType: Sendable, Equatable {
 
         guard let type, !Self.generic.contains(type) else {
             major = known?.major
-            if let written, known != nil || Self.isUsable(written) {
-                fileExtension = written
+            if let written, !Self.isAddress(written) {
+                fileExtension = Self.allowed(written) ?? Self.unknown
             } else {
                 // An enclosure that says nothing about itself is nearly always an MP3, and players look at the content.
                 fileExtension = "mp3"
@@ -36,14 +36,41 @@ package struct MediaType: Sendable, Equatable {
             // The first extension of a type is the usual one; the others fit too.
             fileExtension = written.flatMap { own.contains($0) ? $0 : nil } ?? own[0]
         } else if let written, let known, known.major == typeMajor {
-            fileExtension = written
+            fileExtension = Self.allowed(written) ?? Self.unknown
         } else {
             switch typeMajor {
             case .audio: fileExtension = "mp3"
             case .video: fileExtension = "mp4"
-            case .other: fileExtension = written.flatMap { Self.isUsable($0) ? $0 : nil } ?? "bin"
+            case .other: fileExtension = written.flatMap(Self.allowed) ?? Self.unknown
             }
         }
+    }
+
+    // MARK: What may be a file's extension
+
+    /// The extension of what is on no list. Browsers and desktops save such a file and do nothing else with it, and web
+    /// servers send it as `application/octet-stream`.
+    package static let unknown = "bin"
+
+    /// Whether a file of a feed's may have this extension.
+    ///
+    /// The list is of what is allowed: a list of what is not would have to name every kind of file that some program
+    /// runs (SVG, XHTML, HTA, JAR, LNK, PDF with its scripts…).
+    package static func isAllowed(_ fileExtension: String) -> Bool {
+        fileExtension == unknown || mediaExtensions.contains(fileExtension)
+    }
+
+    private static func allowed(_ fileExtension: String) -> String? {
+        isAllowed(fileExtension) ? fileExtension : nil
+    }
+
+    /// The type to tell of a feed's file: what the feed claims if that is a known type of media, else what the extension
+    /// says.
+    ///
+    /// Some web servers send what a file's attribute `user.mime_type` says: a feed's `image/svg+xml` would run there.
+    package static func told(type: String?, fileExtension: String) -> String? {
+        if let type = essence(of: type), types[type] != nil { return type }
+        return mimeType(forExtension: fileExtension)
     }
 
     /// Whether a file is video: by its type, else by its extension. For sizes.
@@ -52,7 +79,7 @@ package struct MediaType: Sendable, Equatable {
         return extensions[fileExtension.lowercased()]?.major == .video
     }
 
-    /// The type to tell for a file when its feed says nothing of use.
+    /// The type of a file by its name alone.
     package static func mimeType(forExtension fileExtension: String) -> String? {
         extensions[fileExtension.lowercased()]?.type
     }
@@ -96,91 +123,10 @@ package struct MediaType: Sendable, Equatable {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
-    /// Whether an extension that is in no table may be an episode's: not a program's that made the answer, nor one of
-    /// the files that lie beside an episode and share its stem.
-    private static func isUsable(_ text: String) -> Bool {
-        !["php", "asp", "aspx", "jsp", "cgi", "html", "htm"].contains(text)
-            && !["jpg", "jpeg", "png", "vtt", "srt", "json", "txt"].contains(text)
-            && !text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    /// Whether a URL ends so that nothing is said of the file: as addresses of programs do that make the answer, or with
+    /// a number.
+    private static func isAddress(_ text: String) -> Bool {
+        ["php", "asp", "aspx", "jsp", "cgi", "html", "htm"].contains(text)
+            || text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
-
-    /// Types that servers and feeds give when they do not know.
-    private static let generic: Set<String> = [
-        "application/octet-stream", "binary/octet-stream", "application/binary", "application/force-download",
-        "application/x-download", "text/plain", "text/html", "unknown/unknown",
-    ]
-
-    /// The extensions of the media types that podcasts use, the usual one first (IANA's registrations, RFC 3003,
-    /// RFC 4337, RFC 5334, RFC 6381, and the `x-` names that are older than they).
-    private static let types: [String: [String]] = [
-        "audio/mpeg": ["mp3", "mp2", "mpga", "mpa"],
-        "audio/mp3": ["mp3"],
-        "audio/x-mp3": ["mp3"],
-        "audio/mpeg3": ["mp3"],
-        "audio/x-mpeg": ["mp3"],
-        "audio/mpg": ["mp3"],
-        "audio/mp4": ["m4a", "m4b", "mp4"],
-        "audio/x-m4a": ["m4a", "m4b", "mp4"],
-        "audio/m4a": ["m4a", "m4b", "mp4"],
-        "audio/m4b": ["m4b", "m4a"],
-        "audio/x-m4b": ["m4b", "m4a"],
-        "audio/mp4a-latm": ["m4a", "mp4"],
-        "audio/aac": ["aac", "m4a", "adts"],
-        "audio/aacp": ["aac", "m4a"],
-        "audio/x-aac": ["aac", "m4a"],
-        "audio/ogg": ["ogg", "oga", "opus", "spx"],
-        "application/ogg": ["ogg", "oga", "opus", "ogx"],
-        "audio/vorbis": ["ogg", "oga"],
-        "audio/opus": ["opus", "ogg", "oga"],
-        "audio/flac": ["flac"],
-        "audio/x-flac": ["flac"],
-        "audio/wav": ["wav"],
-        "audio/wave": ["wav"],
-        "audio/x-wav": ["wav"],
-        "audio/vnd.wave": ["wav"],
-        "audio/aiff": ["aiff", "aif"],
-        "audio/x-aiff": ["aiff", "aif"],
-        "audio/webm": ["webm", "weba"],
-        "audio/matroska": ["mka"],
-        "audio/x-matroska": ["mka"],
-        "audio/x-ms-wma": ["wma"],
-        "audio/basic": ["au", "snd"],
-        "audio/midi": ["mid", "midi"],
-        "audio/3gpp": ["3gp"],
-        "video/mp4": ["mp4", "m4v"],
-        "video/x-m4v": ["m4v", "mp4"],
-        "video/m4v": ["m4v", "mp4"],
-        "video/quicktime": ["mov", "qt"],
-        "video/mpeg": ["mpg", "mpeg", "m2v"],
-        "video/webm": ["webm"],
-        "video/ogg": ["ogv", "ogg"],
-        "video/matroska": ["mkv"],
-        "video/x-matroska": ["mkv"],
-        "video/x-msvideo": ["avi"],
-        "video/avi": ["avi"],
-        "video/x-ms-wmv": ["wmv"],
-        "video/x-flv": ["flv"],
-        "video/3gpp": ["3gp"],
-        "video/mp2t": ["ts"],
-        "application/pdf": ["pdf"],
-        "application/epub+zip": ["epub"],
-        "application/zip": ["zip"],
-        "application/x-bittorrent": ["torrent"],
-    ]
-
-    /// The same the other way round. `mp4`, `webm` and `3gp` hold both; a feed that says nothing means the video.
-    private static let extensions: [String: (major: Major, type: String)] = [
-        "mp3": (.audio, "audio/mpeg"), "mp2": (.audio, "audio/mpeg"), "mpga": (.audio, "audio/mpeg"),
-        "m4a": (.audio, "audio/mp4"), "m4b": (.audio, "audio/mp4"), "aac": (.audio, "audio/aac"),
-        "ogg": (.audio, "audio/ogg"), "oga": (.audio, "audio/ogg"), "opus": (.audio, "audio/ogg"),
-        "spx": (.audio, "audio/ogg"), "flac": (.audio, "audio/flac"), "wav": (.audio, "audio/wav"),
-        "aif": (.audio, "audio/aiff"), "aiff": (.audio, "audio/aiff"), "mka": (.audio, "audio/matroska"),
-        "weba": (.audio, "audio/webm"), "wma": (.audio, "audio/x-ms-wma"), "au": (.audio, "audio/basic"),
-        "mid": (.audio, "audio/midi"), "mp4": (.video, "video/mp4"), "m4v": (.video, "video/mp4"),
-        "mov": (.video, "video/quicktime"), "qt": (.video, "video/quicktime"), "mpg": (.video, "video/mpeg"),
-        "mpeg": (.video, "video/mpeg"), "webm": (.video, "video/webm"), "ogv": (.video, "video/ogg"),
-        "mkv": (.video, "video/matroska"), "avi": (.video, "video/x-msvideo"), "wmv": (.video, "video/x-ms-wmv"),
-        "flv": (.video, "video/x-flv"), "3gp": (.video, "video/3gpp"), "ts": (.video, "video/mp2t"),
-        "pdf": (.other, "application/pdf"), "epub": (.other, "application/epub+zip"),
-    ]
 }

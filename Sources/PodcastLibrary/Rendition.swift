@@ -16,6 +16,10 @@ package struct Rendition: Sendable, Equatable {
     package var received: Int64
     package var complete: Bool
     package var sha256: String?
+    /// How the cache file looked when it was whole: text of the cache, not understood here. `nil` while it is not whole, and
+    /// when
+    /// an earlier version wrote it.
+    package var fileState: String?
     package var created: Int64
     package var lastOpened: Int64
     package var pinned: Bool
@@ -25,7 +29,8 @@ package struct Rendition: Sendable, Equatable {
     package init(
         episode: Int64, generation: Int, file: String, size: Int64? = nil, validator: String? = nil,
         contentType: String? = nil, finalURL: String? = nil, received: Int64 = 0, complete: Bool = false,
-        sha256: String? = nil, created: Int64 = 0, lastOpened: Int64 = 0, pinned: Bool = false,
+        sha256: String? = nil, fileState: String? = nil, created: Int64 = 0, lastOpened: Int64 = 0,
+        pinned: Bool = false,
         played: Bool = false
     ) {
         self.episode = episode
@@ -38,6 +43,7 @@ package struct Rendition: Sendable, Equatable {
         self.received = received
         self.complete = complete
         self.sha256 = sha256
+        self.fileState = fileState
         self.created = created
         self.lastOpened = lastOpened
         self.pinned = pinned

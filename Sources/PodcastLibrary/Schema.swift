@@ -6,7 +6,7 @@ import GRDB
 /// version.
 enum Schema {
     /// Also in `PRAGMA user_version`, where readers of any age find it.
-    static let version = 4
+    static let version = 6
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -25,6 +25,15 @@ enum Schema {
         migrator.registerMigration("4") { db in
             try db.execute(sql: sync)
             try reach(4, db)
+        }
+        migrator.registerMigration("5") { db in
+            try renameUnsafeFiles(db)
+            try reach(5, db)
+        }
+        migrator.registerMigration("6") { db in
+            // How the cache file looked when it was whole; text of the cache, not understood here.
+            try db.execute(sql: "ALTER TABLE rendition ADD COLUMN file_state TEXT")
+            try reach(6, db)
         }
         return migrator
     }

@@ -116,6 +116,9 @@ package enum Command: Sendable, Codable, Equatable {
     case fetchShow(podcast: Int64)
     /// Makes sure that an asset is in the cache; the row is the show's or the episode's.
     case asset(AssetKind, id: Int64)
+    /// Reads the whole files of these episodes, and drops those that are not what was downloaded. `acted` counts the good
+    /// ones, and says of each other one what is wrong with it.
+    case verify(episodes: [Int64])
     /// Keeps the subscriptions and what was heard alike with a server's, from now on.
     case syncLogin(SyncLoginRequest)
     /// Exchanges with the server now; `despiteHold` also when it has asked to be left alone for a while.

@@ -32,7 +32,8 @@ struct AssetStore: Sendable {
             let record = try? JSONDecoder().decode(Record.self, from: bytes)
         else { return nil }
         var status = stat()
-        guard stat(path(name), &status) == 0, Int64(status.st_size) == record.size else { return nil }
+        guard lstat(path(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == record.size
+        else { return nil }
         return record
     }
 

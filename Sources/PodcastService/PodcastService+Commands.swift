@@ -67,6 +67,7 @@ extension PodcastService {
         case .searchFolder(let term): return .foundFolders(try await searchFolder(term))
         case .fetchShow(let podcast): return try await fetchShow(podcast)
         case .asset(let kind, let id): return try await asset(kind, id)
+        case .verify(let episodes): return try await verify(episodes)
         case .syncLogin(let request): return try await syncLogin(request)
         case .syncNow(let despiteHold): return try await syncNow(despiteHold: despiteHold)
         case .syncStatus: return .sync(try syncStatus())

@@ -1,3 +1,4 @@
+internal import ContentCache
 internal import Foundation
 internal import Logging
 internal import PodcastLibrary
@@ -163,7 +164,10 @@ extension PodcastService {
     }
 
     private func completed(_ episode: Int64, _ generation: Int, _ size: Int64, _ sha256: String) throws {
-        try library.complete(episode: episode, generation: generation, size: size, sha256: sha256, now: now())
+        let file = try library.rendition(of: episode)?.file
+        try library.complete(
+            episode: episode, generation: generation, size: size, sha256: sha256,
+            fileState: file.flatMap { engine.file($0)?.state?.text }, now: now())
         let record = tasks.removeValue(forKey: episode)
         var event = event(.completed, episode, .cached, record)
         event.generation = generation

@@ -64,12 +64,23 @@ extension PodcastService {
             client.send(Failure(message: "malformed read"), number: frame.number)
             return
         }
-        let number = frame.number
-        expect(number, request.episode, for: client)
+        expect(frame.number, request.episode, for: client)
+        read(request, number: frame.number, for: client, isVerified: false)
+    }
+
+    /// - Parameter isVerified: the file in the cache has been read as a whole, and need not be again.
+    private nonisolated func read(
+        _ request: ReadRequest, number: UInt32, for client: ClientConnection, isVerified: Bool
+    ) {
         let name = engine.read(
             request.episode, range: request.range, generation: request.generation, takesHead: request.takesHead,
             load: loader(request.episode)
-        ) { [events] result in
+        ) { [self] result in
+            if case .failure(let error) = result, error.code == .unverified, !isVerified {
+                return verify(request.episode, for: number, of: client) { [self] in
+                    read(request, number: number, for: client, isVerified: true)
+                }
+            }
             client.state.withLock { _ = $0.waits.removeValue(forKey: number) }
             switch result {
             case .success(let grant):
@@ -84,25 +95,45 @@ extension PodcastService {
         client.state.withLock { $0.waits[number]?.name = name }
     }
 
+    /// Answers when the episode's file has been verified, by `next`, unless nobody waits any more.
+    private nonisolated func verify(
+        _ episode: Int64, for number: UInt32, of client: ClientConnection, then next: @escaping @Sendable () -> Void
+    ) {
+        Task {
+            await verify(episode)
+            if client.state.withLock({ $0.waits[number] != nil && !$0.isClosed }) { next() }
+        }
+    }
+
     private nonisolated func open(_ frame: Frame, from client: ClientConnection) {
         guard let request = EpisodeReference(payload: frame.payload) else {
             client.send(Failure(message: "malformed open"), number: frame.number)
             return
         }
-        let number = frame.number
-        expect(number, request.episode, for: client)
-        let name = engine.open(request.episode, load: loader(request.episode)) { [self] result in
+        expect(frame.number, request.episode, for: client)
+        open(request.episode, number: frame.number, for: client, isVerified: false)
+    }
+
+    private nonisolated func open(
+        _ episode: Int64, number: UInt32, for client: ClientConnection, isVerified: Bool
+    ) {
+        let name = engine.open(episode, load: loader(episode)) { [self] result in
+            if case .failure(let error) = result, error.code == .unverified, !isVerified {
+                return verify(episode, for: number, of: client) { [self] in
+                    open(episode, number: number, for: client, isVerified: true)
+                }
+            }
             if case .success(let grant) = result, !grant.isNewGeneration {
                 // At once: the answer says all that the library will know when the events before it are written down.
-                answerOpen(request.episode, result, number: number, to: client)
-                events.put(.opened(request.episode))
+                answerOpen(episode, result, number: number, to: client)
+                events.put(.opened(episode))
             } else {
                 // After the events before it: the name leads to another node only when the library knows its generation.
                 events.put(
                     .marker { [weak self] in
-                        self?.answerOpen(request.episode, result, number: number, to: client)
+                        self?.answerOpen(episode, result, number: number, to: client)
                     })
-                if case .success = result { events.put(.opened(request.episode)) }
+                if case .success = result { events.put(.opened(episode)) }
             }
         }
         client.state.withLock { $0.waits[number]?.name = name }

@@ -1,3 +1,4 @@
+internal import ContentCache
 internal import Foundation
 internal import Glibc
 internal import Logging
@@ -60,6 +61,8 @@ package actor PodcastService {
     var storage = StorageState()
     var searches = SearchState()
     var assetState = AssetState()
+    /// Whole files that are being read to see whether they are right, by episode.
+    var verifications: [Int64: Task<String?, Never>] = [:]
     var sync = SyncState()
     var idleCheck: Task<Void, Never>?
     /// Sleeps until the next thing is due that comes by itself.
@@ -186,12 +189,20 @@ package actor PodcastService {
     private func reconcile() throws {
         let names = Set(engine.fileNames)
         var known: Set<String> = []
+        var states: [(file: String, state: String)] = []
         for rendition in try library.renditions() {
-            if names.contains(rendition.file) {
-                known.insert(rendition.file)
-            } else {
+            guard names.contains(rendition.file) else {
                 try library.dropRendition(episode: rendition.episode, now: now())
+                continue
             }
+            if let defect = defectAtStart(of: rendition, &states) {
+                try drop(rendition, for: defect)
+            } else {
+                known.insert(rendition.file)
+            }
+        }
+        if !states.isEmpty {
+            try library.group { for (file, state) in states { try library.record(fileState: state, of: file) } }
         }
         for name in names.sorted() where !known.contains(name) {
             guard let found = engine.file(name), let episode = try library.episode(id: found.key),
@@ -204,7 +215,7 @@ package actor PodcastService {
                 episode: episode.id, generation: found.generation, file: name, size: found.total,
                 validator: found.validator, contentType: found.contentType, finalURL: found.finalURL,
                 received: found.received, complete: found.complete,
-                sha256: found.sha256, created: now(), lastOpened: now())
+                sha256: found.sha256, fileState: found.state?.text, created: now(), lastOpened: now())
             try library.pin(rendition, now: now())
             known.insert(name)
         }
@@ -216,6 +227,7 @@ package actor PodcastService {
             guard let row = try library.source(of: episode) else {
                 throw TransferError(.missing, "the episode is no longer in the library")
             }
+            try checkFile(of: row)
             let settings = ShowSettings(stored: row.settings)
             var rateLimit: Int64?
             if case .bytesPerSecond(let limit) = settings.rateLimit { rateLimit = limit }

@@ -14,6 +14,8 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         case diskFull
         /// Another rendition has taken the place of the one that was being read.
         case changed
+        /// The cache has the file, and it does not look as it did: it has to be read as a whole before it is served.
+        case unverified
         /// The server sent something that is not the file: HTML, JSON, a lying range.
         case unusable
         /// Cancelled by a person.

@@ -15,6 +15,7 @@ struct SavedEpisodes {
         var file: String
         var target: String
         var size: Int64
+        var state: FileState?
         var modified: Int64
     }
 
@@ -31,7 +32,8 @@ struct SavedEpisodes {
             guard let rendition = try library.rendition(of: episode.id), rendition.complete else { return nil }
             return Item(
                 source: ContentCache.path(of: rendition.file, in: FilePath(cache)).string, file: rendition.file,
-                target: "\(folder)/\(episode.name)", size: episode.size.bytes,
+                target: "\(folder)/\(episode.name)", size: rendition.size ?? episode.size.bytes,
+                state: rendition.fileState.flatMap(FileState.init(text:)),
                 modified: episode.published ?? episode.firstSeen)
         }
         for item in items where access(item.target, F_OK) == 0 {
@@ -46,7 +48,10 @@ struct SavedEpisodes {
             // As long as this is open the daemon does not evict the file.
             let reader: MediaReader
             do {
-                reader = try MediaReader(name: item.file, in: FilePath(cache))
+                reader = try MediaReader(
+                    name: item.file, in: FilePath(cache), expecting: .recorded(item.state, size: item.size))
+            } catch let defect where defect != .missing {
+                throw CommandError(.failed, "\(item.target): \(defect) in the cache: podfs doctor --verify")
             } catch {
                 throw CommandError(.failed, "\(item.target): its bytes have just left the cache; try again")
             }

@@ -23,7 +23,7 @@ struct BrowserTests {
     }
 
     /// A mount of one show whose feed is made by `change` of one with three episodes.
-    private static func mounted(_ change: (inout FeedBuilder, HTTPTestServer) -> Void) async throws -> MountedShow {
+    static func mounted(_ change: (inout FeedBuilder, HTTPTestServer) -> Void) async throws -> MountedShow {
         let show = try await MountedShow(isMounted: false)
         let server = show.server
         var feed = FeedBuilder.show(MountedShow.show, episodes: 3) { server.url("/\($0).mp3") }

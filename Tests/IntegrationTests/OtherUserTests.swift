@@ -79,7 +79,7 @@ struct OtherUserTests {
     @Test func theFeedIsForTheOwnerAlone() async throws {
         let show = try await Self.show(["--allow-other"])
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
-        for name in [".feed.xml", ".feed.json"] {
+        for name in [".feed.xml.txt", ".feed.json"] {
             let refused = try await ChildProcess.runAsNobody("cat", ["\(folder)/\(name)"])
             #expect(refused.says(EACCES), "\(refused.output)")
             #expect(try await ChildProcess.runAsNobody("test", ["-r", "\(folder)/\(name)"]).exitCode == 1)

@@ -33,7 +33,7 @@ import Testing
         let root = show.mount.mountPoint
         let tree = try await output("find", root, "-ls")
         for name in [
-            "/Latest/2026-01-03 Episode 3 - Example Show.mp3", "/playlist.m3u8", "/.feed.json", "/.feed.xml",
+            "/Latest/2026-01-03 Episode 3 - Example Show.mp3", "/playlist.m3u8", "/.feed.json", "/.feed.xml.txt",
             "/.notes/2026-01-03 Episode 3.html", "/.chapters/2026-01-02 Episode 2.json",
         ] {
             #expect(tree.replacing("\\ ", with: " ").contains(name), "\(name): \(tree)")
@@ -46,7 +46,7 @@ import Testing
         }
         #expect(show.server.requests.isEmpty)
         // Nor does reading what is made.
-        for name in ["playlist.m3u8", ".feed.json", ".feed.xml", ".notes/2026-01-03 Episode 3.html"] {
+        for name in ["playlist.m3u8", ".feed.json", ".feed.xml.txt", ".notes/2026-01-03 Episode 3.html"] {
             #expect(!(try await output("cat", "\(root)/\(MountedShow.show)/\(name)")).isEmpty)
         }
         #expect(show.server.requests.isEmpty)
@@ -56,15 +56,15 @@ import Testing
         let show = try await Self.mounted()
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
         for name in [
-            "playlist.m3u8", ".feed.json", ".feed.xml", ".notes/2026-01-03 Episode 3.html",
+            "playlist.m3u8", ".feed.json", ".feed.xml.txt", ".notes/2026-01-03 Episode 3.html",
             ".chapters/2026-01-02 Episode 2.json",
         ] {
             let size = try await output("stat", "-c", "%s", "\(folder)/\(name)")
             #expect(try await output("cat", "\(folder)/\(name)").utf8.count == Int(size.dropLast()), "\(name)")
         }
-        #expect(try await output("stat", "-c", "%a", "\(folder)/.feed.xml", "\(folder)/.feed.json") == "400\n400\n")
+        #expect(try await output("stat", "-c", "%a", "\(folder)/.feed.xml.txt", "\(folder)/.feed.json") == "400\n400\n")
         let served = try await ChildProcess.run("curl", ["-s", show.server.url("/feed.xml")]).output
-        #expect(try await output("cat", "\(folder)/.feed.xml") == served)
+        #expect(try await output("cat", "\(folder)/.feed.xml.txt") == served)
         let notes = try await output("cat", "\(folder)/.notes/2026-01-03 Episode 3.html")
         #expect(notes.contains("<p>The <b>third</b></p>") && !notes.contains("script"))
         // A copy is as long as the file, and what is given to a program by descriptor as well.

@@ -130,9 +130,11 @@ final class Mounted: Sendable {
                 received: present.byteCount),
             now: 1_700_000_200)
         if complete {
+            try file.synchronize()
             try library.complete(
                 episode: episode.id, generation: generation, size: Int64(content.size),
-                sha256: try file.sha256(size: Int64(content.size)), now: 1_700_000_300)
+                sha256: try file.sha256(size: Int64(content.size)),
+                fileState: try cache.state(of: file.name, size: Int64(content.size)).text, now: 1_700_000_300)
         }
         return file
     }

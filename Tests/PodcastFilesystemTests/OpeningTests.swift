@@ -51,6 +51,17 @@ struct OpeningTests {
         #expect(!mounted.wasStarted)
     }
 
+    /// What another program has done to a cache file is for the daemon to look at, which is started for it.
+    @Test(arguments: Tampering.allCases)
+    func aWholeFileThatLooksOtherwiseIsNotServed(tampering: Tampering) async throws {
+        let mounted = try Mounted(script: "touch \"$0.started\"")
+        try mounted.subscribe()
+        let file = try mounted.store(content, of: try mounted.episode())
+        try await tampering.apply(to: file.path.string)
+        if case .open? = mounted.open(try node(mounted)).answer { Issue.record("opened without a look") }
+        try await waitUntil(description: "the daemon is asked for") { mounted.wasStarted }
+    }
+
     @Test func theDaemonIsToldOfOpensThatItIsNotAskedFor() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()

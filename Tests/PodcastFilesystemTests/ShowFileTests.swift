@@ -129,28 +129,28 @@ struct ShowFileTests {
 
     @Test func theFeedIsTheOwnersToRead() async throws {
         #expect(try names("Show").prefix(5) == ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"])
-        #expect(mounted.lookup(".feed.xml", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
+        #expect(mounted.lookup(".feed.xml.txt", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
         let alone = try await content("Show", ".feed.json")
         #expect(alone.hasPrefix("{\n  \"health\": {") && alone.hasSuffix("\n  }\n}\n"))
         try keepDocuments()
-        #expect(try names("Show").prefix(4) == ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml"])
-        #expect(try await content("Show", ".feed.xml") == "<rss/>")
+        #expect(try names("Show").prefix(4) == ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml.txt"])
+        #expect(try await content("Show", ".feed.xml.txt") == "<rss/>")
         let text = try await content("Show", ".feed.json")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         #expect(json["title"] as? String == "Show")
         #expect((json["health"] as? [String: Any])?["status"] as? Int == 200)
-        for name in [".feed.xml", ".feed.json"] {
+        for name in [".feed.xml.txt", ".feed.json"] {
             let entry = try mounted.entry("Show", name)
             #expect(entry.attributes.permissions == 0o400 && entry.attributeTimeout == 0)
             let stranger = mounted.request(uid: 77) { mounted.filesystem.open($0, node: entry.node, flags: 0) }
             #expect(stranger.answer == .error(.permissionDenied))
         }
-        #expect(try await content("Show", ".feed.xml", uid: 0) == "<rss/>")
+        #expect(try await content("Show", ".feed.xml.txt", uid: 0) == "<rss/>")
     }
 
     @Test func anOpenDocumentIsTheOneThatItWas() async throws {
         try keepDocuments("old")
-        let node = try mounted.entry("Show", ".feed.xml").node
+        let node = try mounted.entry("Show", ".feed.xml.txt").node
         let handle = try await mounted.open(node).handle()
         let new = mounted.directory.file("new")
         try Data("newer".utf8).write(to: URL(fileURLWithPath: new))
@@ -163,7 +163,7 @@ struct ShowFileTests {
         try keepDocuments()
         let show = try mounted.entry("Show").node
         let entries = try #require(mounted.list(show, try mounted.opendir(show)))
-        let made = entries.filter { ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml"].contains($0.name) }
+        let made = entries.filter { ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml.txt"].contains($0.name) }
         #expect(made.count == 4 && made.allSatisfy { $0.node == NodeID(rawValue: 0) && $0.inode != 0 })
         for name in [".notes", ".chapters"] {
             let folder = try mounted.entry("Show", name)
@@ -180,7 +180,7 @@ struct ShowFileTests {
 
     @Test func whatHasGoneIsStale() throws {
         try keepDocuments()
-        let nodes = try ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml", ".notes"].map {
+        let nodes = try ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml.txt", ".notes"].map {
             try mounted.entry("Show", $0).node
         }
         _ = try mounted.library.unsubscribe(podcast: podcast.id)

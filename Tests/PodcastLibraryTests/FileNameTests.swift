@@ -209,17 +209,68 @@ struct MediaTypeTests {
             (nil, "https://example.com/show.php", "mp3"),
             (nil, "https://example.com/episode.12", "mp3"),
             ("image/jpeg", "https://example.com/a.jpg", "bin"),
-            ("application/pdf", "https://example.com/a.pdf", "pdf"),
+            ("application/pdf", "https://example.com/a.pdf", "bin"),
+            ("application/x-mpegurl", "https://example.com/live", "m3u8"),
+            ("audio/x-mpegurl", "https://example.com/live.m3u", "m3u"),
+            (nil, "https://example.com/live.M3U8", "m3u8"),
         ] as [(String?, String, String)])
     func extensionComesFromTheURLWhenItFitsElseFromTheType(_ type: String?, _ url: String, _ expected: String) {
         #expect(MediaType(type: type, url: url).fileExtension == expected)
     }
 
-    @Test func anExtensionIsNeverThatOfAFileBesideTheEpisode() {
-        for name in ["jpg", "jpeg", "png", "vtt", "srt", "json", "html", "txt"] {
-            #expect(MediaType(type: nil, url: "https://example.com/a.\(name)").fileExtension == "mp3")
-            #expect(MediaType(type: "application/x-other", url: "https://e.com/a.\(name)").fileExtension == "bin")
+    /// What browsers, desktops and shells run or render, and what lies beside an episode under its stem.
+    private static let others = """
+        svg svgz xht xhtml xml xsl xslt rss atom rdf opml xspf asx wax wpl smil smi html htm shtml shtm mht mhtml hta htc js \
+        mjs cjs css wasm php phtml cgi pl py rb lua sh bash bat cmd ps1 vbs vbe wsf exe com scr msi dll so jar class jnlp lnk \
+        url desktop app dmg pkg deb rpm apk zip rar gz tar iso pdf epub swf doc docm ics eml torrent json jpg jpeg png \
+        webp gif vtt srt txt md a z x1y2z
+        """.split(separator: " ").map(String.init)
+
+    /// With a type that says nothing, none, one that is unknown, and the one that would make it run.
+    @Test(arguments: [
+        nil, "", "application/octet-stream", "text/plain", "text/html", "application/x-other", "image/svg+xml",
+        "application/xhtml+xml", "text/xml", "image/png", "application/pdf", "model/x",
+    ])
+    func anExtensionThatIsNotOnTheListIsNeverGiven(type: String?) {
+        for name in Self.others {
+            for url in ["https://e.com/a.\(name)", "https://e.com/a.mp3.\(name.uppercased())?b=c.mp3#d.mp3"] {
+                let given = MediaType(type: type, url: url).fileExtension
+                // The address of a program that makes the answer says nothing of the file, nor does the end of a title.
+                let isSilent = ["php", "html", "htm", "cgi"].contains(name) || name.utf8.count > 5
+                #expect(given == "bin" || given == "mp3" && isSilent, "\(name)")
+            }
         }
+    }
+
+    @Test(arguments: [
+        "audio/mpeg", "audio/x-unheard-of", "audio/svg+xml", "video/mp4", "video/html", "audio/x-mpegurl",
+    ])
+    func aTypeOfMediaGivesAnExtensionOfMedia(type: String) {
+        for name in Self.others {
+            let given = MediaType(type: type, url: "https://e.com/a.\(name)").fileExtension
+            #expect(["mp3", "mp4", "m3u8"].contains(given), "\(type) \(name)")
+        }
+    }
+
+    @Test func everyExtensionThatATypeGivesIsOnTheList() {
+        for (type, names) in MediaType.types {
+            for name in names {
+                #expect(MediaType.isAllowed(name))
+                #expect(MediaType(type: type, url: "https://e.com/a.\(name)").fileExtension == name)
+            }
+        }
+        #expect(Set(Self.others).isDisjoint(with: MediaType.mediaExtensions))
+    }
+
+    /// Web servers may send what `user.mime_type` says.
+    @Test(
+        arguments: [
+            ("audio/mpeg", "mp3", "audio/mpeg"), ("Audio/MPEG; x=y", "mp3", "audio/mpeg"), (nil, "opus", "audio/ogg"),
+            ("text/html", "mp3", "audio/mpeg"), ("image/svg+xml", "bin", "application/octet-stream"),
+            ("audio/x+xml", "mp3", "audio/mpeg"), ("video/html", "mp4", "video/mp4"), ("a\nb/c", "m4a", "audio/mp4"),
+        ] as [(String?, String, String)])
+    func theTypeThatIsToldIsOneOfMedia(type: String?, name: String, expected: String) {
+        #expect(MediaType.told(type: type, fileExtension: name) == expected)
     }
 }
 

@@ -88,7 +88,9 @@ extension ModelRun {
         let stem = existing.split(separator: ".").first.map(String.init) ?? "x"
         var names: [String] = [existing.uppercased(), existing.lowercased(), existing + " ", " " + existing]
         names += [existing + ".bak", existing.decomposedStringWithCanonicalMapping, String(existing.dropLast())]
-        names += [".hidden", "nothing", "\u{1}", "a\nb", "%", "%2", "*", "cover.jpg", ".feed.xml", "2026-01-01 .mp3"]
+        names += [
+            ".hidden", "nothing", "\u{1}", "a\nb", "%", "%2", "*", "cover.jpg", ".feed.xml.txt", "2026-01-01 .mp3",
+        ]
         names += [String(repeating: "a", count: 255), String(repeating: "a", count: 256), stem + ".html"]
         names += [ModelTree.playlistName(existing), existing.replacingOccurrences(of: "%", with: "%25")]
         names.removeAll(where: \.isEmpty)

@@ -95,7 +95,7 @@ package struct ModelTree: Sendable {
             ModelName(name: "playlist.m3u8", inode: Self.inode(7, show.id), kind: .file),
             ModelName(name: "index.html", inode: Self.inode(21, show.id), kind: .file),
             ModelName(name: ".feed.json", inode: Self.inode(8, show.id), kind: .file),
-            ModelName(name: ".feed.xml", inode: Self.inode(9, show.id), kind: .file),
+            ModelName(name: ".feed.xml.txt", inode: Self.inode(9, show.id), kind: .file),
             ModelName(name: ".notes", inode: Self.inode(10, show.id), kind: .folder),
             ModelName(name: ".chapters", inode: Self.inode(11, show.id), kind: .folder),
         ]
@@ -261,7 +261,7 @@ package struct ModelTree: Sendable {
                 file: listed.inode, .judged { [self] in judgeFeed($0, show) }, modified: ModelRange(moment))
             node.permissions = 0o400
             return node
-        case ".feed.xml":
+        case ".feed.xml.txt":
             var node = ModelNode(
                 file: listed.inode, .bytes(Array(show.document.utf8)), modified: ModelRange(show.refreshed))
             node.permissions = 0o400

@@ -1,0 +1,122 @@
+internal import ContentCache
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+// Whether the files of the cache are still what was downloaded: another program may have cut, emptied, copied or replaced
+// them while no daemon ran.
+extension PodcastService {
+    // MARK: At a look
+
+    /// What is wrong with a file so that it cannot be served: it has gone, is no file, or has another size. One that only its
+    /// digest can tell of is read when it is opened.
+    ///
+    /// - Parameter states: gets how the file looks when an earlier version has not written it down.
+    func defectAtStart(
+        of rendition: Rendition, _ states: inout [(file: String, state: String)]
+    ) -> CacheFileDefect? {
+        let defect = engine.defect(of: rendition.file, expecting: Self.expectation(of: rendition))
+        guard let defect, !defect.isPassing else { return nil }
+        guard defect == .changed else { return defect }
+        if rendition.fileState == nil, let size = rendition.size,
+            let state = try? engine.state(of: rendition.file, size: size)
+        {
+            states.append((rendition.file, state.text))
+        }
+        return nil
+    }
+
+    private static func expectation(of rendition: Rendition) -> CacheExpectation {
+        expectation(isComplete: rendition.complete, size: rendition.size, state: rendition.fileState)
+    }
+
+    private nonisolated static func expectation(isComplete: Bool, size: Int64?, state: String?) -> CacheExpectation {
+        guard let size else { return .file }
+        return isComplete ? .recorded(state.flatMap(FileState.init(text:)), size: size) : .size(size)
+    }
+
+    /// Called when an episode's file is about to be used.
+    ///
+    /// - Throws: `unverified` for one that has to be read first; and when it cannot be opened now, although it may be good.
+    ///   What is certainly bad is for the engine to drop.
+    nonisolated func checkFile(of source: EpisodeSource) throws(TransferError) {
+        guard let file = source.file,
+            let defect = engine.defect(
+                of: file,
+                expecting: Self.expectation(
+                    isComplete: source.isComplete, size: source.fileSize, state: source.fileState))
+        else { return }
+        if defect == .changed { throw TransferError(.unverified, "its file in the cache has to be verified") }
+        if defect.isPassing { throw TransferError(.failed, "its file in the cache: \(defect)") }
+    }
+
+    // MARK: By the digest
+
+    /// Reads a whole file and compares its digest with that of the download. One that is not the same is dropped: the episode
+    /// is fetched again when it is wanted.
+    ///
+    /// - Returns: what was wrong with it.
+    @discardableResult
+    func verify(_ episode: Int64) async -> String? {
+        if let running = verifications[episode] { return await running.value }
+        let task = Task {
+            let problem = await readAll(of: episode)
+            verifications[episode] = nil
+            return problem
+        }
+        verifications[episode] = task
+        return await task.value
+    }
+
+    private func readAll(of episode: Int64) async -> String? {
+        do {
+            takeEvents()
+            guard let before = try library.rendition(of: episode), before.complete else { return nil }
+            let result = await engine.verify(CachedFile(before))
+            takeEvents()
+            // It may have been evicted or replaced meanwhile.
+            guard let rendition = try library.rendition(of: episode), rendition.file == before.file else { return nil }
+            switch result {
+            case .success(let state):
+                try library.record(fileState: state.text, of: rendition.file)
+                return nil
+            case .failure(let defect):
+                if !defect.isPassing {
+                    engine.forget(episode)
+                    try drop(rendition, for: defect)
+                }
+                return defect.description
+            }
+        } catch {
+            log.error("\(error)")
+            return "\(error)"
+        }
+    }
+
+    /// Forgets a file that is not what it should be. Others are none of its business.
+    func drop(_ rendition: Rendition, for defect: CacheFileDefect) throws {
+        let episode = try library.episode(id: rendition.episode)
+        try library.dropRendition(episode: rendition.episode, now: now())
+        engine.removeFile(rendition.file)
+        log.warning("\(episode?.name ?? rendition.file): dropped from the cache: \(defect)")
+        broadcastChange(episode: rendition.episode)
+    }
+
+    /// Verifies several, one after the other.
+    func verify(_ episodes: [Int64]) async throws -> Reply {
+        var problems: [String] = []
+        for episode in episodes { if let problem = await verify(episode) { problems.append(problem) } }
+        return .acted(count: episodes.count - problems.count, problems: problems)
+    }
+}
+
+extension CachedFile {
+    fileprivate init(_ rendition: Rendition) {
+        self.init(
+            name: rendition.file, key: rendition.episode, generation: rendition.generation, total: rendition.size,
+            validator: rendition.validator, contentType: rendition.contentType, finalURL: rendition.finalURL,
+            received: rendition.received, complete: rendition.complete, sha256: rendition.sha256, state: nil)
+    }
+}

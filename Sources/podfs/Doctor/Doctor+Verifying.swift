@@ -1,0 +1,104 @@
+import ContentCache
+import Foundation
+import PodcastClient
+import PodcastLibrary
+import PodcastPages
+import PodcastProtocol
+import SystemPackage
+
+// Whether what the cache holds is what was downloaded.
+extension Doctor {
+    private struct Item {
+        var rendition: Rendition
+        var size: Int64
+        /// `SHOW/EPISODE`.
+        var path: String
+    }
+
+    /// Reads every whole file of the cache and compares its digest with that of the download. The daemon, which alone
+    /// writes there, looks at those again that are not as they were, and drops the bad ones.
+    func verification() async -> [Finding] {
+        let items: [Item]
+        do {
+            items = try wholeFiles()
+        } catch {
+            return [.problem("episodes", "\(CommandError(error))", remedy: "see what is said of the library")]
+        }
+        let line = ProgressLine()
+        defer { line.end() }
+        let total = items.reduce(0) { $0 + $1.size }
+        var done: Int64 = 0
+        var suspects: [Item] = []
+        for (index, item) in items.enumerated() {
+            var read: Int64 = 0
+            let isGood = isGood(item) { count in
+                read += Int64(count)
+                line.show(
+                    "verifying \(ProgressText.count(index + 1, of: items.count)), \(ByteText.size(done + read)) of "
+                        + "\(ByteText.size(total)): \(item.path)")
+            }
+            done += item.size
+            if !isGood { suspects.append(item) }
+        }
+        line.end()
+        let found = suspects.isEmpty ? [] : await judge(suspects)
+        let good = items.count - found.count
+        let summary = "\(good) cached episode\(good == 1 ? "" : "s") verified, \(ByteText.size(total)) read"
+        return found + [.ok("episodes", summary)]
+    }
+
+    private func wholeFiles() throws -> [Item] {
+        guard let library = try installation.library() else { return [] }
+        return try library.renditions().compactMap { rendition in
+            guard rendition.complete, let size = rendition.size,
+                let episode = try library.episode(id: rendition.episode)
+            else { return nil }
+            let show = try library.podcast(id: episode.podcast)?.name ?? ""
+            return Item(rendition: rendition, size: size, path: "\(show)/\(episode.name)")
+        }
+    }
+
+    /// Whether a file looks as it did and has the digest that it had. One that has just left the cache is none to judge.
+    private func isGood(_ item: Item, progress: (Int) -> Void) -> Bool {
+        let state = item.rendition.fileState.flatMap(FileState.init(text:))
+        guard
+            let reader = try? MediaReader(
+                name: item.rendition.file, in: FilePath(installation.places.cache),
+                expecting: .recorded(state, size: item.size))
+        else { return false }
+        return (try? reader.sha256(progress: progress)) == item.rendition.sha256
+    }
+
+    /// What the daemon finds of files that seem bad: one that was only copied back from a backup is as good as it was.
+    private func judge(_ suspects: [Item]) async -> [Finding] {
+        let daemon: DaemonConnection
+        do {
+            daemon = try installation.daemon()
+        } catch {
+            return suspects.map {
+                .problem(
+                    "episodes", "\($0.path): its file is not as it was",
+                    remedy: "the daemon, which would look at it, cannot be reached: \(CommandError(error))")
+            }
+        }
+        defer { daemon.end() }
+        var found: [Finding] = []
+        for item in suspects {
+            do {
+                guard
+                    case .acted(_, let problems) = try await daemon.perform(.verify(episodes: [item.rendition.episode]))
+                else { continue }
+                for problem in problems {
+                    found.append(
+                        .problem(
+                            "episodes", "\(item.path): \(problem)",
+                            remedy: "it was dropped from the cache, and is fetched again when it is read"))
+                }
+            } catch {
+                found.append(
+                    .problem("episodes", "\(item.path): \(CommandError(error))", remedy: "podfs doctor --verify again"))
+            }
+        }
+        return found
+    }
+}

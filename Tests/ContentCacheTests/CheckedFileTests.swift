@@ -1,0 +1,139 @@
+import ContentCache
+import Foundation
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What is found out about a cache file before a byte of it is served.
+@Suite struct CheckedFileTests {
+    private let folder: TemporaryDirectory
+    private let cache: ContentCache
+    private let content = TestContent(seed: 9, size: 200_000)
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        cache = try ContentCache(directory: FilePath(folder.path))
+    }
+
+    /// A whole file, with the checkpoint that the engine gives it.
+    private func makeWhole() throws -> (name: String, checkpoint: Checkpoint) {
+        let file = try cache.create(size: 200_000)
+        try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
+        try file.synchronize()
+        var checkpoint = Checkpoint(key: 7, generation: 3)
+        checkpoint.total = 200_000
+        checkpoint.setReceived(RangeSet(0..<200_000))
+        checkpoint.setSynced(RangeSet(0..<200_000))
+        checkpoint.complete = true
+        checkpoint.sha256 = try file.sha256(size: 200_000)
+        try cache.save(checkpoint, of: file, durably: true)
+        return (file.name, checkpoint)
+    }
+
+    private func path(_ name: String) -> String { ContentCache.path(of: name, in: cache.directory).string }
+
+    private func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
+        let found = cache.defect(of: name, expecting: expectation)
+        // A reader finds the same.
+        let reader = Result { try MediaReader(name: name, in: cache.directory, expecting: expectation) }
+        switch reader {
+        case .success: #expect(found == nil)
+        case .failure(let error): #expect(error as? CacheFileDefect == found)
+        }
+        return found
+    }
+
+    private static func expected(_ tampering: Tampering) -> CacheFileDefect {
+        switch tampering {
+        case .truncated: .wrongSize(found: 199_999, expected: 200_000)
+        case .emptied: .wrongSize(found: 0, expected: 200_000)
+        case .extended: .wrongSize(found: 200_001, expected: 200_000)
+        case .punched, .zeroed, .overwritten, .replaced, .copied, .touched: .changed
+        case .linked, .folder, .pipe: .notAFile
+        case .removed: .missing
+        }
+    }
+
+    @Test(arguments: Tampering.allCases)
+    func aFileThatLooksOtherwiseIsNotBelieved(tampering: Tampering) async throws {
+        let (name, checkpoint) = try makeWhole()
+        let state = try #require(cache.checkpoint(of: name)?.state)
+        let whole = CacheExpectation.recorded(state, size: 200_000)
+        #expect(defect(of: name, expecting: whole) == nil)
+        try await tampering.apply(to: path(name))
+        #expect(defect(of: name, expecting: whole) == Self.expected(tampering))
+        // Of a file of which less is known less is found out, and nothing is opened that is no file.
+        let isOdd = [.linked, .folder, .pipe, .removed].contains(tampering)
+        #expect((defect(of: name, expecting: .file) != nil) == isOdd)
+        let isCut = [.truncated, .emptied, .extended].contains(tampering)
+        #expect((defect(of: name, expecting: .size(200_000)) != nil) == (isOdd || isCut))
+        let hasHole = [.punched, .zeroed].contains(tampering)
+        #expect((defect(of: name, expecting: .dense(size: 200_000)) != nil) == (isOdd || isCut || hasHole))
+        // Its digest decides, and gives a good one its checkpoint back.
+        if isOdd || isCut {
+            #expect(throws: Self.expected(tampering)) { try cache.verify(name, checkpoint) }
+        } else if tampering.isHarmless {
+            let fresh = try cache.verify(name, checkpoint)
+            #expect(defect(of: name, expecting: .recorded(fresh, size: 200_000)) == nil)
+            #expect(cache.reopen(name)?.present == RangeSet(0..<200_000))
+        } else {
+            #expect(throws: CacheFileDefect.wrongContent) { try cache.verify(name, checkpoint) }
+        }
+    }
+
+    @Test(arguments: Tampering.allCases.filter { $0 != .folder })
+    func theWriterDropsWhatLooksOtherwise(tampering: Tampering) async throws {
+        let (name, _) = try makeWhole()
+        let (other, _) = try makeWhole()
+        try await tampering.apply(to: path(name))
+        #expect(cache.reopen(name) == nil)
+        #expect(cache.names() == [other])
+        #expect(cache.reopen(other)?.present == RangeSet(0..<200_000))
+        // What a link led to is none of the cache's.
+        if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
+    }
+
+    @Test func withoutARecordNothingIsKnownButTheSize() throws {
+        let (name, _) = try makeWhole()
+        #expect(defect(of: name, expecting: .recorded(nil, size: 200_000)) == .changed)
+        #expect(
+            defect(of: name, expecting: .recorded(nil, size: 9)) == .wrongSize(found: 200_000, expected: 9))
+        #expect(try cache.state(of: name, size: 200_000) == cache.checkpoint(of: name)?.state)
+    }
+
+    @Test func aFileThatTheDiskKeepsWithoutItsZerosIsNotChanged() throws {
+        let file = try cache.create(size: 1 << 20)
+        try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
+        var checkpoint = Checkpoint(key: 1, generation: 1)
+        checkpoint.total = 1 << 20
+        checkpoint.sha256 = try file.sha256(size: 1 << 20)
+        let state = try cache.verify(file.name, checkpoint)
+        #expect(state.allocated < state.size)
+        #expect(defect(of: file.name, expecting: .recorded(state, size: 1 << 20)) == nil)
+    }
+
+    @Test func statesAreTextInTheLibrary() throws {
+        let states = [
+            FileState(inode: 0, modified: 0, size: 0, allocated: 0),
+            FileState(inode: .max, modified: .min, size: .max, allocated: .max),
+            FileState(inode: 12, modified: 1_700_000_000_123_456_789, size: 10, allocated: 4),
+        ]
+        for state in states { #expect(FileState(text: state.text) == state) }
+        for text in ["", "1 2 3", "1 2 3 4 5", "1 2 3 4", "-1 2 3 3", "1 2 -3 -3", "1 2 3 -1", "1 2 x 1", " 1 2 3 3"] {
+            #expect(FileState(text: text) == nil, "\(text)")
+        }
+    }
+
+    /// A time that no clock shows, and a checkpoint that is a pipe.
+    @Test func absurdFilesCostNothing() async throws {
+        let (name, checkpoint) = try makeWhole()
+        #expect(
+            utimensat(
+                AT_FDCWD, path(name), [timespec(tv_sec: 1 << 40, tv_nsec: 0), timespec(tv_sec: 1 << 40, tv_nsec: 0)], 0)
+                == 0)
+        #expect(try cache.verify(name, checkpoint).size == 200_000)
+        try await Tampering.pipe.apply(to: path(name) + ".json")
+        #expect(cache.checkpoint(of: name) == nil)
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Every file of a show, opened by itself, as its page's link "File" or a listing of a web server opens it.
+extension BrowserTests {
+    /// Documents that fetch `canary?NAME` when a browser runs them, or as much as loads what they name.
+    private enum Payload {
+        static func xhtml(_ canary: String, _ name: String) -> String {
+            """
+            <?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>x</title></head><body>\
+            <script>document.title='pwned';new Image().src='\(canary)?\(name)'</script>\
+            <img src="\(canary)?\(name)"/></body></html>
+            """
+        }
+
+        static func svg(_ canary: String, _ name: String) -> String {
+            """
+            <svg xmlns="http://www.w3.org/2000/svg"><script>new Image().src='\(canary)?\(name)'</script>\
+            <image href="\(canary)?\(name)"/></svg>
+            """
+        }
+
+        /// No tag at its beginning: it looks like a recording to who looks at first bytes, and is HTML where the type says so.
+        static func html(_ canary: String, _ name: String) -> String {
+            "ID3\u{3} <html><body><script>new Image().src='\(canary)?\(name)'</script><img src='\(canary)?\(name)'>"
+        }
+
+        /// As XML may be written, and what looks for `<` does not see.
+        static func utf16(_ text: String) -> [UInt8] {
+            [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        }
+    }
+
+    /// What runs in browsers, desktops and on servers, with the types that go with it.
+    private static let kinds: [(name: String, type: String)] = [
+        ("svg", "application/octet-stream"), ("svg", "image/svg+xml"), ("xhtml", "application/octet-stream"),
+        ("xht", ""), ("xml", "application/octet-stream"), ("xml", "text/xml"), ("rss", "application/octet-stream"),
+        ("html", "text/html"), ("shtml", "application/octet-stream"), ("htm", "audio/html"),
+        ("xspf", "application/octet-stream"), ("hta", "application/octet-stream"), ("mp3", "audio/mpeg"),
+        ("mp4", "video/mp4"), ("m3u8", "application/x-mpegurl"), ("ogg", "audio/svg+xml"), ("ts", "video/mp2t"),
+    ]
+
+    @Test(.enabled(if: InstalledProgram.exists("nginx"), "needs nginx")) func noFileOfAHostileShowRuns() async throws {
+        let show = try await Self.mounted { feed, server in
+            let canary = server.url("/canary")
+            feed.title = MountedShow.show
+            feed.image = server.url("/art")
+            feed.raw = """
+                <h:script xmlns:h="http://www.w3.org/1999/xhtml">new Image().src='\(canary)?feed'</h:script>\
+                <h:img xmlns:h="http://www.w3.org/1999/xhtml" src="\(canary)?feed"/>
+                """
+            feed.items = Self.kinds.enumerated().map { index, kind in
+                FeedBuilder.Item(
+                    title: "\(index).\(kind.name)", guid: "file \(index)", url: server.url("/\(index).\(kind.name)"),
+                    type: kind.type, published: FeedBuilder.date(day: index + 1))
+            }
+            feed.items[0].description = "<script>new Image().src='\(canary)?notes'</script>notes"
+            feed.items[0].raw = """
+                <itunes:image href="\(server.url("/art"))"/>\
+                <podcast:transcript url="\(server.url("/t.vtt"))" type="text/vtt"/>\
+                <podcast:transcript url="\(server.url("/t.srt"))" type="application/x-subrip"/>\
+                <podcast:chapters url="\(server.url("/c.json"))" type="application/json+chapters"/>
+                """
+        }
+        let server = show.server
+        let canary = server.url("/canary")
+        for (index, kind) in Self.kinds.enumerated() {
+            let name = "\(index).\(kind.name)"
+            let bytes =
+                switch kind.name {
+                case "svg": Payload.utf16(Payload.svg(canary, name))
+                case "xhtml", "xht", "xml", "rss", "xspf", "mp4": Payload.utf16(Payload.xhtml(canary, name))
+                default: Array(Payload.html(canary, name).utf8)
+                }
+            server.serve("/\(name)", Resource(bytes: bytes, contentType: "audio/mpeg"))
+        }
+        let script = "<script>new Image().src='\(canary)?asset'</script>"
+        server.serve("/art", Resource(bytes: [0xFF, 0xD8, 0xFF] + Array(script.utf8), contentType: "text/html"))
+        let cue = "00:00:00.000 --> 00:00:09.000\n\(script)\n"
+        server.serve("/t.vtt", Resource(text: "WEBVTT\n\n" + cue, contentType: "text/html"))
+        server.serve("/t.srt", Resource(text: "1\n" + cue, contentType: "text/html"))
+        server.serve("/c.json", Resource(text: "{\"version\":\"1.2.0\",\"chapters\":[],\"x\":\"\(script)\"}"))
+
+        let root = show.mount.mountPoint
+        let listed = try await ChildProcess.run("find", [root, "-type", "f", "-printf", "%P\\0"]).output
+        let files = listed.split(separator: "\0").map(String.init).sorted()
+        let folder = MountedShow.show + "/"
+        #expect(files.contains(folder + ".feed.xml.txt") && files.contains(folder + "cover.jpg"))
+        #expect(files.count { $0.hasPrefix(folder) && $0.hasSuffix(".bin") } == 10, "\(files)")
+        for name in [".chapters/2026-01-01 0.svg.json", ".notes/2026-01-01 0.svg.html", "2026-01-01 0.svg.srt"] {
+            #expect(files.contains(folder + name))
+        }
+
+        let controls = try TemporaryDirectory()
+        _ = try controls.makeDirectory("www")
+        _ = try controls.write("www/control.svg", Payload.utf16(Payload.svg(canary, "svg")))
+        _ = try controls.write("www/control.xml", Payload.utf16(Payload.xhtml(canary, "xml")))
+        _ = try controls.write("www/control.shtml", Array(Payload.html(canary, "shtml").utf8))
+        let names = ["control.svg", "control.xml", "control.shtml"]
+        let logs = try TemporaryDirectory()
+        let nginx = try await Nginx(in: logs, root: root)
+        let nginxOfControls = try await Nginx(in: controls)
+        let browser = try await Browser()
+        let ways: [(file: (String) -> String, control: (String) -> String)] = [
+            ({ "\(root)/\($0)" }, { controls.file("www/\($0)") }),
+            ({ nginx.url($0) }, { nginxOfControls.url($0) }),
+        ]
+        for way in ways {
+            server.clearLog()
+            for file in files { try await Self.look(at: way.file(file), named: file, browser) }
+            // The same documents run where their names let them. What an earlier file had sent would have come before.
+            for name in names { try await browser.open(way.control(name)) }
+            try await waitUntil(description: "the controls have run") {
+                names.allSatisfy { name in
+                    Self.canaries(server).contains(String(name.dropFirst("control.".count)))
+                }
+            }
+            #expect(Self.canaries(server) == Set(names.map { String($0.dropFirst("control.".count)) }))
+        }
+    }
+
+    /// Which documents have run, or loaded something.
+    private static func canaries(_ server: HTTPTestServer) -> Set<String> {
+        Set(server.requests(for: "/canary").map { $0.request.query ?? "" })
+    }
+
+    /// Opens a file in place of an empty page: what is saved or refused leaves that page, and what is shown is no document in
+    /// which something may run, unless podfs has written it.
+    private static func look(at address: String, named name: String, _ browser: Browser) async throws {
+        try await browser.open("about:blank")
+        // A file that cannot be read is an error to the browser's driver.
+        do { try await browser.open(address) } catch is Browser.Failure {}
+        let shown = try await browser.value("location.protocol", as: String.self)
+        let type = try await browser.value("document.contentType", as: String.self)
+        if shown == "about:" || shown == "chrome-error:" || name.hasSuffix(".html") { return }
+        #expect(type != "text/html" && (!type.hasSuffix("xml") || name == ".subscriptions.opml"), "\(name): \(type)")
+        #expect(try await browser.value("document.title", as: String.self) != "pwned", "\(name)")
+    }
+}

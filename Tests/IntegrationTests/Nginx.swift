@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// nginx over a folder, on a port that was free a moment ago. It tells types as its distribution has them, and knows no type
+/// of what it does not know: text, by its own default.
+final class Nginx: Sendable {
+    let port: Int
+    private let child: ChildProcess
+    private let folder: TemporaryDirectory
+
+    /// - Parameters:
+    ///   - folder: for its own files.
+    ///   - root: what it serves; the folder `www` in `folder` by default.
+    init(in folder: TemporaryDirectory, root: String? = nil) async throws {
+        self.folder = folder
+        port = try Self.freePort()
+        let port = port
+        let configuration = try folder.write(
+            "nginx.conf",
+            text: """
+                daemon off;
+                master_process off;
+                pid \(folder.path)/nginx.pid;
+                error_log stderr;
+                events { worker_connections 256; }
+                http {
+                    include /etc/nginx/mime.types;
+                    log_format bytes '$uri $status $body_bytes_sent';
+                    access_log \(folder.path)/access.log bytes;
+                    client_body_temp_path \(folder.path)/body;
+                    server { listen 127.0.0.1:\(port); root \(root ?? folder.path + "/www"); }
+                }
+                """)
+        child = try ChildProcess("nginx", ["-c", configuration, "-g", "user root;"])
+        let child = child
+        try await waitUntil(deadline: .seconds(60), description: "nginx answers: \(child.error)") {
+            try await ChildProcess.run("curl", ["-s", "--noproxy", "*", "http://127.0.0.1:\(port)/"]).exitCode == 0
+        }
+    }
+
+    /// The address of a file below its root.
+    func url(_ path: String) -> String {
+        var parts = URLComponents()
+        parts.path = "/" + path
+        return "http://127.0.0.1:\(port)" + parts.percentEncodedPath
+    }
+
+    deinit { child.kill(SIGTERM) }
+
+    var log: [String] {
+        let text = (try? String(contentsOfFile: folder.file("access.log"), encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    private static func freePort() throws -> Int {
+        let probe = HTTPTestServer()
+        try probe.start()
+        defer { probe.stop() }
+        return Int(probe.port)
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Glibc
+import PodcastLibrary
+import PodcastProtocol
+import TestSupport
+import Testing
+import TransferCore
+
+/// What becomes of cache files that another program has changed while no daemon ran.
+struct VerifyingTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    private func content(_ number: Int) -> [UInt8] { home.content(number).bytes }
+
+    /// Downloads two episodes, ends the daemon, and says which cache files they have.
+    private func download() async throws -> [(id: Int64, file: String)] {
+        home.publish(episodes: 2)
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        var found: [(Int64, String)] = []
+        for number in 1...2 {
+            let id = try daemon.episode(number).id
+            try await client.act(.download, id)
+            try await client.completion(of: id)
+            let rendition = try #require(try daemon.library.rendition(of: id))
+            #expect(rendition.fileState != nil)
+            found.append((id, rendition.file))
+        }
+        await daemon.stop()
+        home.web.clearLog()
+        return found
+    }
+
+    /// Reads an episode as a mount does that has looked it up: whose generation is old looks again.
+    private func readAll(_ number: Int, _ daemon: RunningService, _ client: ServiceClient) async throws -> [UInt8] {
+        for _ in 0..<3 {
+            let episode = try daemon.episode(number)
+            let opened = try await client.open(episode.id)
+            defer { client.close(episode.id) }
+            guard opened.generation == (try daemon.episode(number).generation) else { continue }
+            let grant = try await client.read(episode.id, 0..<200_000, generation: opened.generation)
+            #expect(grant.total == 200_000 && grant.present.covers(0..<200_000))
+            return try home.bytes(of: try #require(grant.file), in: 0..<200_000)
+        }
+        return []
+    }
+
+    @Test(arguments: Tampering.allCases)
+    func aChangedFileIsReadBeforeItIsServedAndFetchedAgainWhenItIsBad(tampering: Tampering) async throws {
+        let files = try await download()
+        try await tampering.apply(to: home.cacheFile(files[0].file))
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        #expect(try await readAll(1, daemon, client) == content(1))
+        #expect(home.web.requests(for: "/feed-1.mp3").isEmpty == tampering.isHarmless)
+        if !tampering.isHarmless { try await client.completion(of: files[0].id) }
+        let rendition = try #require(try daemon.library.rendition(of: files[0].id))
+        #expect(rendition.complete && rendition.fileState != nil)
+        #expect((rendition.file == files[0].file) == tampering.isHarmless)
+        // The other one is as it was.
+        #expect(try daemon.library.rendition(of: files[1].id)?.file == files[1].file)
+        #expect(try await readAll(2, daemon, client) == content(2))
+        #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func whatIsCertainlyBadIsNotCalledCachedAfterTheStart() async throws {
+        let files = try await download()
+        try await Tampering.truncated.apply(to: home.cacheFile(files[0].file))
+        try await Tampering.pipe.apply(to: home.cacheFile(files[1].file))
+        let daemon = try await home.start()
+        #expect(try !daemon.episode(1).complete && !daemon.episode(2).complete)
+        #expect(try daemon.episode(1).generation == 2)
+        #expect(home.cacheFiles.isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aFileOfAnEarlierVersionIsTakenAsItIsUnlessItHasAHole() async throws {
+        let files = try await download()
+        let library = try Library.openForWriting(at: home.places.library)
+        for file in files {
+            let rendition = try #require(try library.rendition(of: file.id))
+            try library.complete(
+                episode: file.id, generation: rendition.generation, size: 200_000,
+                sha256: try #require(rendition.sha256), now: 1)
+        }
+        try await Tampering.punched.apply(to: home.cacheFile(files[1].file))
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        #expect(try daemon.library.rendition(of: files[0].id)?.fileState != nil)
+        #expect(try daemon.library.rendition(of: files[1].id)?.fileState == nil)
+        #expect(try await readAll(2, daemon, client) == content(2))
+        #expect(home.web.requests(for: "/feed-2.mp3").count == 1 && home.web.requests(for: "/feed-1.mp3").isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func aPersonMayHaveAllVerified() async throws {
+        let files = try await download()
+        // Bytes that have changed by themselves: nothing else of the file has.
+        let path = home.cacheFile(files[1].file)
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        try await Tampering.overwritten.apply(to: path)
+        #expect(utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0) == 0)
+        try await Tampering.copied.apply(to: home.cacheFile(files[0].file))
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        #expect(try daemon.episode(2).complete)
+        let reply = try await client.perform(.verify(episodes: files.map(\.id) + [999]))
+        #expect(reply == .acted(count: 2, problems: ["its content is not what was downloaded"]))
+        #expect(try daemon.episode(1).complete && !daemon.episode(2).complete)
+        #expect(home.cacheFiles == [files[0].file])
+        #expect(try await readAll(2, daemon, client) == content(2))
+        #expect(home.web.requests.map(\.path) == ["/feed-2.mp3"])
+        await daemon.stop()
+    }
+}

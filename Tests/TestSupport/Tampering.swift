@@ -1,0 +1,77 @@
+import Foundation
+import Glibc
+
+/// What another program may have done to a file while nobody looked.
+package enum Tampering: String, CaseIterable, Sendable {
+    case truncated, emptied, extended
+    /// A part was made a hole, or zeros that take up space as before; the time was set back.
+    case punched, zeroed
+    /// One byte in the middle was written over.
+    case overwritten
+    /// A file with other content and the same size has taken its place.
+    case replaced
+    /// A symbolic link to a copy of it, a folder, and a pipe that nobody writes.
+    case linked, folder, pipe
+    case removed
+    /// The same bytes in another file, as a backup brings them back.
+    case copied
+    /// The time alone is another.
+    case touched
+
+    /// Whether the bytes are still right.
+    package var isHarmless: Bool { self == .copied || self == .touched }
+
+    /// Does it to the file at `path`, which has some 100,000 bytes at least.
+    package func apply(to path: String) async throws {
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+        switch self {
+        case .truncated: try check(truncate(path, off_t(size - 1)))
+        case .emptied: try check(truncate(path, 0))
+        case .extended: try check(truncate(path, off_t(size + 1)))
+        case .punched: try await allocate("--punch-hole", path)
+        case .zeroed: try await allocate("--zero-range", path)
+        case .overwritten:
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            bytes[size / 2] ^= 1
+            try write(bytes, over: path)
+        case .replaced:
+            try put(Data(repeating: 7, count: size), inPlaceOf: path)
+        case .linked:
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".copy")
+            try check(symlink(path + ".copy", path))
+        case .folder:
+            try check(unlink(path))
+            try check(mkdir(path, 0o700))
+        case .pipe:
+            try check(unlink(path))
+            try check(mkfifo(path, 0o600))
+        case .removed: try check(unlink(path))
+        case .copied: try put(try Data(contentsOf: URL(fileURLWithPath: path)), inPlaceOf: path)
+        case .touched: try check(utimensat(AT_FDCWD, path, [timespec(), timespec()], 0))
+        }
+    }
+
+    private func write(_ bytes: Data, over path: String) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.write(contentsOf: bytes)
+        try file.close()
+    }
+
+    private func put(_ bytes: Data, inPlaceOf path: String) throws {
+        try bytes.write(to: URL(fileURLWithPath: path + ".copy"))
+        try check(rename(path + ".copy", path))
+    }
+
+    /// Changes the space of some blocks in the middle, and sets the time back.
+    private func allocate(_ option: String, _ path: String) async throws {
+        var status = stat()
+        try check(stat(path, &status))
+        let result = try await ChildProcess.run("fallocate", [option, "--offset=32768", "--length=32768", path])
+        guard result.exitCode == 0 else { throw SystemCallError("fallocate", code: EOPNOTSUPP) }
+        try check(utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0))
+    }
+
+    private func check(_ result: Int32) throws {
+        guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+}
