@@ -15,6 +15,8 @@ package struct EpisodeSource: Sendable, Equatable {
     package var task: Task?
     /// What the show has of its own, as `Library.settings(of:)` gives it.
     package var settings: [String: String]
+    /// The show's.
+    package var access: ShowAccess
 
     package struct Task: Sendable, Equatable {
         /// A person has suspended it.
@@ -31,8 +33,8 @@ extension Library {
                 db.cachedStatement(
                     sql: """
                         SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
-                            d.suspended, d.automatic
-                        FROM episode e LEFT JOIN rendition r ON r.episode = e.id
+                            d.suspended, d.automatic, \(ShowAccess.columns)
+                        FROM episode e JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id
                             LEFT JOIN download d ON d.episode = e.id
                         WHERE e.id = ? AND e.buried = 0
                         """), arguments: [episode])
@@ -42,7 +44,8 @@ extension Library {
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
             return EpisodeSource(
                 podcast: podcast, url: row[1], generation: row[2], confirmedSize: row[3], file: row[4],
-                isComplete: row[5] ?? false, task: task, settings: try PodcastSQL.settings(db, of: podcast))
+                isComplete: row[5] ?? false, task: task, settings: try PodcastSQL.settings(db, of: podcast),
+                access: ShowAccess(row, from: 8))
         }
     }
 }

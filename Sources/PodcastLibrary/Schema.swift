@@ -6,7 +6,7 @@ import GRDB
 /// version.
 enum Schema {
     /// Also in `PRAGMA user_version`, where readers of any age find it.
-    static let version = 4
+    static let version = 5
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -25,6 +25,10 @@ enum Schema {
         migrator.registerMigration("4") { db in
             try db.execute(sql: sync)
             try reach(4, db)
+        }
+        migrator.registerMigration("5") { db in
+            try db.execute(sql: access)
+            try reach(5, db)
         }
         return migrator
     }
