@@ -45,7 +45,7 @@ let package = Package(
 
         // What a feed says, and what the library keeps of it.
         target("PodcastFeed", ["CLibXML2"]),
-        target("PodcastLibrary", ["PodcastFeed", "CLinux", grdb]),
+        target("PodcastLibrary", ["PodcastFeed", "TransferCore", "CLinux", grdb]),
         target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "CLibXML2"]),
 
         // Transfers. These know nothing of podcasts.
@@ -89,7 +89,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
-        tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", grdb]),
+        tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", "TransferCore", grdb]),
         tests("PodcastPagesTests", ["PodcastPages", "PodcastLibrary", "PodcastFeed", "CCrypto"]),
         tests("TransferCoreTests", ["TransferCore"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),

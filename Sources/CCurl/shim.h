@@ -24,6 +24,14 @@ typedef int (*ccurl_seek_callback)(void *context, curl_off_t offset, int origin)
 static inline CURLcode ccurl_set_seek_callback(CURL *handle, ccurl_seek_callback callback) {
     return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
 }
+static inline CURLcode ccurl_set_open_socket_callback(CURL *handle, curl_opensocket_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+/// The bytes of a `sockaddr`, of which there are `addrlen`.
+static inline const void *ccurl_socket_address(const struct curl_sockaddr *address) { return &address->addr; }
+static inline CURLcode ccurl_set_prerequest_callback(CURL *handle, curl_prereq_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
 static inline CURLcode ccurl_set_form(CURL *handle, curl_mime *form) {
     return curl_easy_setopt(handle, CURLOPT_MIMEPOST, form);
 }

@@ -266,33 +266,9 @@ extension PodcastFilesystem {
 
     // MARK: Indexers
 
-    /// Whether a program that only looks at files asks: judged by its executable, else by its thread's name.
-    func isIndexer(_ pid: Int32) -> Bool {
-        guard pid > 0, !options.indexers.isEmpty else { return false }
-        if let path = Self.linkTarget("/proc/\(pid)/exe"), let name = path.split(separator: "/").last {
-            return options.indexers.contains(String(name))
-        }
-        guard let name = Self.firstLine("/proc/\(pid)/comm") else { return false }
-        // The kernel keeps 15 bytes of a thread's name.
-        return options.indexers.contains { $0.utf8.prefix(15).elementsEqual(name.utf8) }
-    }
-
-    private static func linkTarget(_ path: String) -> String? {
-        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = buffer.withUnsafeMutableBytes { bytes -> Int in
-            guard let base = bytes.baseAddress else { return -1 }
-            return Glibc.readlink(path, base, bytes.count)
-        }
-        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
-    }
-
-    private static func firstLine(_ path: String) -> String? {
-        guard let descriptor = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]) else {
-            return nil
-        }
-        defer { try? descriptor.close() }
-        var buffer = [UInt8](repeating: 0, count: 64)
-        guard let count = try? buffer.withUnsafeMutableBytes({ try descriptor.read(into: $0) }) else { return nil }
-        return String(decoding: buffer[..<count].prefix { $0 != 10 }, as: UTF8.self)
+    /// Whether a program that only looks at files asks.
+    func isIndexer(_ thread: Int32) -> Bool {
+        guard !options.indexers.isEmpty, let program = CallingProgram(thread: thread) else { return false }
+        return program.isAmong(options.indexers)
     }
 }

@@ -20,6 +20,8 @@ package struct EpisodeSource: Sendable, Equatable {
     package var task: Task?
     /// What the show has of its own, as `Library.settings(of:)` gives it.
     package var settings: [String: String]
+    /// The show's.
+    package var access: ShowAccess
 
     package struct Task: Sendable, Equatable {
         /// A person has suspended it.
@@ -36,8 +38,8 @@ extension Library {
                 db.cachedStatement(
                     sql: """
                         SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
-                            d.suspended, d.automatic, r.size, r.file_state, e.name
-                        FROM episode e LEFT JOIN rendition r ON r.episode = e.id
+                            d.suspended, d.automatic, r.size, r.file_state, e.name, \(ShowAccess.columns)
+                        FROM episode e JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id
                             LEFT JOIN download d ON d.episode = e.id
                         WHERE e.id = ? AND e.buried = 0
                         """), arguments: [episode])
@@ -48,7 +50,7 @@ extension Library {
             return EpisodeSource(
                 podcast: podcast, url: row[1], name: row[10], generation: row[2], confirmedSize: row[3], file: row[4],
                 fileSize: row[8], fileState: row[9], isComplete: row[5] ?? false, task: task,
-                settings: try PodcastSQL.settings(db, of: podcast))
+                settings: try PodcastSQL.settings(db, of: podcast), access: ShowAccess(row, from: 11))
         }
     }
 }

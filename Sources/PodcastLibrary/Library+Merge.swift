@@ -1,5 +1,6 @@
 import GRDB
 package import PodcastFeed
+package import TransferCore
 
 extension Library {
     /// Adds a show with the episodes of its feed, in one transaction.
@@ -76,6 +77,9 @@ extension Library {
             ])
             id = db.lastInsertedRowID
         }
+        if !show.ephemeral {
+            try give(podcast: id, url: show.givenURL, reach: show.reach ?? show.response.reach, db)
+        }
         if let server = show.server { try arrive(podcast: id, from: server, db) }
         var merge = Merge(db: db, podcast: id, template: template, now: show.now)
         return .success(try merge.run(show.feed, show.items, show.response))
@@ -121,13 +125,19 @@ package struct ArrivingShow: Sendable {
     let now: Int64
     let ephemeral: Bool
     let server: String?
+    /// As a person gave it; `nil` where a catalogue or a server named it.
+    let givenURL: String?
+    /// The most private space that the feed may be in; `nil` stands for that of the response.
+    let reach: AddressSpace?
     let items: Merge.Items
 
     /// - Parameters: as for `Library.subscribe`.
     package init(
         url: String, feed: Feed, name: String?, response: FeedResponse, now: Int64, ephemeral: Bool = false,
-        fromServer server: String? = nil
+        fromServer server: String? = nil, givenURL: String? = nil, reach: AddressSpace? = nil
     ) {
+        self.givenURL = givenURL
+        self.reach = reach
         self.url = url
         self.feed = feed
         self.name = name.map(FileName.normalized)

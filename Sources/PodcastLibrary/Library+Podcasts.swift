@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+package import TransferCore
 
 extension Library {
     // MARK: - Queries
@@ -103,12 +104,12 @@ extension Library {
                         changed = CASE WHEN state = 'active' THEN changed ELSE ?1 END,
                         state = 'active', error = NULL, http_status = ?2, etag = coalesce(?3, etag),
                         last_modified = coalesce(?4, last_modified), final_url = ?5, last_refresh = ?1,
-                        next_refresh = ?6
+                        next_refresh = ?6, space = coalesce(?8, space), reach = coalesce(reach, ?9)
                     WHERE id = ?7
                     """
             ).execute(arguments: [
                 now, response.status, response.etag, response.lastModified, response.finalURL, response.nextRefresh,
-                podcast,
+                podcast, response.space?.rawValue, response.reach?.rawValue,
             ])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
         }
@@ -125,8 +126,9 @@ extension Library {
     /// Moves the subscription to another address (301, 308, `itunes:new-feed-url`). The validators of the old address
     /// say nothing about the new one and are forgotten.
     ///
+    /// - Parameter space: of the address, which nobody but the server has given: it may be in no more private one later.
     /// - Throws: `alreadySubscribed` when another show has the address.
-    package func move(podcast: Int64, to url: String, now: Int64) throws {
+    package func move(podcast: Int64, to url: String, space: AddressSpace? = nil, now: Int64) throws {
         try write { db in
             if let other = try Row.fetchOne(
                 db, sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ? AND id <> ?", arguments: [url, podcast])
@@ -138,9 +140,10 @@ extension Library {
             }
             try db.execute(
                 sql: """
-                    UPDATE podcast SET etag = NULL, last_modified = NULL, changed = ?2, url = ?1
+                    UPDATE podcast SET etag = NULL, last_modified = NULL, changed = ?2, url = ?1,
+                        reach = min(coalesce(reach, ?4), coalesce(?4, reach))
                     WHERE id = ?3 AND url <> ?1
-                    """, arguments: [url, now, podcast])
+                    """, arguments: [url, now, podcast, space?.rawValue])
             guard try db.changesCount > 0 || Self.podcastExists(podcast, db) else {
                 throw LibraryError.noSuchPodcast(podcast)
             }

@@ -1,4 +1,5 @@
 import GRDB
+internal import TransferCore
 
 /// What the next refresh of a show goes by, beside the show itself.
 package struct RefreshRecord: Sendable, Equatable {
@@ -37,6 +38,7 @@ package struct RefreshSubject: Sendable, Equatable {
     package var updateInterval: Int64?
     /// What a user set for this show alone, as written.
     package var settings: [String: String] = [:]
+    package var access: ShowAccess
 }
 
 /// A feed that has been asked for and is as it was.
@@ -78,13 +80,14 @@ extension Library {
         try read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT p.id, p.name, p.url, p.etag, p.last_modified, p.last_refresh, p.update_interval
+                    SELECT p.id, p.name, p.url, p.etag, p.last_modified, p.last_refresh, p.update_interval,
+                        \(ShowAccess.columns)
                     FROM podcast p WHERE \(condition)
                     """)
             var found = try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
                 RefreshSubject(
                     id: row[0], name: row[1], url: row[2], etag: row[3], lastModified: row[4], lastRefresh: row[5],
-                    updateInterval: row[6])
+                    updateInterval: row[6], access: ShowAccess(row, from: 7))
             }
             if found.isEmpty { return found }
             var settings: [Int64: [String: String]] = [:]
@@ -112,7 +115,7 @@ extension Library {
                         changed = CASE WHEN state = 'active' THEN changed ELSE ?1 END,
                         state = 'active', error = NULL, http_status = ?2, etag = coalesce(?3, etag),
                         last_modified = coalesce(?4, last_modified), final_url = ?5, last_refresh = ?1,
-                        next_refresh = ?6, failures = 0
+                        next_refresh = ?6, failures = 0, space = coalesce(?8, space), reach = coalesce(reach, ?9)
                     WHERE id = ?7
                     """)
             var missing: Set<Int64> = []
@@ -120,7 +123,7 @@ extension Library {
                 let response = feed.response
                 try statement.execute(arguments: [
                     now, response.status, response.etag, response.lastModified, response.finalURL,
-                    response.nextRefresh, feed.podcast,
+                    response.nextRefresh, feed.podcast, response.space?.rawValue, response.reach?.rawValue,
                 ])
                 if db.changesCount == 0 { missing.insert(feed.podcast) }
             }

@@ -1,4 +1,5 @@
 import GRDB
+package import TransferCore
 
 /// A show that a search has found, as a catalogue describes it. Its feed may not have been fetched yet.
 package struct FoundPodcast: Sendable, Equatable {
@@ -9,11 +10,14 @@ package struct FoundPodcast: Sendable, Equatable {
     package var link: String?
     /// The subscribed show that this is, when the caller knows it to be one by another spelling of its address.
     package var subscription: Int64?
+    /// The space of the catalogue that names it.
+    package var reach: AddressSpace?
 
     package init(
         url: String, title: String, author: String? = nil, image: String? = nil, link: String? = nil,
-        subscription: Int64? = nil
+        subscription: Int64? = nil, reach: AddressSpace? = nil
     ) {
+        self.reach = reach
         self.url = url
         self.title = title
         self.author = author
@@ -74,11 +78,13 @@ extension Library {
                 let name = names?.claim(FileName.stem(show.title)) ?? FileName.stem(show.title)
                 try db.cachedStatement(
                     sql: """
-                        INSERT INTO podcast (name, folded, url, title, author, image, link, created, changed, ephemeral)
-                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+                        INSERT INTO podcast (name, folded, url, title, author, image, link, created, changed, reach,
+                            ephemeral)
+                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
                         """
                 ).execute(arguments: [
                     name, FileName.folded(name), show.url, show.title, show.author, show.image, show.link, now, now,
+                    show.reach?.rawValue,
                 ])
                 ephemeral.insert(result.count)
                 seen.insert(db.lastInsertedRowID)

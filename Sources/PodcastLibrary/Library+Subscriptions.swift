@@ -1,5 +1,6 @@
 import GRDB
 package import PodcastFeed
+package import TransferCore
 
 /// A subscription, as lists of them need it.
 package struct Subscription: Sendable, Equatable {
@@ -52,6 +53,10 @@ package struct UnfetchedShow: Sendable, Equatable {
     package var httpStatus: Int?
     /// When to try again; `nil` for as soon as may be.
     package var next: Int64?
+    /// A person gave the address.
+    package var isGiven = true
+    /// The most private space that the feed may be in; `nil` for any, as a person gave its address.
+    package var reach: AddressSpace?
 
     package init(
         url: String, name: String? = nil, title: String? = nil, link: String? = nil, error: String,
@@ -137,6 +142,7 @@ extension Library {
         let folder = names.claim(given ?? FileName.stem(title))
         if let found {
             let id: Int64 = found[0]
+            try give(podcast: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
             try db.execute(
                 sql: "UPDATE podcast SET name = ?, folded = ?, ephemeral = 0, created = ?, changed = ? WHERE id = ?",
                 arguments: [folder, FileName.folded(folder), now, now, id])
@@ -152,7 +158,9 @@ extension Library {
             folder, FileName.folded(folder), show.url, title, show.link, show.error, show.httpStatus, show.next, now,
             now,
         ])
-        return .added(podcast: db.lastInsertedRowID, name: folder)
+        let id = db.lastInsertedRowID
+        try give(podcast: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
+        return .added(podcast: id, name: folder)
     }
 
     /// Notes whether a show is fetched with credentials. They themselves are not kept in the library.

@@ -1,5 +1,6 @@
 import GRDB
 internal import PodcastFeed
+internal import TransferCore
 
 /// One merge of a feed into a show's rows, inside a transaction.
 struct Merge {
@@ -257,14 +258,15 @@ struct Merge {
         let arguments: [(any DatabaseValueConvertible)?] = [
             title, feed.link, feed.description, feed.language, feed.image, feed.author, feed.guid, feed.type,
             feed.explicit, response.status, response.etag, response.lastModified, response.finalURL,
-            response.contentType, now, response.nextRefresh, changed, response.updateInterval, podcast,
+            response.contentType, now, response.nextRefresh, changed, response.updateInterval,
+            response.space?.rawValue, response.reach?.rawValue, podcast,
         ]
         try db.cachedStatement(
             sql: """
                 UPDATE podcast SET title = ?, link = ?, description = ?, language = ?, image = ?, author = ?, guid = ?,
                     type = ?, explicit = ?, state = 'active', error = NULL, http_status = ?, etag = ?,
                     last_modified = ?, final_url = ?, content_type = ?, last_refresh = ?, next_refresh = ?, changed = ?,
-                    failures = 0, update_interval = ?
+                    failures = 0, update_interval = ?, space = coalesce(?, space), reach = coalesce(reach, ?)
                 WHERE id = ?
                 """
         ).execute(arguments: StatementArguments(arguments))

@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// What the answer that carried a feed said beside the feed.
 package struct FeedResponse: Sendable, Equatable {
     /// Where the redirects ended.
@@ -6,6 +8,10 @@ package struct FeedResponse: Sendable, Equatable {
     package var etag: String?
     package var lastModified: String?
     package var contentType: String?
+    /// Of the address that answered.
+    package var space: AddressSpace?
+    /// Of the address that was asked first, before redirects.
+    package var reach: AddressSpace?
     /// When the feed is due again, as the schedule decided; `nil` leaves it undecided.
     package var nextRefresh: Int64?
     /// Whether the document was read to its end. Items missing from a part of a document have not left the feed.
@@ -15,8 +21,11 @@ package struct FeedResponse: Sendable, Equatable {
 
     package init(
         finalURL: String, status: Int, etag: String? = nil, lastModified: String? = nil, contentType: String? = nil,
-        nextRefresh: Int64? = nil, isWhole: Bool = true, updateInterval: Int64? = nil
+        nextRefresh: Int64? = nil, isWhole: Bool = true, updateInterval: Int64? = nil,
+        space: AddressSpace? = nil, reach: AddressSpace? = nil
     ) {
+        self.space = space
+        self.reach = reach
         self.updateInterval = updateInterval
         self.finalURL = finalURL
         self.status = status

@@ -6,7 +6,7 @@ import GRDB
 /// version.
 enum Schema {
     /// Also in `PRAGMA user_version`, where readers of any age find it.
-    static let version = 6
+    static let version = 7
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -34,6 +34,10 @@ enum Schema {
             // How the cache file looked when it was whole; text of the cache, not understood here.
             try db.execute(sql: "ALTER TABLE rendition ADD COLUMN file_state TEXT")
             try reach(6, db)
+        }
+        migrator.registerMigration("7") { db in
+            try db.execute(sql: access)
+            try reach(7, db)
         }
         return migrator
     }

@@ -35,32 +35,35 @@ struct FeedFetcher: Sendable {
         FeedResponse(
             // A redirect may lead to an address with user info, which is not to spread to what is made of the answer.
             finalURL: RedactedURL.withoutUserInfo(url), status: head.status, etag: head["etag"],
-            lastModified: head["last-modified"], contentType: head["content-type"])
+            lastModified: head["last-modified"], contentType: head["content-type"], space: head.space,
+            reach: head.firstSpace)
     }
 
     /// - Parameters:
     ///   - url: http or https. User info in it is sent as credentials; what is made of the answer does not show it.
+    ///   - reach: the most private address space that the address may be in; `nil` for any, as a person gave it.
     ///   - credentials: of the show; they are sent when they fit the address.
     ///   - etag, lastModified: of the document that is known, for a conditional request.
     ///   - timeout: milliseconds to the end of the answer; `nil` for as long as a large feed takes.
     func fetch(
-        _ url: String, credentials: Credentials? = nil, etag: String? = nil, lastModified: String? = nil,
-        timeout: Int64? = nil
+        _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
+        lastModified: String? = nil, timeout: Int64? = nil
     ) async throws -> Answer {
         let found = try await retrieve(
-            url, credentials: credentials, etag: etag, lastModified: lastModified, timeout: timeout)
+            url, reach: reach, credentials: credentials, etag: etag, lastModified: lastModified, timeout: timeout)
         if let problem = found.problem { throw problem }
         return found.feed.map { .feed($0, found.response) } ?? .notModified(found.response)
     }
 
     /// As `fetch`, for those who need to know how the answer was come by. Throws `FetchFailure` when there was none.
     func retrieve(
-        _ url: String, credentials: Credentials? = nil, etag: String? = nil, lastModified: String? = nil,
-        userAgent: String? = nil, timeout: Int64? = nil, keepingIn documents: FeedDocuments? = nil,
+        _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
+        lastModified: String? = nil, userAgent: String? = nil, timeout: Int64? = nil,
+        keepingIn documents: FeedDocuments? = nil,
         onProgress: (@Sendable (FeedProgress) -> Void)? = nil
     ) async throws -> Retrieved {
         let inquiry = Inquiry(
-            url, credentials: credentials, etag: etag, lastModified: lastModified, userAgent: userAgent,
+            url, reach: reach, credentials: credentials, etag: etag, lastModified: lastModified, userAgent: userAgent,
             timeout: timeout)
         return try await take(
             engine.data(for: inquiry.request), to: inquiry, keepingIn: documents, onProgress: onProgress)
@@ -82,14 +85,15 @@ struct FeedFetcher: Sendable {
 
         /// - Parameters: as for `retrieve`.
         init(
-            _ url: String, credentials: Credentials?, etag: String?, lastModified: String?, userAgent: String?,
-            timeout: Int64? = nil
+            _ url: String, reach: AddressSpace?, credentials: Credentials?, etag: String?, lastModified: String?,
+            userAgent: String?, timeout: Int64? = nil
         ) {
             let given = PrivateAddress(url)
             address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
             isConditional = etag != nil || lastModified != nil
             var request = DataRequest(url: address.url, limit: FeedFetcher.largestFeed + 1)
             request.credentials = address.credentials
+            request.reach = reach
             request.userAgent = userAgent
             if let timeout { request.timeout = timeout }
             request.fields.append(Self.accept)

@@ -13,6 +13,8 @@ extension PodcastService {
         var response: FeedResponse
         /// Where it is to be asked for from now on.
         var url: String
+        /// The most private space that it may be in there.
+        var reach: AddressSpace?
         /// With its document.
         var found: FeedFetcher.Retrieved
     }
@@ -23,15 +25,17 @@ extension PodcastService {
     ///   - name: the folder's; `nil` takes the show's title.
     ///   - title: the show's, for a feed that has none.
     ///   - server: the address by which the sync server has named the show.
+    ///   - reach: the space of the catalogue or server that has named it; `nil` where a person did.
     ///   - task: a feed task, which is told how far it is.
     /// - Throws: `FetchFailure`, and what `Library.subscribe` throws.
     func add(
         _ address: PrivateAddress, name: String? = nil, title: String? = nil, fromServer server: String? = nil,
-        task: Int64
+        reach: AddressSpace? = nil, task: Int64
     ) async throws -> MergeResult {
-        var arrival = try await fetch(address, task: task)
+        let isGiven = reach == nil
+        var arrival = try await fetch(address, reach: reach, task: task)
         if arrival.feed.title?.isEmpty ?? true { arrival.feed.title = title }
-        let result = try await store(arrival, name: name, fromServer: server)
+        let result = try await store(arrival, name: name, fromServer: server, given: isGiven ? address.url : nil)
         let id = result.podcast.id
         if let given = address.credentials {
             try library.setHasCredentials(podcast: id, true)
@@ -46,15 +50,18 @@ extension PodcastService {
     }
 
     /// The feed of a show: something that has episodes to play.
-    private func fetch(_ address: PrivateAddress, task: Int64) async throws -> Arrival {
+    private func fetch(_ address: PrivateAddress, reach: AddressSpace?, task: Int64) async throws -> Arrival {
+        let own =
+            address.credentials
+            ?? netrc.credentials(for: address.url, given: reach == nil ? address.url : nil)
         let found = try await fetcher.retrieve(
-            address.url, credentials: address.credentials, keepingIn: documents,
+            address.url, reach: reach, credentials: own, keepingIn: documents,
             onProgress: { progress in Task { await self.noteFeedTask(task, progress) } })
         if let problem = found.problem { throw problem }
         let shown = address.visible
         guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
         let paged = await pages(
-            of: first, from: found.chain.final, .subscription, credentials: address.credentials)
+            of: first, in: found, .subscription, credentials: own)
         guard !paged.feed.items.isEmpty else {
             throw FetchFailure(
                 status: found.head.status, message: "\(shown): the feed has no episodes; nothing to subscribe to yet")
@@ -73,17 +80,18 @@ extension PodcastService {
         // The address that a permanent redirect names is the one to keep.
         let move = FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now())
         return Arrival(
-            feed: paged.feed, response: response, url: move.address ?? address.url, found: found)
+            feed: paged.feed, response: response, url: move.address ?? address.url,
+            reach: move.address == nil ? found.head.firstSpace : found.head.space, found: found)
     }
 
     /// Away from the actor, which has others to serve.
     @concurrent private nonisolated func store(
-        _ arrival: Arrival, name: String?, fromServer server: String?
+        _ arrival: Arrival, name: String?, fromServer server: String?, given: String?
     ) async throws -> MergeResult {
         let result = try await arrivals.store(
             ArrivingShow(
                 url: arrival.url, feed: arrival.feed, name: name, response: arrival.response, now: now(),
-                fromServer: server))
+                fromServer: server, givenURL: given, reach: arrival.reach))
         keepDocument(of: arrival.found, for: result.podcast.id)
         return result
     }
@@ -92,9 +100,10 @@ extension PodcastService {
     func replaceCredentials(of podcast: Podcast, with address: PrivateAddress) async throws -> Reply {
         let task = beginFeedTask(path: podcast.name)
         defer { endFeedTask(task) }
-        let arrival = try await fetch(address, task: task)
+        let arrival = try await fetch(address, reach: nil, task: task)
         try library.setHasCredentials(podcast: podcast.id, true)
         try credentials.set(address.credentials, for: podcast.id)
+        try library.give(podcast: podcast.id, url: address.url, reach: arrival.found.head.firstSpace)
         feeds.forgetJob(podcast.id)
         refreshes.rhythms[podcast.id] = nil
         let result = try library.merge(

@@ -89,6 +89,10 @@ extension PodcastService {
             var request = DataRequest(url: source.url, limit: isArt ? Self.largestArt : Self.largestText)
             request.timeout = Self.assetTimeout
             request.userAgent = settings(of: source.podcast).userAgent
+            if let access = try library.showAccess(of: source.podcast) {
+                request.reach = access.leads
+                request.credentials = credentials(of: source.podcast, access)
+            }
             if let etag = known?.etag { request.fields.append(("If-None-Match", etag)) }
             if let date = known?.lastModified { request.fields.append(("If-Modified-Since", date)) }
             let size = try await receive(request, kind, name, source.url, known)

@@ -35,7 +35,10 @@ extension PodcastService {
         case .rename(let podcast, let episode, let name): return try rename(podcast, episode, name)
         case .inspect(let url):
             try Self.checkAddress(url)
-            guard case .feed(let feed, _) = try await fetcher.fetch(url) else {
+            guard
+                case .feed(let feed, _) = try await fetcher.fetch(
+                    url, reach: nil, credentials: PrivateAddress(url).credentials ?? netrc.credentials(for: url))
+            else {
                 throw Failure(message: "\(PrivateAddress(url).visible): no answer")
             }
             return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))

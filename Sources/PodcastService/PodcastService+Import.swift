@@ -3,16 +3,25 @@ internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 
 // Shows of a list. Each is a command of its own, so that a client that goes takes with it what has not begun, and what
 // has begun is there whole or not at all.
 extension PodcastService {
+    /// The sync server, for a show that it has named.
+    struct NamingServer: Sendable {
+        /// The show's address as it stands there.
+        var address: String
+        /// The server's own.
+        var space: AddressSpace
+    }
+
     /// - Parameters:
     ///   - client: what it has asked for need not be done when it has gone; `nil` when nobody waits.
-    ///   - server: the address by which the sync server has named the show.
+    ///   - server: the sync server, where it has named the show.
     func importShow(
-        _ item: ImportItem, for client: ClientConnection? = nil, fromServer server: String? = nil
+        _ item: ImportItem, for client: ClientConnection? = nil, from server: NamingServer? = nil
     ) async throws -> ImportResult {
         let address = PrivateAddress(item.url)
         guard URLText.isWeb(item.url) else {
@@ -83,13 +92,14 @@ extension PodcastService {
     // MARK: Outcomes
 
     private func fetch(
-        _ item: ImportItem, _ address: PrivateAddress, _ server: String?
+        _ item: ImportItem, _ address: PrivateAddress, _ server: NamingServer?
     ) async throws -> ImportResult {
         if let known = try subscribedName(at: address.url) { return .known(name: known) }
         let task = beginFeedTask(path: address.visible)
         defer { endFeedTask(task) }
         do {
-            let result = try await add(address, title: item.title, fromServer: server, task: task)
+            let result = try await add(
+                address, title: item.title, fromServer: server?.address, reach: server?.space, task: task)
             return .added(name: result.podcast.name, episodes: result.podcast.episodes)
         } catch LibraryError.alreadySubscribed(let name) {
             return .known(name: name)
@@ -99,19 +109,21 @@ extension PodcastService {
     /// A list must not lose a show because its server is down. What answers but is no show, or says that it is gone for
     /// good (410), is none.
     private func take(
-        _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: String?
+        _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: NamingServer?
     ) throws -> ImportResult {
         if failure.isNoShow || failure.status == 410 { return .refused(error: failure.message) }
         return try keep(item, address, failure, server)
     }
 
     private func keep(
-        _ item: ImportItem, _ address: PrivateAddress, _ failure: FetchFailure, _ server: String?
+        _ item: ImportItem, _ address: PrivateAddress, _ failure: FetchFailure, _ server: NamingServer?
     ) throws -> ImportResult {
-        let show = UnfetchedShow(
+        var show = UnfetchedShow(
             url: address.url, title: item.title, link: item.link, error: failure.message, httpStatus: failure.status,
             next: configuration.schedule.next(RefreshFacts(failures: 1), now: now(), random: .random(in: 0..<1)))
-        let kept = try keep([(show, address.credentials)], fromServer: server)
+        show.isGiven = server == nil
+        show.reach = server?.space
+        let kept = try keep([(show, address.credentials)], fromServer: server?.address)
         guard case .added(_, let name)? = kept.first else { return .known(name: kept.first?.name ?? "") }
         log.warning("kept \(name) without episodes: \(failure.message)")
         return .kept(name: name, error: failure.message)

@@ -97,7 +97,7 @@ extension PodcastService {
             for show in groups[host] ?? [] where filter(show, host) {
                 feeds.enqueue(
                     FeedPump.Job(
-                        show, credentials: credentials[show.id],
+                        show, credentials: credentials(of: show.id, show.access),
                         isKept: kept?.contains(show.id) ?? documents.contains(show.id),
                         userAgent: settings(of: show).userAgent), host: host)
             }
@@ -186,8 +186,10 @@ extension PodcastService {
                     found = try await fetcher.take(answer.events, to: answer.asked.inquiry, keepingIn: documents)
                 } else {
                     let isKept = documents.contains(id)
+                    let access = try showAccess(of: id)
                     found = try await fetcher.retrieve(
-                        podcast.url, credentials: credentials[id], etag: isKept ? podcast.etag : nil,
+                        podcast.url, reach: access.reach, credentials: credentials(of: id, access),
+                        etag: isKept ? podcast.etag : nil,
                         lastModified: isKept ? podcast.lastModified : nil, userAgent: settings(of: id).userAgent,
                         keepingIn: documents)
                 }
@@ -222,7 +224,8 @@ extension PodcastService {
         case .fetched:
             guard let first = found.feed else { break }
             let paged = await pages(
-                of: first, from: found.chain.final, occasion, credentials: credentials[podcast.id])
+                of: first, in: found, occasion, credentials: credentials(of: podcast.id, try showAccess(of: podcast.id))
+            )
             let facts = RefreshFacts(head: found.head, feed: first)
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
@@ -245,8 +248,8 @@ extension PodcastService {
             result.error = failure.message
             return (result, end)
         }
-        if let address = move.address { self.move(podcast, to: address) }
-        if let candidate = move.verify { try await verify(candidate, for: podcast) }
+        if let address = move.address { self.move(podcast, to: address, in: found.head.space) }
+        if let candidate = move.verify { try await verify(candidate, for: podcast, from: found.head.space) }
         try tidy(podcast.id)
         return (result, end)
     }
@@ -302,12 +305,14 @@ extension PodcastService {
 
     /// The further pages of a feed, when the occasion asks for them.
     func pages(
-        of feed: Feed, from url: String, _ occasion: PagedFeed.Occasion, credentials: Credentials?
+        of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?
     ) async -> PagedFeed {
-        var paged = PagedFeed(feed, from: url, for: occasion)
+        var paged = PagedFeed(feed, from: found.chain.final, for: occasion)
+        var reach = found.head.space
         while let next = paged.next {
             do {
-                let page = try await fetcher.retrieve(next, credentials: credentials)
+                let page = try await fetcher.retrieve(next, reach: reach, credentials: credentials)
+                reach = page.head.space
                 if let feed = page.feed {
                     paged.append(feed, from: page.chain.final)
                 } else {
@@ -323,9 +328,9 @@ extension PodcastService {
     // MARK: Moving
 
     /// The subscription takes on another address; the one before is remembered.
-    private func move(_ podcast: Podcast, to address: String) {
+    private func move(_ podcast: Podcast, to address: String, in space: AddressSpace?) {
         do {
-            try library.move(podcast: podcast.id, to: address, now: now())
+            try library.move(podcast: podcast.id, to: address, space: space, now: now())
             try library.remember(address: podcast.url, of: podcast.id)
             feeds.forgetJob(podcast.id)
             backUpSoon()
@@ -339,8 +344,9 @@ extension PodcastService {
     }
 
     /// A feed names another address as its new one: believed when the same show is found there.
-    private func verify(_ candidate: String, for podcast: Podcast) async throws {
-        guard let found = try? await fetcher.retrieve(candidate, credentials: credentials[podcast.id]) else { return }
+    private func verify(_ candidate: String, for podcast: Podcast, from reach: AddressSpace?) async throws {
+        let credentials = credentials(of: podcast.id, try showAccess(of: podcast.id))
+        guard let found = try? await fetcher.retrieve(candidate, reach: reach, credentials: credentials) else { return }
         let known = try library.identities(of: podcast.id)
         let marks = Set(known.flatMap { EpisodeMark.marks(guid: $0.guid, url: $0.url) })
         guard let feed = found.feed, FeedMove.confirms(feed, known: marks, episodes: known.count),
@@ -350,6 +356,11 @@ extension PodcastService {
             if found.feed != nil { try library.remember(address: candidate, of: podcast.id) }
             return
         }
-        move(podcast, to: address)
+        move(podcast, to: address, in: address == found.chain.requested ? found.head.firstSpace : found.head.space)
+    }
+
+    private func showAccess(of podcast: Int64) throws -> ShowAccess {
+        guard let access = try library.showAccess(of: podcast) else { throw LibraryError.noSuchPodcast(podcast) }
+        return access
     }
 }

@@ -57,7 +57,7 @@ extension PodcastService {
         let shows = entries.map { entry in
             FoundPodcast(
                 url: entry.feedURL, title: entry.title, author: entry.author, image: entry.artwork, link: entry.link,
-                subscription: subscribed[Self.key(entry.feedURL)]?.id)
+                subscription: subscribed[Self.key(entry.feedURL)]?.id, reach: entry.space)
         }
         return try library.keep(found: shows, now: now()).map { FoundFolder(podcast: $0.podcast, name: $0.name) }
     }
@@ -148,7 +148,11 @@ extension PodcastService {
                 }
             }
             guard let head else { throw TransferError(.failed, "no answer") }
-            return try catalogue.entries(head: head, body: body)
+            return try catalogue.entries(head: head, body: body).map { entry in
+                var entry = entry
+                entry.space = head.space
+                return entry
+            }
         } catch let error as CatalogueError {
             throw Failure(errorNumber: EIO, message: error.description)
         } catch let error as TransferError {
@@ -156,6 +160,14 @@ extension PodcastService {
             let says = isLate ? "no answer within \(configuration.searchTimeout / 1_000) s" : error.message
             throw Failure(errorNumber: error.errorNumber, message: "\(catalogue.name): \(says)")
         }
+    }
+
+    /// The space of the catalogue that has named a feed of late; `nil` when none has.
+    func catalogueSpace(of url: String) -> AddressSpace? {
+        let key = Self.key(url)
+        return searches.caches.values.compactMap { cache in
+            cache.space { Self.key($0.feedURL) == key }
+        }.min()
     }
 
     // MARK: Found shows
@@ -191,8 +203,8 @@ extension PodcastService {
         defer { endFeedTask(task) }
         do {
             let answer = try await fetcher.fetch(
-                podcast.url, etag: podcast.etag, lastModified: podcast.lastModified,
-                timeout: configuration.searchTimeout)
+                podcast.url, reach: try library.showAccess(of: podcast.id)?.reach, etag: podcast.etag,
+                lastModified: podcast.lastModified, timeout: configuration.searchTimeout)
             switch answer {
             case .notModified(let response):
                 try library.notModified(podcast: podcast.id, response: response, now: now())

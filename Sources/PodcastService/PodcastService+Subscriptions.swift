@@ -20,7 +20,8 @@ extension PodcastService {
         let task = beginFeedTask(path: address.visible)
         defer { endFeedTask(task) }
         do {
-            let result = try await add(address, name: name, task: task)
+            let result = try await add(
+                address, name: name, reach: catalogueSpace(of: address.url), task: task)
             planUpkeep()
             return .subscribed(
                 name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)

@@ -200,8 +200,8 @@ extension PodcastService {
                 code: .refused, message: "the password for \(account.url) is not here; podfs sync login asks for it")
         }
         let run = SyncRun(library: library, client: syncClient(credentials), account: account, log: log)
-        let (merge, timestamp) = try await run.fetchSubscriptions()
-        try await take(merge)
+        let (merge, timestamp, space) = try await run.fetchSubscriptions()
+        try await take(merge, from: space)
         try library.noteSubscriptions(since: timestamp)
         try await run.sendSubscriptions()
         try library.unpark(now: now())
@@ -215,19 +215,19 @@ extension PodcastService {
     }
 
     /// Does what the server's list asks for.
-    private func take(_ merge: SubscriptionMerge) async throws {
+    private func take(_ merge: SubscriptionMerge, from space: AddressSpace) async throws {
         try library.noteServer(merge.notes, settled: merge.settled)
         // A show may have moved, and go and come under two addresses: its server says so here as well.
         if !merge.adds.isEmpty, !merge.removes.isEmpty, merge.removes.count <= Self.mostMoves {
             _ = try await refresh(merge.removes.map(\.podcast))
         }
         await withTaskGroup(of: Void.self) { group in
-            for url in merge.adds { group.addTask { await self.subscribe(fromServer: url) } }
+            for url in merge.adds { group.addTask { await self.subscribe(fromServer: url, in: space) } }
         }
         for (podcast, url) in merge.removes { try remove(podcast, fromServer: url) }
     }
 
-    private func subscribe(fromServer url: String) async {
+    private func subscribe(fromServer url: String, in space: AddressSpace) async {
         do {
             let others = FeedAddress(url).map { [$0.text, $0.secured?.text].compactMap(\.self) } ?? [url]
             if let gone = try library.removedPodcast(urls: others),
@@ -238,7 +238,9 @@ extension PodcastService {
                 log.info("sync: \(name) is subscribed again")
                 return
             }
-            switch try await importShow(ImportItem(url: url), fromServer: url) {
+            switch try await importShow(
+                ImportItem(url: url), from: NamingServer(address: url, space: space))
+            {
             case .added(let name, _), .kept(let name, _): log.info("sync: subscribed to \(name)")
             case .known(let name):
                 guard let podcast = try library.podcast(named: name) else { return }

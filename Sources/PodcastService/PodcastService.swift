@@ -19,6 +19,7 @@ package actor PodcastService {
     let engine: TransferEngine
     let fetcher: FeedFetcher
     nonisolated let credentials: CredentialStore
+    nonisolated let netrc: Netrc
     /// The list of the subscriptions that is kept beside the library.
     var subscriptionsCopy = SubscriptionsCopy()
     let documents: FeedDocuments
@@ -107,6 +108,7 @@ package actor PodcastService {
             events: { [events] in events.put(.transfer($0)) }, turnEnded: { [events] in events.settle(now: $0) })
         fetcher = FeedFetcher(engine: engine)
         credentials = CredentialStore(path: configuration.places.credentials)
+        netrc = Netrc(path: configuration.netrcFile)
         documents = FeedDocuments(folder: configuration.places.feeds)
         arrivals = ArrivalWriter(library: library, template: configuration.nameTemplate)
         assets = AssetStore(folder: configuration.places.assets)
@@ -237,9 +239,17 @@ package actor PodcastService {
                 isSuspended: row.task.map { $0.isSuspended || holds.withLock { $0.isHeld(episode) } } ?? false,
                 priority: row.task?.isAutomatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
                 isComplete: row.isComplete)
-            source.credentials = credentials[row.podcast]
+            source.credentials = credentials(of: row.podcast, row.access)
+            source.reach = row.access.leads
             return source
         }
+    }
+
+    /// What is sent with requests that a show leads to, as far as they go to the origin it is for.
+    nonisolated func credentials(of podcast: Int64, _ access: ShowAccess) -> Credentials? {
+        let stored = credentials[podcast]
+        if let stored, stored.fit(access.url) { return stored }
+        return netrc.credentials(for: access.url, given: access.givenURL) ?? stored
     }
 
     func makeRecord(_ download: Download) throws -> TaskRecord? {

@@ -29,6 +29,8 @@ package struct ServiceConfiguration: Sendable {
     /// Which episodes stay, and how many of the newest are fetched ahead; a show may have its own.
     package var keep = Keep.all
     package var autoDownload = 0
+    /// Where names and passwords of hosts stand; `~/.netrc` when nil.
+    package var netrcFile: String?
     /// Whom searches ask.
     package var catalogues: [any Catalogue] = [ITunesCatalogue()]
     /// How long a search, or the feed of what it has found, may take, in milliseconds: somebody waits before an open

@@ -6,7 +6,7 @@ extension TransferError {
     /// What a reader of the file system is told.
     var errorNumber: Int32 {
         switch code {
-        case .refused: return EACCES
+        case .refused, .outOfReach: return EACCES
         case .missing: return ENODATA
         case .unreachable: return EHOSTUNREACH
         case .timedOut: return ETIMEDOUT

@@ -6,6 +6,10 @@ package struct ResponseHead: Sendable, Equatable {
     package var fields: [String: String]
     /// Where the answer came from, after redirects.
     package var url: String?
+    /// Of the address that the answer came from; `nil` when no request was judged.
+    package var space: AddressSpace?
+    /// Of the address that was asked first, before redirects.
+    package var firstSpace: AddressSpace?
     /// The redirects on the way, in order: what was answered, and which address it was.
     package var redirects: [Redirect] = []
 

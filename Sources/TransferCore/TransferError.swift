@@ -6,6 +6,8 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         case refused
         /// 404, 410: the file is gone from the server.
         case missing
+        /// The address is in a more private network than what led to it.
+        case outOfReach
         /// No connection: name not found, refused, no route, TLS not verified.
         case unreachable
         /// Nothing arrived for too long.

@@ -11,6 +11,9 @@ struct CurlCode: Equatable {
     /// The write callback ended it.
     var isStopped: Bool { raw == CURLE_WRITE_ERROR }
 
+    /// Whether it may be that `EasyHandle` has refused the address.
+    var mayBeRefusal: Bool { raw == CURLE_COULDNT_CONNECT || raw == CURLE_ABORTED_BY_CALLBACK }
+
     static let headTooLarge = TransferError(.unusable, "the head of the server's answer is too large")
 
     /// What to tell, and whether trying again may help.
@@ -46,15 +49,14 @@ struct CurlCode: Equatable {
         }
     }
 
-    /// The same of a request that sends more than a question.
-    func uploadFailure(rejection: TransferError?) -> (error: TransferError, passes: Bool) {
-        if let rejection { return (rejection, false) }
+    /// What differs for a request that sends more than a question.
+    var uploadFailure: (error: TransferError, passes: Bool)? {
         switch raw {
         case CURLE_OPERATION_TIMEDOUT: return (TransferError(.timedOut, "the server stopped answering"), true)
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             return (TransferError(.failed, "the server broke the connection off"), true)
         case CURLE_SEND_FAIL_REWIND: return (TransferError(.failed, "the connection had to be made anew"), true)
-        default: return failure
+        default: return nil
         }
     }
 

@@ -7,6 +7,9 @@ package struct DataRequest: Sendable {
     /// Sent by POST; `nil` asks by GET.
     package var body: [UInt8]?
     package var userAgent: String?
+    /// The space of what named the address: a redirect, or a name whose answers change, leads to no more private one.
+    /// `nil` where a person gave the address.
+    package var reach: AddressSpace?
     /// Sent when they fit the address.
     package var credentials: Credentials?
     /// The answer is cut here, in bytes after decoding.
@@ -92,13 +95,13 @@ final class DataExchange: EasyHandleReceiver {
             url: request.url, userAgent: request.userAgent ?? configuration.userAgent,
             connectTimeout: configuration.limits.stall, stall: max(1, configuration.limits.stall / 1_000))
         request.fields = self.request.fields
-        request.netrcFile = configuration.netrcFile
+        request.reach = self.request.reach
         request.decodes = true
         request.timeout = self.request.timeout
         request.followsRedirects = self.request.followsRedirects
         request.credentials = self.request.credentials
         request.body = self.request.body
-        let handle = EasyHandle(request, reusing: idle)
+        let handle = EasyHandle(request, in: configuration.network, reusing: idle)
         handle?.receiver = self
         self.handle = handle
         return handle
@@ -119,7 +122,7 @@ final class DataExchange: EasyHandleReceiver {
     /// - Returns: what is to be sent next.
     func ended(_ code: CurlCode) -> [DataTask] {
         if tooLarge { return fail(TransferError(.unusable, "the answer is larger than \(request.limit) bytes")) }
-        return code.isSuccess ? receiver.didEnd(nil) : fail(handle?.rejection ?? code.failure.error)
+        return code.isSuccess ? receiver.didEnd(nil) : fail(handle?.failure(code).error ?? code.failure.error)
     }
 
     @discardableResult

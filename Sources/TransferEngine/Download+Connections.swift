@@ -63,13 +63,13 @@ extension Download {
         var request = EasyHandle.Request(
             url: connection.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
             connectTimeout: machine.limits.stall, stall: max(1, machine.limits.stall / 1_000))
-        request.netrcFile = engine.configuration.netrcFile
+        request.reach = asked.direct ? finalReach ?? source.reach : source.reach
         request.rateLimit = rateLimit
         request.others = engine.running
         request.credentials = source.credentials
         if asked.ranged { request.range = "\(asked.offset)-\(asked.end.map { "\($0 - 1)" } ?? "")" }
         if let validator = asked.ifRange { request.fields.append(("If-Range", validator.headerValue)) }
-        guard let handle = EasyHandle(request) else {
+        guard let handle = EasyHandle(request, in: engine.configuration.network) else {
             connection.ending = .failure(TransferError(.failed, "out of memory"))
             markDirty(connection)
             return
@@ -113,7 +113,7 @@ extension Download {
         } else if code.isStopped, connection.wasStopped {
             connection.ending = .stopped
         } else {
-            let failure = code.failure
+            let failure = connection.handle?.failure(code) ?? code.failure
             connection.ending = failure.passes ? .failure(failure.error) : .refusal(failure.error)
         }
         markDirty(connection)
@@ -152,12 +152,12 @@ extension Download {
                 if content == nil, connection.ending == nil { return }
             }
             connection.head = nil
-            let before = finalURL
-            if let url = head.url { finalURL = url }
+            let before = (finalURL, finalReach)
+            if let url = head.url { (finalURL, finalReach) = (url, head.space) }
             apply(
                 machine.head(
                     connection.id, head, content: content, now: engine.now, random: Double.random(in: 0..<1)))
-            if !machine.has(connection.id), !connection.isReleased { finalURL = before }
+            if !machine.has(connection.id), !connection.isReleased { (finalURL, finalReach) = before }
             guard connections[connection.id] === connection, !connection.isReleased else { return }
         }
         if machine.isReceiving(connection.id), !connection.isEmpty, connection.mayStore, !connection.flush() {

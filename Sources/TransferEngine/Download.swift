@@ -12,6 +12,8 @@ final class Download {
     var file: CacheFile?
     /// Where the answer came from that the machine accepted last.
     var finalURL: String?
+    /// The most private space that a request to `finalURL` may reach; unknown after a restart.
+    var finalReach: AddressSpace?
     var connections: [DownloadMachine.ConnectionID: DownloadConnection] = [:]
     /// It is among the engine's downloads with work to do.
     var isDirty = false

@@ -15,6 +15,8 @@ package struct DownloadSource: Sendable {
     package var expects: ContentExpectation
     /// Overrides the engine's own.
     package var userAgent: String?
+    /// The space of the feed that named the address; see `ReachPolicy`. `nil` where a person gave it.
+    package var reach: AddressSpace?
     /// Sent to the addresses that they fit, and to no others.
     package var credentials: Credentials?
     /// Bytes per second of this download, below the limit of all; `nil` or 0 does not limit.
@@ -123,8 +125,17 @@ package struct TransferConfiguration: Sendable {
     package var userAgent: String
     /// Bytes per second of all downloads together; 0 does not limit. Data requests are not counted.
     package var rateLimit: Int64 = 0
-    /// Where credentials of hosts stand; `~/.netrc` when nil.
-    package var netrcFile: String?
+    package var network = NetworkConfiguration()
 
     package init(userAgent: String) { self.userAgent = userAgent }
+}
+
+/// Where requests may go.
+package struct NetworkConfiguration: Sendable {
+    package var reach = ReachPolicy()
+    /// `HOST:PORT:ADDRESS`, in place of what DNS answers (CURLOPT_RESOLVE(3)); asked for each request. For tests of names
+    /// whose addresses change.
+    package var resolved: @Sendable () -> [String] = { [] }
+
+    package init() {}
 }

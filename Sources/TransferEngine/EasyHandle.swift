@@ -43,8 +43,8 @@ final class EasyHandle {
         var decodes = false
         /// Milliseconds to the end of the exchange; 0 does not limit.
         var timeout: Int64 = 0
-        /// Where credentials of hosts stand; `~/.netrc` when nil.
-        var netrcFile: String?
+        /// The space of what named the address; `nil` where a person gave it. See `ReachTrail`.
+        var reach: AddressSpace?
         /// Bytes per second that will be taken, by pausing; 0 for as many as come. curl itself is not asked to limit them:
         /// it evens a rate out over the last three seconds at least, so that one that is lowered on a running handle
         /// stops it for as long as the bytes before would have taken, and a stop of some length looks like a stall.
@@ -62,6 +62,9 @@ final class EasyHandle {
     /// Of a POST. curl reads it while the handle runs.
     var form: OpaquePointer?
     private var fieldList: UnsafeMutablePointer<curl_slist>?
+    private var resolved: UnsafeMutablePointer<curl_slist>?
+    /// Judges the addresses that it is connected to.
+    var trail: ReachTrail
     private var head = ResponseHead(status: 0)
     private var hasReportedHead = false
     private var redirects: [ResponseHead.Redirect] = []
@@ -90,19 +93,23 @@ final class EasyHandle {
     private static let redirects = 10
 
     /// - Parameter idle: what another handle has surrendered; belongs to this one then.
-    init?(_ request: Request, reusing idle: OpaquePointer? = nil) {
+    init?(_ request: Request, in network: NetworkConfiguration, reusing idle: OpaquePointer? = nil) {
         guard CurlGlobal.isReady, let handle = idle ?? curl_easy_init().map({ OpaquePointer($0) }) else { return nil }
         raw = handle
+        trail = ReachTrail(policy: network.reach, limit: request.reach)
         followsRedirects = request.followsRedirects
         if case .send(_, let body) = request.method { self.body = body } else { body = nil }
         mayRepeatWithoutExpect = request.method.sendsSomething
         isPlain = request.credentials == nil && request.body == nil && !request.method.sendsSomething
         configure(request)
+        for answer in network.resolved() { resolved = curl_slist_append(resolved, answer) }
+        if let resolved { ccurl_set_list(pointer, CURLOPT_RESOLVE, resolved) }
     }
 
     deinit {
         if !isSurrendered { Self.discard(raw) }
         curl_slist_free_all(fieldList)
+        curl_slist_free_all(resolved)
         if let form { curl_mime_free(form) }
     }
 
@@ -137,16 +144,17 @@ final class EasyHandle {
         ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, Int(request.stall))
         ccurl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
         if request.timeout > 0 { ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(request.timeout)) }
-        ccurl_set_long(handle, CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
-        if let file = request.netrcFile { ccurl_set_string(handle, CURLOPT_NETRC_FILE, file) }
+        configureReach()
         if let credentials = request.credentials, credentials.fit(request.url) {
             ccurl_set_auth_basic(handle)
             ccurl_set_string(handle, CURLOPT_USERNAME, credentials.user)
             ccurl_set_string(handle, CURLOPT_PASSWORD, credentials.password)
         }
-        // Media come over HTTP/1.1: with streams in one connection, a paused one would be buffered without end, or stop
-        // the others; and it is faster.
-        if !request.decodes { ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)) }
+        // HTTP/2 is not offered. With streams in one connection a paused one would be buffered without end, or stop the
+        // others. And of libcurl 7.88 a server gets more than it may: empty DATA or WINDOW_UPDATE frames without end keep
+        // the thread of all transfers in one call for half a minute, past every time-out; a body that RST_STREAM cuts is
+        // whole; and a connection that has stalled is kept for the next request.
+        ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent)
         if let range = request.range { ccurl_set_string(handle, CURLOPT_RANGE, range) }
         if request.decodes { ccurl_set_string(handle, CURLOPT_ACCEPT_ENCODING, "") }
@@ -273,6 +281,7 @@ final class EasyHandle {
         let url = address.map { String(cString: $0) }
         if followsRedirects, (300...399).contains(status), head["location"] != nil {
             redirects.append(ResponseHead.Redirect(status: status, url: url ?? ""))
+            trail.redirected()
             return
         }
         if status == 417, mayRepeatWithoutExpect {
@@ -280,6 +289,8 @@ final class EasyHandle {
             return
         }
         head.url = url
+        head.space = trail.space
+        head.firstSpace = trail.firstSpace
         head.redirects = redirects
         hasReportedHead = true
         // curl goes by the last Content-Length, and by as much of it as is a number.

@@ -10,6 +10,8 @@ final class Upload: EasyHandleReceiver {
     private(set) var machine: UploadMachine
     private var exchange: (id: UploadMachine.RequestID, handle: EasyHandle)?
     private var head: ResponseHead?
+    /// The least private space that an answer came from; unknown after a restart.
+    private var space: AddressSpace?
     /// Bytes of the answer's body, which nobody reads.
     private var ignored = 0
     private var rate = RateMeter()
@@ -123,11 +125,11 @@ final class Upload: EasyHandleReceiver {
             stall: max(1, engine.configuration.limits.stall / 1_000) * Self.patience)
         asked.method = method
         asked.fields = fields(of: request)
-        asked.netrcFile = engine.configuration.netrcFile
+        asked.reach = reach(for: request.url)
         asked.credentials = source.credentials
         // The machine decides on redirects: curl would make a GET of a POST, and go on with the fields of one's own.
         asked.followsRedirects = false
-        guard let handle = EasyHandle(asked) else {
+        guard let handle = EasyHandle(asked, in: engine.configuration.network) else {
             end()
             return apply(
                 machine.lost(
@@ -171,6 +173,12 @@ final class Upload: EasyHandleReceiver {
         }
     }
 
+    /// A person gave the address of the POST; the server names the others.
+    private func reach(for url: String) -> AddressSpace? {
+        if let origin = Credentials.origin(of: source.url), origin == Credentials.origin(of: url) { return nil }
+        return space ?? .public
+    }
+
     private func abort(_ id: UploadMachine.RequestID) {
         if let exchange, exchange.id == id { engine.remove(exchange.handle) }
         end()
@@ -196,6 +204,7 @@ final class Upload: EasyHandleReceiver {
         let random = Double.random(in: 0..<1)
         // What has an answer is answered, also where the server closed before it had taken all, or its text broke off.
         if let head {
+            if let space = head.space { self.space = min(self.space ?? space, space) }
             let base = head.url ?? source.url
             let location = head["location"].flatMap { LocationField.resolve($0, against: base) }
             return apply(machine.answered(id, head, location: location, now: engine.now, random: random))
@@ -205,7 +214,8 @@ final class Upload: EasyHandleReceiver {
             return apply(
                 machine.lost(id, error, wasSent: true, passes: false, now: engine.now, random: random))
         }
-        let failure = code.uploadFailure(rejection: handle.rejection)
+        let refusal = handle.failure(code)
+        let failure = refusal.passes ? code.uploadFailure ?? refusal : refusal
         apply(
             machine.lost(
                 id, failure.error, wasSent: handle.hasSentRequest, passes: failure.passes, now: engine.now,

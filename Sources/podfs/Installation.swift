@@ -79,6 +79,7 @@ struct Installation: Sendable {
         transfers.pools.fillingPerHost = configuration.transfers.fillingPerHost
         transfers.pools.readersPerHost = configuration.transfers.readersPerHost
         transfers.rateLimit = configuration.transfers.rateLimit ?? 0
+        transfers.network.reach.exceptions = configuration.transfers.allowPrivate
         var service = ServiceConfiguration(places: places, version: Podfs.version, transfers: transfers)
         service.nameTemplate = configuration.names.template
         service.idleExit = configuration.daemon.idleExit.components.seconds

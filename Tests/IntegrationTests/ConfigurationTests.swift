@@ -175,6 +175,8 @@ import Testing
         ("transfers.filling = \"3\"", "config.toml:1: transfers.filling: expected a whole number from 1 to 64"),
         ("transfers.rate_limit = \"0\"", "config.toml:1: transfers.rate_limit: expected a rate"),
         ("transfers.stall = \"20 parsecs\"", "config.toml:1: transfers.stall: expected a time longer than none"),
+        ("transfers.allow_private = [\"10.0.0.0/33\"]", "config.toml:1: transfers.allow_private: expected hosts"),
+        ("transfers.allow_private = \"nas.lan\"", "config.toml:1: transfers.allow_private: expected hosts"),
         ("discretionary.allow_metered = \"yes\"", "config.toml:1: discretionary.allow_metered: expected true or false"),
         ("keep = 20", "config.toml:1: keep: expected \"all\""),
         ("keep = \"0 episodes\"", "config.toml:1: keep: expected \"all\""),

@@ -98,4 +98,41 @@ struct OtherUserTests {
         #expect(refused.says(EACCES), "\(refused.output)\(refused.error)")
         #expect(show.requests(1).isEmpty)
     }
+
+    /// The mount is an ordinary user's, who can read neither the executable of root's programs nor that of a script's
+    /// interpreter; and the one that reads is a thread with a name of its own.
+    @Test(.enabled(if: OrdinaryHome.isPossible && python != nil, "needs root and python3"))
+    func anIndexerIsKnownAcrossUsersAndByItsThreads() async throws {
+        let ordinary = try await OrdinaryHome()
+        let options = "fd=7,rootmode=40000,user_id=65534,group_id=65534,nosuid,nodev,allow_other"
+        let mounted = try await ChildProcess.run(
+            "sh",
+            [
+                "-c",
+                "exec 7<> /dev/fuse; mount -i -n -t fuse.podfs podfs \"$1\" -o \(options) && shift && exec \"$@\"",
+                "sh", ordinary.mount.mountPoint,
+            ] + OrdinaryHome.asUser + [ordinary.program, "mount", "/dev/fd/7"],
+            environment: ordinary.home.environment)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        let script = """
+            import ctypes, sys, threading
+            def read():
+                ctypes.CDLL(None).prctl(15, b"worker", 0, 0, 0)
+                try: print(len(open(sys.argv[1], "rb").read(1)))
+                except OSError as error: print(error.errno)
+            thread = threading.Thread(target=read); thread.start(); thread.join()
+            """
+        let folder = try TemporaryDirectory()
+        let python = try #require(Self.python)
+        func read(by script: String) async throws -> String {
+            try await ChildProcess.run(python, [script, ordinary.episode]).output
+        }
+        #expect(try await read(by: try folder.write("tracker-extract", text: script)) == "\(EACCES)\n")
+        #expect(ordinary.server.requests(for: "/1.mp3").isEmpty)
+        #expect(try await read(by: try folder.write("player", text: script)) == "1\n")
+    }
+
+    private static let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
 }

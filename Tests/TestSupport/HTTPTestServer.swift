@@ -12,11 +12,15 @@ import Synchronization
 package final class HTTPTestServer: Sendable {
     private let shared: SharedState
     private let sendBuffer: Int?
+    private let address: String
     private let listener = Mutex<(port: UInt16, stopping: Waker, thread: DispatchGroup)?>(nil)
 
-    /// - Parameter sendBuffer: SO_SNDBUF of each connection, in bytes: a small one keeps what was written close to what
-    ///   was received. `nil` leaves it to the kernel.
-    package init(sendBuffer: Int? = nil) {
+    /// - Parameters:
+    ///   - sendBuffer: SO_SNDBUF of each connection, in bytes: a small one keeps what was written close to what was
+    ///     received. `nil` leaves it to the kernel.
+    ///   - address: of the loopback network 127.0.0.0/8.
+    package init(sendBuffer: Int? = nil, address: String = "127.0.0.1") {
+        self.address = address
         shared = SharedState()
         self.sendBuffer = sendBuffer
     }
@@ -53,8 +57,8 @@ package final class HTTPTestServer: Sendable {
     package func remove(_ path: String) { shared.setRoute(path, nil) }
 
     /// The address of a path. Another spelling of the loopback host is another host to a client.
-    package func url(_ path: String, host: String = "127.0.0.1") -> String {
-        "http://\(host):\(port)\(path.hasPrefix("/") ? "" : "/")\(path)"
+    package func url(_ path: String, host: String? = nil) -> String {
+        "http://\(host ?? address):\(port)\(path.hasPrefix("/") ? "" : "/")\(path)"
     }
 
     /// The port that the kernel chose; 0 before `start`. It stays the same after `stop`, when connections are refused.
@@ -97,11 +101,13 @@ package final class HTTPTestServer: Sendable {
 
     // MARK: Starting and stopping
 
-    /// Listens on 127.0.0.1. Started again after `stop`, it listens on the same port.
-    package func start() throws {
+    /// Listens on its address. Started again after `stop`, it listens on the same port.
+    ///
+    /// - Parameter port: one that is known to be free at this address; `nil` lets the kernel choose.
+    package func start(on chosen: UInt16? = nil) throws {
         try listener.withLock { listener in
             guard listener == nil else { return }
-            let (descriptor, port) = try Self.listen(on: shared.port)
+            let (descriptor, port) = try Self.listen(on: chosen ?? shared.port, of: address)
             shared.began(on: port)
             let stopping = try Waker()
             let thread = DispatchGroup()
@@ -127,7 +133,7 @@ package final class HTTPTestServer: Sendable {
         }
     }
 
-    private static func listen(on port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
+    private static func listen(on port: UInt16, of host: String) throws -> (descriptor: Int32, port: UInt16) {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_INET, type, 0)
         guard descriptor >= 0 else { throw SystemCallError("socket") }
@@ -137,7 +143,7 @@ package final class HTTPTestServer: Sendable {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = port.bigEndian
-            address.sin_addr.s_addr = loopbackAddress.bigEndian
+            guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw SystemCallError("inet_pton") }
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
             try withUnsafeMutablePointer(to: &address) { pointer in
                 try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -153,6 +159,3 @@ package final class HTTPTestServer: Sendable {
         }
     }
 }
-
-/// 127.0.0.1: the macro INADDR_LOOPBACK, which Swift does not import.
-private let loopbackAddress: UInt32 = 0x7F00_0001

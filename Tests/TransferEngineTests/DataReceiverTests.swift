@@ -119,21 +119,6 @@ struct DataReceiverTests {
         }
     }
 
-    @Test func whatNetrcSaysOfOneHostIsNotSentToTheNext() async throws {
-        let folder = try TemporaryDirectory()
-        let netrc = try folder.write("netrc", text: "machine localhost login u password p\n")
-        let bench = try EngineBench { $0.netrcFile = netrc }
-        bench.server.serveElsewhere { _ in .status(200, body: "x") }
-        let chain = Chain(
-            [("/1", "localhost"), ("/2", "127.0.0.1"), ("/3", "localhost"), ("/4", "127.0.0.1")].map { path, host in
-                DataRequest(url: bench.server.url(path, host: host), limit: 100)
-            })
-        try bench.engine.send(chain.first)
-        try await chain.waitForEnds(4)
-        let basic = "Basic dTpw"
-        #expect(bench.server.requests.map { $0.headers["Authorization"] } == [basic, nil, basic, nil])
-    }
-
     @Test func fieldsAreReadAsTheyStand() async throws {
         let heads = Mutex<[ResponseHead]>([])
         bench.server.serve("/feed", Resource(text: "x", headers: [("X-Word", "wörld"), ("X-TABBED", "\t a b\t ")]))

@@ -154,25 +154,6 @@ import TransferCore
         #expect(others.allSatisfy { $0.headers["Host"] == "localhost:\(bench.server.port)" })
     }
 
-    @Test(arguments: [
-        "machine 127.0.0.1 login user password secret\n",
-        "machine 127.0.0.1 login user password secret\nmachine localhost login other\n",
-        "machine 127.0.0.1 login user password secret\nmachine localhost\n",
-    ])
-    func whatNetrcSaysOfAHostIsNotSentToAnother(netrc: String) async throws {
-        let folder = try TemporaryDirectory()
-        let bench = try benchWithTwoHosts { $0.netrcFile = try folder.write("netrc", text: netrc) }
-        bench.know(DownloadSource(key: 1, url: bench.server.url("/a.mp3"), generation: 1))
-        try await expectWhole(bench)
-        let basic = "Basic " + Data("user:secret".utf8).base64EncodedString()
-        #expect(bench.server.requests(for: "/a.mp3").allSatisfy { $0.headers["Authorization"] == basic })
-        for request in bench.server.requests(for: "/b.mp3") {
-            let sent = request.headers["Authorization"]?.dropFirst("Basic ".count) ?? ""
-            let text = Data(base64Encoded: String(sent)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-            #expect(!text.contains("secret"), "\(text)")
-        }
-    }
-
     @Test func credentialsGoOnWithinTheirHost() async throws {
         let bench = try EngineBench()
         bench.server.serve("/a.mp3") { _ in .redirect(to: "/b.mp3") }

@@ -1,4 +1,5 @@
 internal import PodcastLibrary
+package import TransferCore
 
 /// A show as a catalogue describes it. Texts are single lines without control characters; addresses are http or https.
 package struct CatalogueEntry: Sendable, Equatable {
@@ -10,6 +11,8 @@ package struct CatalogueEntry: Sendable, Equatable {
     package var episodes: Int?
     /// The show's page, at the catalogue or its own.
     package var link: String?
+    /// Of the catalogue: what it names is in no more private one.
+    package var space: AddressSpace?
 
     package init(
         title: String, author: String? = nil, feedURL: String, artwork: String? = nil, episodes: Int? = nil,
@@ -102,5 +105,6 @@ extension CatalogueEntry {
         artwork = artwork ?? other.artwork
         episodes = episodes ?? other.episodes
         link = link ?? other.link
+        space = space.flatMap { own in other.space.map { min(own, $0) } } ?? space ?? other.space
     }
 }

@@ -1,3 +1,5 @@
+internal import TransferCore
+
 /// The results of the last searches, so that looking again asks nobody. Pure; times are in seconds of any clock.
 package struct SearchCache: Sendable {
     private struct Kept: Sendable {
@@ -29,6 +31,11 @@ package struct SearchCache: Sendable {
         uses += 1
         kept[term]?.used = uses
         return found.entries
+    }
+
+    /// The least private space of those that are kept and fit.
+    func space(where fits: (CatalogueEntry) -> Bool) -> AddressSpace? {
+        kept.values.flatMap(\.entries).filter(fits).compactMap(\.space).min()
     }
 
     /// Keeps results; none at all are a result, too. When it is full the term goes that was not used for longest.

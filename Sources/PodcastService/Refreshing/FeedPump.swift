@@ -28,7 +28,7 @@ final class FeedPump: Sendable {
         var inquiry: FeedFetcher.Inquiry {
             // Of a show without its document, which older versions did not keep, the whole is asked for once.
             FeedFetcher.Inquiry(
-                show.url, credentials: credentials, etag: isKept ? show.etag : nil,
+                show.url, reach: show.access.reach, credentials: credentials, etag: isKept ? show.etag : nil,
                 lastModified: isKept ? show.lastModified : nil, userAgent: userAgent)
         }
     }

@@ -1,5 +1,6 @@
 internal import Logging
 internal import PodcastLibrary
+internal import TransferCore
 
 /// One exchange with the server, step by step; each step's outcome is in the library before the next one begins, so that
 /// it may end anywhere.
@@ -23,8 +24,9 @@ struct SyncRun: Sendable {
 
     // MARK: Subscriptions
 
-    /// What has changed on the server, and its timestamp, which is to be written down when all of it has been done.
-    func fetchSubscriptions() async throws -> (merge: SubscriptionMerge, timestamp: Int64) {
+    /// What has changed on the server, the timestamp of that, which is to be written down when all of it has been done, and
+    /// the server's address space.
+    func fetchSubscriptions() async throws -> (merge: SubscriptionMerge, timestamp: Int64, space: AddressSpace) {
         let since = SyncWindow(last: account.subscriptionsSince, lastFull: nil).subscriptionsSince
         let answer = try await client.ask(messages.subscriptions(since: since))
         let found = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.subscriptions(answer.body) }
@@ -34,7 +36,7 @@ struct SyncRun: Sendable {
         if merge.refusedInAll > merge.refused.count {
             log.warning("sync: \(merge.refusedInAll) addresses of the server were refused in all")
         }
-        return (merge, found.timestamp)
+        return (merge, found.timestamp, answer.head.space ?? .public)
     }
 
     /// Sends what waits.

@@ -59,7 +59,7 @@ extension PodcastService {
         source.resumeData = UploadResumeData(
             step: UploadResumeData.Step(rawValue: upload.progress.step) ?? .posting,
             location: upload.progress.location, speaksTus: upload.progress.tus, offset: upload.progress.held)
-        source.credentials = uploadCredentials[upload.id]
+        source.credentials = uploadCredentials[upload.id] ?? netrc.credentials(for: upload.url)
         return source
     }
 
@@ -194,7 +194,7 @@ extension PodcastService {
     private func lookUp(_ id: Int64) {
         guard let upload = uploads[id]?.upload else { return }
         let lookup = PostedLookup(engine: engine, fetcher: fetcher)
-        let credentials = uploadCredentials[id]
+        let credentials = uploadCredentials[id] ?? netrc.credentials(for: upload.url)
         let engine = engine
         Task { engine.settle(id, await lookup.find(upload, credentials)) }
     }

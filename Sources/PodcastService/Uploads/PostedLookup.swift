@@ -21,7 +21,8 @@ struct PostedLookup: Sendable {
     func find(_ upload: Upload, _ credentials: Credentials?) async -> UploadMachine.Finding {
         let list: FeedFetcher.Retrieved
         do {
-            list = try await fetcher.retrieve(upload.url, credentials: credentials, timeout: Self.timeout)
+            list = try await fetcher.retrieve(
+                upload.url, reach: nil, credentials: credentials, timeout: Self.timeout)
         } catch let failure as FetchFailure {
             return .later(TransferError(failure.code ?? .failed, failure.message), after: nil)
         } catch {
@@ -46,7 +47,7 @@ struct PostedLookup: Sendable {
             return other.hasPrefix(title) || title.hasPrefix(other)
         }
         guard alike.count <= Self.mostAlike else { return .unknown("it has many of this title") }
-        return await judge(alike, title, credentials)
+        return await judge(alike, title, reach: head.space, credentials)
     }
 
     private static func core(_ title: String?) -> String {
@@ -54,7 +55,7 @@ struct PostedLookup: Sendable {
     }
 
     private func judge(
-        _ alike: [Item], _ title: String, _ credentials: Credentials?
+        _ alike: [Item], _ title: String, reach: AddressSpace?, _ credentials: Credentials?
     ) async -> UploadMachine.Finding {
         var waiting: [String] = []
         var isSure = true
@@ -62,7 +63,7 @@ struct PostedLookup: Sendable {
             guard let url = item.enclosures.first?.url, Credentials.origin(of: url) != nil else {
                 return .unknown("it has one of this title, but does not say where its media are")
             }
-            switch await hasMedia(url, credentials) {
+            switch await hasMedia(url, reach: reach, credentials) {
             case .yes: continue
             case .no:
                 waiting.append(url)
@@ -83,9 +84,12 @@ struct PostedLookup: Sendable {
     }
 
     /// Asks for the first byte, and takes no more than the head of the answer.
-    private func hasMedia(_ url: String, _ credentials: Credentials?) async -> Presence {
+    private func hasMedia(
+        _ url: String, reach: AddressSpace?, _ credentials: Credentials?
+    ) async -> Presence {
         var request = DataRequest(url: url, limit: 1 << 20)
         request.credentials = credentials
+        request.reach = reach
         request.timeout = Self.timeout
         request.fields.append(("Range", "bytes=0-0"))
         do {

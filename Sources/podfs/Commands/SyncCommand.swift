@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import PodcastClient
 import PodcastProtocol
+import PodcastService
 
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -83,7 +84,7 @@ struct SyncLoginCommand: PodfsCommand {
             url: url, user: user, password: "", device: device, kind: kind, allowsHTTP: allowHTTP)
         if passwordStdin {
             request.password = try PasswordPrompt.fromStandardInput()
-        } else if let found = Netrc.entry(forAddress: url, user: user) {
+        } else if let found = Netrc().entry(forAddress: url, user: user) {
             request.user = found.login
             request.password = found.password
         } else {

@@ -72,6 +72,9 @@ struct ConfigurationKey: Sendable {
         .duration("transfers.reader_deadline", \.transfers.readerDeadline),
         .duration("transfers.stall", \.transfers.stall),
         .duration("transfers.give_up", \.transfers.giveUp),
+        Self(path: "transfers.allow_private") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.transfers.allowPrivate = try value.places()
+        },
         .flag("discretionary.allow_metered", \.discretionary.allowMetered),
         .flag("discretionary.allow_battery", \.discretionary.allowBattery),
         .duration("daemon.idle_exit", \.daemon.idleExit, minimum: .zero),

@@ -1,6 +1,7 @@
 import Glibc
 import PodcastLibrary
 import PodcastService
+import TransferCore
 
 /// The settings of podfs: what `config.toml` says, and the defaults for what it does not say. See podfs.conf(5).
 ///
@@ -25,6 +26,8 @@ struct Configuration: Sendable, Equatable {
         var stall = Duration.seconds(20)
         /// How long a task keeps trying.
         var giveUp = Duration.seconds(24 * 3_600)
+        /// What feeds of the internet may lead to although it is private.
+        var allowPrivate: [ReachPolicy.Exception] = []
     }
 
     /// When to do what nobody waits for.

@@ -1,5 +1,6 @@
 import Foundation
 import PodcastService
+import TransferCore
 
 /// A value of the file as TOML knows it, and its readings.
 enum ConfigurationValue: Sendable, Equatable {
@@ -66,6 +67,20 @@ enum ConfigurationValue: Sendable, Equatable {
             names.append(name)
         }
         return names
+    }
+
+    /// Hosts and blocks of addresses.
+    func places() throws(ConfigurationValueError) -> [ReachPolicy.Exception] {
+        let expected = "hosts and addresses, such as [\"nas.lan\", \"192.168.1.0/24\", \"fd00::/8\"]"
+        guard case .array(let values) = self else { throw unexpected(expected) }
+        var places: [ReachPolicy.Exception] = []
+        for value in values {
+            guard case .string(let text) = value, let place = ReachPolicy.Exception(text) else {
+                throw value.unexpected(expected)
+            }
+            places.append(place)
+        }
+        return places
     }
 
     func webAddress() throws(ConfigurationValueError) -> String {

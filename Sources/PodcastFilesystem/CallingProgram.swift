@@ -1,0 +1,145 @@
+internal import Glibc
+internal import SystemPackage
+
+/// The program behind a request, by the names under which a list of programs may have it.
+///
+/// The kernel names the *thread* that makes a request (`fuse_in_header.pid`). A thread has the executable and the
+/// arguments of its process, so both are read by the thread's id, without a search for the leader: `/proc/PID/status`
+/// costs as much as all the rest. Only `comm` is a thread's own, and is read of the leader (Tgid).
+struct CallingProgram: Equatable {
+    /// The executable's base name; where it cannot be read, as that of another user, the leader's `comm`.
+    let name: String
+    /// The name is a `comm`, of which the kernel keeps 15 bytes (TASK_COMM_LEN).
+    let isCut: Bool
+    /// What an interpreter runs: the base name of the script.
+    let script: String?
+
+    /// - Parameters:
+    ///   - thread: a thread or process id; 0 for a caller in another pid namespace.
+    ///   - proc: where proc(5) is mounted.
+    /// - Returns: `nil` when the caller is not known, or has ended.
+    init?(thread: Int32, proc: String = "/proc") {
+        guard thread > 0 else { return nil }
+        let folder = "\(proc)/\(thread)"
+        if let path = Self.linkTarget("\(folder)/exe") {
+            var name = Self.baseName(path)
+            // An update has replaced the program while it runs (d_path in fs/d_path.c).
+            if name.hasSuffix(Self.deleted) { name = String(name.dropLast(Self.deleted.count)) }
+            self.name = name
+            isCut = false
+        } else {
+            let leader = Self.leader(status: Self.beginning("\(folder)/status") ?? []) ?? thread
+            guard let comm = Self.beginning("\(proc)/\(leader)/comm") else { return nil }
+            name = String(decoding: comm.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+            isCut = true
+        }
+        script = Interpreter(program: name).flatMap { interpreter in
+            Self.beginning("\(folder)/cmdline").flatMap { interpreter.script(commandLine: $0) }
+        }
+    }
+
+    /// Whether the list has the program or the script that it runs, with or without the script's suffix.
+    func isAmong(_ names: Set<String>) -> Bool {
+        if names.contains(name) { return true }
+        if isCut, names.contains(where: { $0.utf8.prefix(Self.commLength).elementsEqual(name.utf8) }) { return true }
+        guard let script else { return false }
+        if names.contains(script) { return true }
+        guard let dot = script.lastIndex(of: "."), dot > script.startIndex else { return false }
+        return names.contains(String(script[..<dot]))
+    }
+
+    private static let commLength = 15
+    private static let deleted = " (deleted)"
+
+    static func baseName(_ path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? ""
+    }
+
+    /// The process that a thread belongs to, by its status file (proc_pid_status(5)).
+    static func leader(status: [UInt8]) -> Int32? {
+        let field = Array("\nTgid:".utf8)
+        guard let start = status.firstRange(of: field)?.upperBound else { return nil }
+        let line = status[start...].prefix { $0 != UInt8(ascii: "\n") }
+        return Int32(String(decoding: line.drop { $0 <= 0x20 }, as: UTF8.self))
+    }
+
+    private static func linkTarget(_ path: String) -> String? {
+        withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
+            guard let base = buffer.baseAddress else { return nil }
+            let count = Glibc.readlink(path, base, buffer.count)
+            return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+        }
+    }
+
+    /// What is read of a file in /proc: more than a status file has before `Tgid`, and than a command's first words.
+    private static let readLimit = 4_096
+
+    private static func beginning(_ path: String) -> [UInt8]? {
+        guard let descriptor = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]) else {
+            return nil
+        }
+        defer { try? descriptor.close() }
+        return try? [UInt8](unsafeUninitializedCapacity: readLimit) { buffer, count in
+            count = try descriptor.read(into: UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+}
+
+/// A program that runs scripts: its own name says nothing of what is done.
+///
+/// Shells are none: their scripts read files by starting other programs, which are judged by their own names.
+struct Interpreter: Equatable {
+    private let name: String
+
+    /// - Parameter program: a base name, with or without a version: `python3.11`, `perl5.36-x86_64-linux-gnu`, `node`.
+    init?(program: String) {
+        let letters = program.prefix { $0.isLetter }
+        let rest = program[letters.endIndex...].first
+        guard Self.names.contains(String(letters)), rest == nil || rest?.isNumber == true || rest == "-" else {
+            return nil
+        }
+        name = String(letters)
+    }
+
+    private static let names: Set<String> = [
+        "bun", "deno", "guile", "lua", "luajit", "node", "nodejs", "perl", "php", "pypy", "python", "ruby",
+    ]
+    /// Options whose value is the next word.
+    private static let valued: Set<String> = [
+        "-W", "-X", "-I", "-C", "-d", "-l", "-r", "--require", "--import", "--loader", "--check-hash-based-pycs",
+    ]
+    /// Options after which the next word is the program's text.
+    private static let inline: Set<String> = ["--eval", "--print"]
+
+    /// The base name of the script in a command line of words that end with NUL; `nil` when it runs none.
+    func script(commandLine: [UInt8]) -> String? {
+        var words = commandLine.split(separator: 0, omittingEmptySubsequences: false).dropFirst().map {
+            String(decoding: $0, as: UTF8.self)
+        }[...]
+        while let word = words.popFirst() {
+            if word.isEmpty { continue }
+            guard word.hasPrefix("-"), word != "-" else {
+                if word == "run", name == "deno" || name == "bun" { continue }
+                let script = CallingProgram.baseName(word)
+                return script.isEmpty || word == "-" ? nil : script
+            }
+            if word == "-m", name.hasPrefix("py") {
+                return words.first.flatMap { $0.split(separator: ".").first }.map(String.init)
+            }
+            if word == "--" { continue }
+            if word == "-f", name == "php" { continue }
+            if Self.valued.contains(word) {
+                _ = words.popFirst()
+            } else if Self.inline.contains(word) || isInline(word) {
+                return nil
+            }
+        }
+        return nil
+    }
+
+    /// `-c`, `-e`, `-E`, and groups of short options that end with them, such as perl's `-ne`.
+    private func isInline(_ option: String) -> Bool {
+        guard !option.hasPrefix("--"), let last = option.last else { return false }
+        return name.hasPrefix("py") ? last == "c" : last == "e" || last == "E" && name == "perl" || option == "-p"
+    }
+}

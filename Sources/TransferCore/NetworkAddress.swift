@@ -1,0 +1,219 @@
+/// How private the network is that an address belongs to, as in Private Network Access (a draft of the W3C's WICG).
+package enum AddressSpace: Int, Sendable, Comparable, CaseIterable {
+    /// Reached by everybody.
+    case `public`
+    /// Reached by those on a network of one's own: private, link-local, unique-local, shared, multicast; and whatever
+    /// else is not assigned for everybody.
+    case local
+    /// This computer.
+    case loopback
+
+    package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+
+    /// As a message says where a host is.
+    package var place: String {
+        switch self {
+        case .public: "on the internet"
+        case .local: "on the local network"
+        case .loopback: "on this computer"
+        }
+    }
+}
+
+/// An IPv4 or IPv6 address. IPv4 has the form that is mapped into IPv6, `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2): both forms
+/// reach the same host, so they are the same address here.
+package struct NetworkAddress: Sendable, Hashable {
+    /// In host byte order.
+    fileprivate let high: UInt64
+    fileprivate let low: UInt64
+
+    fileprivate init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    package init(ipv4: UInt32) { self.init(high: 0, low: Self.mappedPrefix << 32 | UInt64(ipv4)) }
+
+    /// From the bytes of a `sockaddr_in` or `sockaddr_in6`; `nil` for another family.
+    package init?(socketAddress bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= 8 else { return nil }
+        // Linux's numbers (AF_INET, AF_INET6), and the places of sin_addr and sin6_addr.
+        switch bytes.loadUnaligned(as: UInt16.self) {
+        case 2: self.init(ipv4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
+        case 10 where bytes.count >= 24:
+            self.init(
+                high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)))
+        default: return nil
+        }
+    }
+
+    /// From text as inet_pton(3) reads it: four decimal numbers, or IPv6 with or without brackets, without a zone.
+    package init?(_ text: Substring) {
+        var text = text
+        if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
+        if let address = Self.ipv4(text) {
+            self.init(ipv4: address)
+        } else {
+            guard let groups = Self.groups(text) else { return nil }
+            let halves = [groups[..<4], groups[4...]].map { $0.reduce(0) { $0 << 16 | UInt64($1) } }
+            self.init(high: halves[0], low: halves[1])
+        }
+    }
+
+    package init?(_ text: String) { self.init(text[...]) }
+
+    private static func ipv4(_ text: Substring) -> UInt32? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var address: UInt32 = 0
+        for part in parts {
+            guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                part.utf8.count == 1 || part.first != "0", let byte = UInt8(part)
+            else { return nil }
+            address = address << 8 | UInt32(byte)
+        }
+        return address
+    }
+
+    /// The eight groups of an IPv6 address (RFC 4291 §2.2).
+    private static func groups(_ text: Substring) -> [UInt16]? {
+        func list(_ text: Substring, isEnd: Bool = true) -> [UInt16]? {
+            if text.isEmpty { return [] }
+            var groups: [UInt16] = []
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            for (index, part) in parts.enumerated() {
+                if isEnd, index == parts.count - 1, let address = ipv4(part) {
+                    groups += [UInt16(address >> 16), UInt16(truncatingIfNeeded: address)]
+                    continue
+                }
+                guard (1...4).contains(part.utf8.count), part.allSatisfy(\.isHexDigit),
+                    let group = UInt16(part, radix: 16)
+                else { return nil }
+                groups.append(group)
+            }
+            return groups
+        }
+        guard let gap = text.firstRange(of: "::") else { return list(text).flatMap { $0.count == 8 ? $0 : nil } }
+        guard let head = list(text[..<gap.lowerBound], isEnd: false), let tail = list(text[gap.upperBound...]),
+            head.count + tail.count < 8
+        else { return nil }
+        return head + [UInt16](repeating: 0, count: 8 - head.count - tail.count) + tail
+    }
+
+    // MARK: Its space
+
+    fileprivate static let mappedPrefix: UInt64 = 0xFFFF
+
+    fileprivate var ipv4: UInt32? {
+        high == 0 && low >> 32 == Self.mappedPrefix ? UInt32(truncatingIfNeeded: low) : nil
+    }
+
+    /// By the special-purpose address registries of IANA (RFC 6890), as of 2024. What these do not call globally reachable
+    /// is `local`, so that a block that is assigned later is refused rather than reached.
+    package var space: AddressSpace {
+        if ipv4 != nil { return Self.ipv4Blocks.first { $0.block.contains(self) }?.space ?? .public }
+        let own = Self.ipv6Blocks.first { $0.block.contains(self) }?.space ?? .local
+        // A translator or a tunnel reaches the IPv4 address within.
+        return embedded.map { max(own, $0.space) } ?? own
+    }
+
+    /// The IPv4 address that a form of IPv6 address stands for.
+    private var embedded: NetworkAddress? {
+        let last = UInt32(truncatingIfNeeded: low)
+        switch (high, low >> 32) {
+        // IPv4-compatible (RFC 4291 §2.5.5.1, deprecated) and IPv4-translated (RFC 2765 §2.1); `::` and `::1` are in the table.
+        case (0, 0) where last > 1, (0, 0xFFFF_0000): return NetworkAddress(ipv4: last)
+        // The well-known prefix of NAT64 (RFC 6052 §2.1).
+        case (0x0064_FF9B_0000_0000, 0): return NetworkAddress(ipv4: last)
+        // ISATAP's interface identifiers (RFC 5214 §6.1), with and without the bit for a unique address.
+        case (_, 0x0000_5EFE), (_, 0x0200_5EFE): return NetworkAddress(ipv4: last)
+        // 6to4 (RFC 3056 §2).
+        case _ where high >> 48 == 0x2002: return NetworkAddress(ipv4: UInt32(truncatingIfNeeded: high >> 16))
+        // Teredo: the client's address, with all bits inverted (RFC 4380 §4).
+        case _ where high >> 32 == 0x2001_0000: return NetworkAddress(ipv4: ~last)
+        default: return nil
+        }
+    }
+
+    /// The first that contains an address counts; else it is public.
+    private static let ipv4Blocks: [(block: AddressBlock, space: AddressSpace)] = [
+        // "This network" (RFC 791 §3.2). Linux connects 0.0.0.0 to itself.
+        (AddressBlock(ipv4: 0x0000_0000, 8), .loopback),
+        // Loopback (RFC 1122 §3.2.1.3).
+        (AddressBlock(ipv4: 0x7F00_0000, 8), .loopback),
+        // Private (RFC 1918).
+        (AddressBlock(ipv4: 0x0A00_0000, 8), .local), (AddressBlock(ipv4: 0xAC10_0000, 12), .local),
+        (AddressBlock(ipv4: 0xC0A8_0000, 16), .local),
+        // Shared by the customers of a provider (RFC 6598).
+        (AddressBlock(ipv4: 0x6440_0000, 10), .local),
+        // Link-local (RFC 3927); the addresses of cloud metadata services among them.
+        (AddressBlock(ipv4: 0xA9FE_0000, 16), .local),
+        // Protocol assignments (RFC 6890 §2.1), documentation (RFC 5737), the former 6to4 relays (RFC 7526).
+        (AddressBlock(ipv4: 0xC000_0000, 24), .local), (AddressBlock(ipv4: 0xC000_0200, 24), .local),
+        (AddressBlock(ipv4: 0xC633_6400, 24), .local), (AddressBlock(ipv4: 0xCB00_7100, 24), .local),
+        (AddressBlock(ipv4: 0xC058_6300, 24), .local),
+        // Benchmarks (RFC 2544).
+        (AddressBlock(ipv4: 0xC612_0000, 15), .local),
+        // Multicast (RFC 5771), reserved and limited broadcast (RFC 1112 §4, RFC 8190).
+        (AddressBlock(ipv4: 0xE000_0000, 4), .local), (AddressBlock(ipv4: 0xF000_0000, 4), .local),
+    ]
+
+    /// The first that contains an address counts; else it is local: unique-local (RFC 4193), link-local (RFC 4291 §2.5.6),
+    /// the former site-local (RFC 3879), multicast, discard-only (RFC 6666), local NAT64 (RFC 8215), segment identifiers
+    /// (RFC 9602), and all that is not assigned.
+    private static let ipv6Blocks: [(block: AddressBlock, space: AddressSpace)] = [
+        // Unspecified, which Linux connects to itself, and loopback (RFC 4291 §2.5.2, §2.5.3).
+        (AddressBlock(high: 0, low: 0, 127), .loopback),
+        // NAT64's well-known prefix: the address within decides.
+        (AddressBlock(high: 0x0064_FF9B_0000_0000, low: 0, 96), .public),
+        // Teredo likewise; the other protocol assignments (RFC 2928), documentation (RFC 3849, RFC 9637).
+        (AddressBlock(high: 0x2001_0000_0000_0000, low: 0, 32), .public),
+        (AddressBlock(high: 0x2001_0000_0000_0000, low: 0, 23), .local),
+        (AddressBlock(high: 0x2001_0DB8_0000_0000, low: 0, 32), .local),
+        (AddressBlock(high: 0x3FFF_0000_0000_0000, low: 0, 20), .local),
+        // Global unicast (RFC 4291 §2.4, as IANA assigns it).
+        (AddressBlock(high: 0x2000_0000_0000_0000, low: 0, 3), .public),
+    ]
+}
+
+/// Addresses that begin with the same bits (RFC 4632 §3.1).
+package struct AddressBlock: Sendable, Hashable {
+    private let first: NetworkAddress
+    /// Bits, of the 128 of an IPv6 address.
+    private let length: Int
+
+    fileprivate init(high: UInt64, low: UInt64, _ length: Int) {
+        first = NetworkAddress(high: high, low: low)
+        self.length = length
+    }
+
+    /// - Parameter length: bits, of 32.
+    package init(ipv4: UInt32, _ length: Int) {
+        first = NetworkAddress(ipv4: ipv4)
+        self.length = 96 + length
+    }
+
+    /// `192.168.0.0/16`, `fd00::/8`, or one address.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first.flatMap({ NetworkAddress($0) }) else { return nil }
+        // A mapped address in the notation of IPv6 has the length of IPv6.
+        let bits = parts[0].contains(":") ? 128 : 32
+        var length = bits
+        if parts.count > 1 {
+            guard let number = Int64(digits: parts[1]), number <= bits else { return nil }
+            length = Int(number)
+        }
+        self.first = first
+        self.length = length + 128 - bits
+    }
+
+    package func contains(_ address: NetworkAddress) -> Bool {
+        Self.agree(first.high, address.high, min(length, 64)) && Self.agree(first.low, address.low, max(0, length - 64))
+    }
+
+    private static func agree(_ one: UInt64, _ other: UInt64, _ bits: Int) -> Bool {
+        bits == 0 || (one ^ other) >> UInt64(64 - bits) == 0
+    }
+}

@@ -1,0 +1,69 @@
+internal import CCurl
+internal import Glibc
+internal import TransferCore
+
+// Judges each address that a connection is about to be made to, and each connection that a request is about to use. The
+// first keeps a host from noticing anything at all; the second also sees connections that were kept.
+extension EasyHandle {
+    func configureReach() {
+        let handle = pointer
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, context)
+        ccurl_set_open_socket_callback(handle) { context, _, address in
+            guard let context, let address else { return CURL_SOCKET_BAD }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            let bytes = UnsafeRawBufferPointer(
+                start: ccurl_socket_address(address), count: Int(address.pointee.addrlen))
+            guard handle.mayConnect(to: bytes) else { return CURL_SOCKET_BAD }
+            let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+            return socket(address.pointee.family, type, address.pointee.protocol)
+        }
+        ccurl_set_pointer(handle, CURLOPT_PREREQDATA, context)
+        ccurl_set_prerequest_callback(handle) { context, address, _, port, _ in
+            guard let context, let address else { return CURL_PREREQFUNC_ABORT }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            let isAllowed = handle.maySend(to: String(cString: address), port: Int(port))
+            return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        }
+    }
+
+    private func mayConnect(to bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let address = NetworkAddress(socketAddress: bytes), let hop else { return false }
+        // The port stands at the same place for IPv4 and IPv6.
+        let port = Int(bytes[2]) << 8 | Int(bytes[3])
+        return trail.mayConnect(to: hop.port == port ? .host(address) : .proxy, host: hop.host)
+    }
+
+    private func maySend(to address: String, port: Int) -> Bool {
+        guard let address = NetworkAddress(address), let hop else { return false }
+        return trail.maySend(to: hop.port == port ? .host(address) : .proxy, host: hop.host)
+    }
+
+    /// Host and port of the address that is being asked now. curl connects to that port unless it asks through a proxy:
+    /// nothing else that would lead elsewhere (CONNECT_TO, Alt-Svc) is in use.
+    private var hop: (host: String, port: Int)? {
+        var address: UnsafeMutablePointer<CChar>?
+        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
+        guard let address, let parts = curl_url() else { return nil }
+        defer { curl_url_cleanup(parts) }
+        guard curl_url_set(parts, CURLUPART_URL, address, 0) == CURLUE_OK,
+            let host = Self.part(CURLUPART_HOST, of: parts),
+            let port = Self.part(CURLUPART_PORT, of: parts).flatMap({ Int($0) })
+        else { return nil }
+        return (host, port)
+    }
+
+    private static func part(_ part: CURLUPart, of parts: OpaquePointer) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(parts, part, &text, UInt32(CURLU_DEFAULT_PORT)) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        return String(cString: text)
+    }
+
+    /// What to tell of an exchange that has ended with that code, and whether trying again may help.
+    func failure(_ code: CurlCode) -> (error: TransferError, passes: Bool) {
+        if let rejection { return (rejection, false) }
+        if code.mayBeRefusal, let refusal = trail.refusal { return (refusal, false) }
+        return code.failure
+    }
+}

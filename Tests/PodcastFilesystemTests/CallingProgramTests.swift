@@ -1,0 +1,132 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import PodcastFilesystem
+
+/// Which program makes a request, by what /proc tells of a thread of it.
+struct CallingProgramTests {
+    private let proc: TemporaryDirectory
+
+    init() throws { proc = try TemporaryDirectory() }
+
+    /// Makes the entry of a process, or of a thread of it.
+    private func add(
+        _ number: Int32, of leader: Int32? = nil, executable: String? = nil, comm: String, command: [String] = []
+    ) throws {
+        try proc.makeDirectory("\(number)")
+        try proc.write(
+            "\(number)/status",
+            text: "Name:\tTgid:\t9\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t\(leader ?? number)\n")
+        try proc.write("\(number)/comm", text: comm + "\n")
+        try proc.write("\(number)/cmdline", text: command.map { $0 + "\0" }.joined())
+        if let executable {
+            try FileManager.default.createSymbolicLink(
+                atPath: proc.file("\(number)/exe"), withDestinationPath: executable)
+        }
+    }
+
+    private func program(_ thread: Int32) -> CallingProgram? { CallingProgram(thread: thread, proc: proc.path) }
+
+    @Test func theExecutableDecidesWhateverTheThreadIsCalled() throws {
+        try add(10, executable: "/usr/libexec/tracker-extract-3", comm: "tracker-extract")
+        try add(11, of: 10, executable: "/usr/libexec/tracker-extract-3", comm: "pool-spawner")
+        try add(12, executable: "/opt/x/baloo_file_extractor (deleted)", comm: "kf5")
+        try add(13, executable: "/usr/bin/mpv", comm: "tracker-extract")
+        #expect(program(10)?.name == "tracker-extract-3" && program(11)?.name == "tracker-extract-3")
+        #expect(program(12)?.name == "baloo_file_extractor")
+        #expect(program(13)?.isAmong(["tracker-extract"]) == false)
+    }
+
+    /// Another user's executable cannot be read (proc_pid_exe(5)).
+    @Test func withoutItTheLeadersNameDoes() throws {
+        try add(20, comm: "totem-video-thu")
+        try add(21, of: 20, comm: "gstreamer:src")
+        try add(22, comm: "updatedb")
+        for thread: Int32 in [20, 21] {
+            let found = program(thread)
+            #expect(found == CallingProgram(thread: 20, proc: proc.path) && found?.isCut == true)
+            #expect(found?.isAmong(["totem-video-thumbnailer"]) == true)
+            #expect(found?.isAmong(["totem-video"]) == false && found?.isAmong(["gstreamer:src"]) == false)
+        }
+        #expect(program(22)?.isAmong(["updatedb"]) == true)
+        #expect(program(22)?.isAmong(["updatedb.plocate"]) == false, "8 bytes are the whole name")
+    }
+
+    struct Command: Sendable {
+        let words: [String]
+        let executable: String
+        let script: String?
+
+        init(_ words: [String], _ executable: String, _ script: String?) {
+            self.words = words
+            self.executable = executable
+            self.script = script
+        }
+    }
+
+    private static let commands: [Command] = [
+        Command(["python3", "/usr/bin/beet", "import"], "python3.11", "beet"),
+        Command(["/usr/bin/python3", "-u", "-W", "ignore", "/opt/my-scan.py", "-c", "x"], "python3", "my-scan"),
+        Command(["python3", "-m", "my.scan", "x"], "python3.12", "my"),
+        Command(["python3", "-Ic", "open('scan')", "scan"], "python3", nil),
+        Command(["node", "--no-warnings", "-r", "./hook.js", "/srv/scan/scan.mjs"], "node", "scan"),
+        Command(["node", "--eval", "scan"], "node", nil),
+        Command(["perl", "-w", "-I", "/lib/x", "/usr/bin/exiftool", "a.mp3"], "perl5.36-x86_64-linux-gnu", "exiftool"),
+        Command(["perl", "-ne", "print", "scan"], "perl", nil),
+        Command(["ruby3.1", "/usr/local/bin/scan"], "ruby3.1", "scan"),
+        Command(["deno", "run", "--allow-read", "scan.ts"], "deno", "scan"),
+        Command(["php", "-f", "/x/scan.php"], "php8.2", "scan"),
+        Command(["python3"], "python3", nil),
+        Command([], "python3", nil),
+        Command(["mpv", "/usr/bin/beet"], "mpv", nil),
+        Command(["nodeterm", "/usr/bin/beet"], "nodeterm", nil),
+        Command(["perlite", "beet"], "perlite", nil),
+        Command(["-bash", "/usr/bin/beet"], "bash", nil),
+    ]
+
+    @Test(arguments: commands) func interpretersHideScripts(_ command: Command) throws {
+        try add(30, executable: "/usr/bin/\(command.executable)", comm: command.executable, command: command.words)
+        try add(31, of: 30, comm: "worker", command: command.words)
+        #expect(program(31)?.isAmong([command.script ?? ""]) == (command.script != nil), "a thread, known by comm")
+        let found = try #require(program(30))
+        #expect(found.isAmong([command.executable]), "the interpreter can be listed too")
+        #expect(found.isAmong([command.script ?? ""]) == (command.script != nil), "\(found)")
+        if command.script == nil { #expect(!found.isAmong(["beet", "scan", "my-scan", "print"])) }
+    }
+
+    /// `comm` tells of an interpreter too, where the executable cannot be read.
+    @Test func aScriptOfAnotherUserIsKnown() throws {
+        try add(40, comm: "python3", command: ["/usr/bin/python3", "/usr/bin/beet"])
+        try add(41, of: 40, comm: "Thread-1", command: ["/usr/bin/python3", "/usr/bin/beet"])
+        #expect(program(41)?.isAmong(["beet"]) == true)
+    }
+
+    @Test func whoHasEndedIsNobody() throws {
+        #expect(program(50) == nil && program(0) == nil && program(-1) == nil)
+        try proc.makeDirectory("51")
+        #expect(program(51) == nil)
+        try proc.write("51/comm", text: "updatedb\n")
+        #expect(program(51)?.isAmong(["updatedb"]) == true, "a status that cannot be read names no other leader")
+    }
+
+    /// The kernel's own files: a thread of this process, with a name of its own.
+    @Test func aThreadIsItsProcess() async throws {
+        let own = try #require(CallingProgram(thread: getpid()))
+        let executable = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        #expect(own.name == CallingProgram.baseName(executable) && !own.isCut)
+        let found = await withCheckedContinuation {
+            (continuation: CheckedContinuation<(CallingProgram?, Int32?), Never>) in
+            Thread.detachNewThread {
+                try? "updatedb".write(toFile: "/proc/thread-self/comm", atomically: false, encoding: .utf8)
+                let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+                let thread = link.flatMap { $0.split(separator: "/").last.flatMap { Int32($0) } } ?? 0
+                let status = FileManager.default.contents(atPath: "/proc/\(thread)/status") ?? Data()
+                continuation.resume(
+                    returning: (CallingProgram(thread: thread), CallingProgram.leader(status: Array(status))))
+            }
+        }
+        #expect(found.0 == own && found.1 == getpid())
+    }
+}

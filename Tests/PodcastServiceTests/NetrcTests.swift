@@ -1,0 +1,119 @@
+import Foundation
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferEngine
+
+/// A password of `~/.netrc` goes to the origin of the subscription, and nowhere else.
+struct NetrcTests {
+    private let home: ServiceHome
+    /// The same host at another port.
+    private let other = HTTPTestServer()
+    /// base64 of `me:hush`.
+    private let field = "Basic bWU6aHVzaA=="
+    private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 500)
+
+    init() throws {
+        home = try ServiceHome()
+        try other.start()
+    }
+
+    private func start() async throws -> (RunningService, ServiceClient) {
+        let netrc = try home.directory.write("netrc", text: "machine 127.0.0.1 login me password hush\n")
+        let daemon = try await home.start { $0.netrcFile = netrc }
+        return (daemon, try await daemon.connect())
+    }
+
+    private func fields(_ server: HTTPTestServer) -> [String?] { server.requests.map { $0.headers["Authorization"] } }
+
+    /// A feed at `path`, with an episode, a picture and a chapter list at each server.
+    private func publish(_ path: String = "/feed.xml", behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
+        let servers = [home.web, other]
+        var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { servers[$0 - 1].url("/\($0).mp3") }
+        feed.image = other.url("/cover.jpg")
+        // The newest comes first.
+        feed.items[0].raw = "<podcast:chapters url=\"\(other.url("/c.json"))\" type=\"application/json+chapters\"/>"
+        feed.items[1].raw = "<itunes:image href=\"\(home.web.url("/art.jpg"))\"/>"
+        feed.raw = "<atom:link rel=\"next\" href=\"\(other.url("/page2.xml"))\"/>"
+        home.web.serve(path, Resource(text: feed.text, contentType: "application/rss+xml"), behaviour: behaviour)
+        home.web.serve("/1.mp3", Resource(home.content(1), etag: "\"1\""))
+        home.web.serve("/art.jpg", Resource(bytes: Self.image, contentType: "image/jpeg"))
+        other.serve("/2.mp3", Resource(home.content(2), etag: "\"2\""))
+        other.serve("/cover.jpg", Resource(bytes: Self.image, contentType: "image/jpeg"))
+        other.serve("/c.json", Resource(text: "{\"chapters\":[]}", contentType: "application/json"))
+    }
+
+    @Test func nothingThatAFeedNamesDrawsAPasswordElsewhere() async throws {
+        let field = field
+        publish { $0.headers["Authorization"] == field ? .normal : .status(401) }
+        let (daemon, client) = try await start()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first).id
+        for number in 1...2 {
+            let episode = try daemon.episode(number).id
+            try await client.act(.download, episode)
+            try await client.completion(of: episode)
+        }
+        for (kind, id) in [
+            (AssetKind.cover, show), (.art, try daemon.episode(1).id), (.chapters, try daemon.episode(2).id),
+        ] {
+            guard case .asset = try await client.perform(.asset(kind, id: id)) else {
+                Issue.record("no asset")
+                continue
+            }
+        }
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [show])) else { return }
+        #expect(results.allSatisfy { $0.error == nil })
+        #expect(fields(home.web).allSatisfy { $0 == field })
+        #expect(Set(other.requests.map(\.path)).isSuperset(of: ["/2.mp3", "/cover.jpg", "/c.json", "/page2.xml"]))
+        #expect(fields(other).allSatisfy { $0 == nil }, "another port is another origin")
+    }
+
+    @Test func aFeedThatMovesTakesNoPasswordAlong() async throws {
+        publish { _ in .normal }
+        let (daemon, client) = try await start()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first)
+        // A server may name any address as the new one, also that of a host whose password is here.
+        let away = other.url("/feed.xml")
+        other.serve("/feed.xml", Resource(text: FeedBuilder.show("Show", episodes: 1) { _ in away }.text))
+        home.web.serve("/feed.xml") { _ in .redirect(to: away, status: 301) }
+        for _ in 1...2 { _ = try await client.perform(.refresh(podcasts: [show.id])) }
+        #expect(try daemon.library.podcast(id: show.id)?.url == away)
+        #expect(other.requests(for: "/feed.xml").count >= 2 && fields(other).allSatisfy { $0 == nil })
+        // A person who gives it gets it sent.
+        _ = try await client.perform(.unsubscribe(podcast: show.id))
+        try await client.subscribe(away)
+        #expect(fields(other).last == field)
+    }
+
+    @Test func originsOfAddresses() throws {
+        let file = try home.directory.write(
+            "n", text: "machine h.example login u password \"p \\\"w\\\"\"\nmachine other login o password x\n")
+        let netrc = Netrc(path: file)
+        let cases: [(url: String, given: String?, origin: String?)] = [
+            ("https://h.example/f", "https://h.example/f", "https://h.example:443"),
+            ("http://h.example/f", "http://h.example/g", "http://h.example:80"),
+            ("http://h.example:8080/f", "http://h.example:8080/", "http://h.example:8080"),
+            // In clear text only where a person has named it.
+            ("http://h.example/f", "https://h.example/f", nil), ("http://h.example:8080/f", "http://h.example/f", nil),
+            ("http://h.example/f", "http://other/f", nil), ("http://h.example/f", nil, nil),
+            // Over TLS the host has shown who it is.
+            ("https://h.example/f", "http://h.example/f", "https://h.example:443"),
+            ("https://h.example:8443/f", nil, "https://h.example:8443"),
+            ("https://nobody.example/f", "https://nobody.example/f", nil),
+            ("ftp://h.example/", "ftp://h.example/", nil),
+        ]
+        for (url, given, origin) in cases {
+            let found = netrc.credentials(for: url, given: given)
+            #expect(found?.origin == origin, "\(url) \(given ?? "-")")
+            if let found { #expect(found.user == "u" && found.password == "p \"w\"") }
+        }
+        // What changes in the file counts at once.
+        try home.directory.write("n", text: "default login d password e\n")
+        #expect(netrc.credentials(for: "https://any.example/")?.user == "d")
+        #expect(Netrc(path: home.directory.file("none")).credentials(for: "https://h.example/") == nil)
+    }
+}

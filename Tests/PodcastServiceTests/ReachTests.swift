@@ -1,0 +1,162 @@
+import Foundation
+import Glibc
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferCore
+import TransferEngine
+
+/// What a feed of the internet may lead to. The web server of these tests, 127.0.0.1, counts as one of the internet.
+struct ReachTests {
+    private let home: ServiceHome
+    /// On this computer.
+    private let inside = HTTPTestServer(address: "127.0.0.2")
+    private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 500)
+
+    init() throws {
+        home = try ServiceHome()
+        try inside.start()
+        inside.serve("/1.mp3", Resource(home.content(1), etag: "\"1\""))
+        for path in ["/cover.jpg", "/art.jpg"] {
+            inside.serve(path, Resource(bytes: Self.image, contentType: "image/jpeg"))
+        }
+        inside.serve("/t.vtt", Resource(text: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n"))
+        inside.serve("/c.json", Resource(text: "{\"chapters\":[]}", contentType: "application/json"))
+        serve(inside, "/page2.xml", [])
+    }
+
+    /// A feed whose one episode, pictures, texts and next page are on this computer.
+    private func serve(_ server: HTTPTestServer, _ path: String, _ numbers: [Int] = [1], title: String = "Show") {
+        var feed = FeedBuilder.show(title, episodes: 1, length: 200_000) { _ in inside.url("/1.mp3") }
+        if numbers.isEmpty {
+            feed.items[0].guid = "old"
+            feed.items[0].title = "Old"
+            feed.items[0].url = inside.url("/old.mp3")
+        }
+        feed.image = inside.url("/cover.jpg")
+        feed.items[0].raw = """
+            <itunes:image href="\(inside.url("/art.jpg"))"/>
+            <podcast:transcript url="\(inside.url("/t.vtt"))" type="text/vtt"/>
+            <podcast:chapters url="\(inside.url("/c.json"))" type="application/json+chapters"/>
+            """
+        if !numbers.isEmpty { feed.raw = "<atom:link rel=\"next\" href=\"\(inside.url("/page2.xml"))\"/>" }
+        server.serve(path, Resource(text: feed.text, contentType: "application/rss+xml", etag: "\"f\""))
+    }
+
+    private func start(
+        allowing exceptions: [String] = [], _ change: (inout ServiceConfiguration) -> Void = { _ in }
+    ) async throws -> (RunningService, ServiceClient) {
+        let daemon = try await home.start { configuration in
+            configuration.transfers.network.reach.assumed = [AddressBlock("127.0.0.1")].compactMap {
+                $0.map { ReachPolicy.Assumption($0, .public) }
+            }
+            configuration.transfers.network.reach.exceptions = exceptions.compactMap(ReachPolicy.Exception.init)
+            change(&configuration)
+        }
+        return (daemon, try await daemon.connect())
+    }
+
+    @Test func aFeedOfTheInternetLeadsNowhereInside() async throws {
+        serve(home.web, "/feed.xml")
+        let (daemon, client) = try await start()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first)
+        #expect(show.episodes == 1, "the next page is not there")
+        #expect(try daemon.library.showAccess(of: show.id)?.space == .public)
+        let payload = EpisodeReference(episode: try daemon.episode().id).payload
+        let failure = await #expect(throws: Failure.self) { try await client.connection.exchange(.open, payload) }
+        #expect(failure?.errorNumber == EACCES)
+        #expect(
+            failure?.message
+                == "127.0.0.2 is on this computer, and the feed is not; transfers.allow_private allows it")
+        for (kind, id) in [
+            (AssetKind.cover, show.id), (.art, try daemon.episode().id), (.vtt, try daemon.episode().id),
+            (.chapters, try daemon.episode().id),
+        ] {
+            #expect(await client.failure(of: .asset(kind, id: id))?.errorNumber == EACCES)
+        }
+        // A task fails for good, with the reason.
+        try await client.act(.download, try daemon.episode().id)
+        let failed = try await client.event("it has failed") { $0.kind == .failed }
+        #expect(failed.error?.contains("transfers.allow_private") == true)
+        _ = try await client.perform(.refresh(podcasts: [show.id]))
+        #expect(inside.connectionsAccepted == 0)
+    }
+
+    @Test func exceptionsLeadThere() async throws {
+        serve(home.web, "/feed.xml")
+        let (daemon, client) = try await start(allowing: ["127.0.0.2"])
+        try await client.subscribe(home.web.url("/feed.xml"))
+        _ = try await client.open(try daemon.episode().id)
+        _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id))
+    }
+
+    /// A feed of this computer leads there; and no longer when it comes from elsewhere.
+    @Test func whereTheFeedCameFromLastCounts() async throws {
+        serve(inside, "/feed.xml")
+        let (daemon, client) = try await start()
+        try await client.subscribe(inside.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first)
+        #expect(show.episodes == 2)
+        _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id))
+        serve(home.web, "/moved.xml")
+        let moved = home.web.url("/moved.xml")
+        inside.serve("/feed.xml") { _ in .redirect(to: moved, status: 302) }
+        _ = try await client.perform(.refresh(podcasts: [show.id]))
+        let access = try daemon.library.showAccess(of: show.id)
+        #expect(access?.space == .public && access?.reach == .loopback, "the subscription may still be here")
+        #expect(await client.failure(of: .asset(.chapters, id: try daemon.episode().id))?.errorNumber == EACCES)
+        // For good it may not: the new address was named by a server.
+        inside.serve("/feed.xml") { _ in .redirect(to: moved, status: 301) }
+        _ = try await client.perform(.refresh(podcasts: [show.id]))
+        let here = inside.url("/feed.xml")
+        #expect(
+            try daemon.library.showAccess(of: show.id)
+                == ShowAccess(url: moved, givenURL: here, reach: .public, space: .public))
+    }
+
+    /// The name of the feed itself leads inside later on: as it was subscribed to on the internet, it stays there.
+    @Test(arguments: [false, true]) func aSubscriptionStaysWhereItWas(isConditional: Bool) async throws {
+        let port = home.web.port
+        let address = home.directory.file("address")
+        try home.directory.write("address", text: "127.0.0.1")
+        home.publish(etag: isConditional ? "\"e\"" : nil)
+        let (daemon, client) = try await start { configuration in
+            configuration.transfers.network.resolved = {
+                let text = FileManager.default.contents(atPath: address).map { String(decoding: $0, as: UTF8.self) }
+                return ["feed.example:\(port):\(text ?? "")"]
+            }
+        }
+        try await client.subscribe("http://feed.example:\(port)/feed.xml")
+        let show = try #require(try daemon.library.podcasts().first)
+        let trap = HTTPTestServer(address: "127.0.0.2")
+        try trap.start(on: port)
+        try home.directory.write("address", text: "127.0.0.2")
+        home.web.stop()
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [show.id])) else { return }
+        #expect(
+            results.first?.error?.contains("feed.example is on this computer, and the feed is not") == true,
+            "\(results)")
+        #expect(trap.connectionsAccepted == 0)
+        #expect(try daemon.library.showAccess(of: show.id)?.space == .public)
+    }
+
+    /// Nobody has typed the address of a show that a catalogue of the internet names.
+    @Test func aCatalogueLeadsNowhereInside() async throws {
+        serve(inside, "/feed.xml")
+        home.web.serve("/itunes", CatalogueAnswers.iTunes([.init("Inside", url: inside.url("/feed.xml"))]))
+        let (daemon, client) = try await start { configuration in
+            configuration.catalogues = [ITunesCatalogue(url: home.web.url("/itunes"))]
+        }
+        guard case .foundFolders(let found) = try await client.perform(.searchFolder(term: "inside")) else { return }
+        let row = try #require(found.first).podcast
+        #expect(try daemon.library.showAccess(of: row)?.reach == .public)
+        #expect(await client.failure(of: .fetchShow(podcast: row))?.errorNumber == EACCES)
+        // Nor by choosing it from the list.
+        #expect(await client.failure(of: .subscribe(url: inside.url("/feed.xml"), name: nil)) != nil)
+        #expect(inside.connectionsAccepted == 0)
+    }
+}

@@ -1,0 +1,102 @@
+import Testing
+
+@testable import TransferCore
+
+/// Where requests may go that a feed has led to.
+struct ReachTests {
+    private func peer(_ text: String) throws -> ReachTrail.Peer { .host(try #require(NetworkAddress(text))) }
+
+    private func trail(_ limit: AddressSpace?, allowing texts: String...) throws -> ReachTrail {
+        var policy = ReachPolicy()
+        policy.exceptions = try texts.map { try #require(ReachPolicy.Exception($0)) }
+        return ReachTrail(policy: policy, limit: limit)
+    }
+
+    /// Connects and sends.
+    private func reach(_ trail: inout ReachTrail, _ address: String, host: String = "h.example") throws -> Bool {
+        let mayConnect = trail.mayConnect(to: try peer(address), host: host)
+        // A kept connection asks for no leave to connect.
+        var other = trail
+        #expect(other.maySend(to: try peer(address), host: host) == mayConnect)
+        return mayConnect ? trail.maySend(to: try peer(address), host: host) : false
+    }
+
+    @Test(arguments: AddressSpace.allCases) func nothingLeadsToAMorePrivateSpace(_ from: AddressSpace) throws {
+        for (address, space) in [("8.8.8.8", AddressSpace.public), ("10.1.1.1", .local), ("::1", .loopback)] {
+            var trail = try trail(from)
+            #expect(try reach(&trail, address) == (space <= from), "\(address)")
+            #expect((trail.refusal == nil) == (space <= from))
+            #expect(trail.space == (space <= from ? space : nil))
+        }
+    }
+
+    @Test func aPersonsAddressMayBeAnywhereAndLeadsNowhereMorePrivate() throws {
+        for address in ["8.8.8.8", "10.1.1.1", "127.0.0.1"] {
+            var trail = try trail(nil)
+            #expect(try reach(&trail, address))
+            trail.redirected()
+            #expect(try reach(&trail, "127.0.0.1") == (address == "127.0.0.1"))
+        }
+        // Nor by a detour: a host of the internet in between decides on the rest.
+        var detour = try trail(nil)
+        #expect(try reach(&detour, "10.1.1.1"))
+        detour.redirected()
+        #expect(try reach(&detour, "8.8.8.8"))
+        detour.redirected()
+        #expect(try !reach(&detour, "10.1.1.1"))
+        #expect(detour.firstSpace == .local && detour.space == .public)
+    }
+
+    @Test func aRefusalNamesTheHostAndTheWayOut() throws {
+        var trail = try trail(.public)
+        #expect(try !reach(&trail, "192.168.1.9", host: "nas.lan"))
+        let text = "nas.lan is on the local network, and the feed is not; transfers.allow_private allows it"
+        #expect(trail.refusal == TransferError(.outOfReach, text))
+        #expect(try !reach(&trail, "127.0.0.1", host: "me"))
+        #expect(trail.refusal?.message.hasPrefix("me is on this computer, and the feed is not;") == true)
+    }
+
+    /// With a name of several addresses the others are tried, and their failure is what counts.
+    @Test func anAddressThatIsAllowedSpeaksForTheName() throws {
+        for addresses in [["10.0.0.1", "8.8.8.8"], ["8.8.8.8", "10.0.0.1"]] {
+            var trail = try trail(.public)
+            let allowed = try addresses.filter { trail.mayConnect(to: try peer($0), host: "h") }
+            #expect(allowed == ["8.8.8.8"] && trail.refusal == nil)
+        }
+    }
+
+    @Test func exceptionsAreHostsAndAddresses() throws {
+        var name = try trail(.public, allowing: "NAS.lan.", "fd00::/8")
+        #expect(try reach(&name, "192.168.1.9", host: "nas.LAN") && name.space == .public)
+        name.redirected()
+        #expect(try !reach(&name, "192.168.1.9", host: "other.lan"), "it leads no further")
+        #expect(try !reach(&name, "192.168.1.9", host: "my.nas.lan"))
+        #expect(try reach(&name, "fd12::1", host: "x") && !reach(&name, "fe80::1", host: "x"))
+        // What a person has named is where it is.
+        var given = try trail(nil, allowing: "nas.lan")
+        #expect(try reach(&given, "192.168.1.9", host: "nas.lan") && given.space == .local)
+        for text in ["nas.lan", "NAS", "xn--bcher-kva.example", "my_nas", "10.0.0.1", "10.0.0.0/8", "::1", "büro.lan"] {
+            #expect(ReachPolicy.Exception(text) != nil, "\(text)")
+        }
+        for text in [
+            "", ".", "a b", "*.lan", "http://nas.lan", "nas.lan:80", "10.0.0.0/33", "1.2.3.999", "a..b", "[::1]x",
+        ] {
+            #expect(ReachPolicy.Exception(text) == nil, "\(text)")
+        }
+    }
+
+    /// A proxy asks the host: what podfs is connected to says nothing of it.
+    @Test func behindAProxyOnlyWhatIsWrittenCanBeJudged() throws {
+        for (host, space) in [
+            ("example.com", AddressSpace.public), ("10.0.0.1", .local), ("[fd00::1]", .local), ("127.0.0.1", .loopback),
+            ("localhost", .loopback), ("LOCALHOST.", .loopback), ("x.localhost", .loopback),
+            ("localhost.example", .public),
+        ] {
+            var led = try trail(.public)
+            #expect(led.mayConnect(to: .proxy, host: host) == (space == .public), "\(host)")
+            #expect(led.maySend(to: .proxy, host: host) == (space == .public), "\(host)")
+            var given = try trail(nil)
+            #expect(given.maySend(to: .proxy, host: host) && given.space == space, "\(host)")
+        }
+    }
+}

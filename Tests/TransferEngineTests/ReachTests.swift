@@ -1,0 +1,178 @@
+import Synchronization
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// What is connected to decides, at every hop. 127.0.0.1 counts as an address of the internet here, 127.0.0.2 as one of
+/// the local network.
+struct ReachTests {
+    private let bench: EngineBench
+    private let local = HTTPTestServer(address: "127.0.0.2")
+    private let loopback = HTTPTestServer(address: "127.0.0.3")
+    private let content = TestContent(seed: 3, size: 200_000)
+
+    init() throws {
+        bench = try Self.bench()
+        try local.start()
+        try loopback.start()
+        for server in [local, loopback] {
+            server.serve("/f", Resource(content))
+            server.serve("/1.mp3", Resource(content, etag: "\"v\""))
+        }
+        bench.server.serve("/f", Resource(content))
+    }
+
+    private static func bench(
+        allowing exceptions: [String] = [], resolved: @escaping @Sendable () -> [String] = { [] }
+    ) throws -> EngineBench {
+        try EngineBench { configuration in
+            configuration.network.reach.assumed = [("127.0.0.1", AddressSpace.public), ("127.0.0.2", .local)].compactMap
+            {
+                block, space in AddressBlock(block).map { ReachPolicy.Assumption($0, space) }
+            }
+            configuration.network.reach.exceptions = exceptions.compactMap(ReachPolicy.Exception.init)
+            configuration.network.resolved = resolved
+        }
+    }
+
+    private func fetch(_ url: String, from reach: AddressSpace?, by bench: EngineBench? = nil) async throws
+        -> ResponseHead
+    {
+        var request = DataRequest(url: url, limit: 1 << 20)
+        request.reach = reach
+        var head: ResponseHead?
+        for try await event in try (bench ?? self.bench).engine.data(for: request) {
+            if case .head(let found) = event { head = found }
+        }
+        return try #require(head)
+    }
+
+    private func refusal(_ url: String, from reach: AddressSpace?, by bench: EngineBench? = nil) async -> String? {
+        let error = await failure { try await fetch(url, from: reach, by: bench) }
+        #expect(error?.code == .outOfReach, "\(url): \(error?.message ?? "reached")")
+        return error?.message
+    }
+
+    @Test func noRequestReachesAMorePrivateHost() async throws {
+        let (near, own) = (local.url("/f"), loopback.url("/f"))
+        #expect(
+            await refusal(near, from: .public)
+                == "127.0.0.2 is on the local network, and the feed is not; transfers.allow_private allows it")
+        #expect(
+            await refusal(own, from: .local)
+                == "127.0.0.3 is on this computer, and the feed is not; transfers.allow_private allows it")
+        // Other spellings of the same address, and what Linux takes for it.
+        let port = loopback.port
+        for host in ["0x7f000003", "127.3", "2130706435", "0177.0.0.3", "0.0.0.0", "[::ffff:127.0.0.3]", "0"] {
+            _ = await refusal("http://\(host):\(port)/f", from: .public)
+        }
+        #expect(local.connectionsAccepted == 0 && loopback.connectionsAccepted == 0, "not even a connection")
+        // The same space, and less private ones.
+        for (url, space) in [(near, AddressSpace.local), (own, .loopback), (bench.server.url("/f"), .public)] {
+            for reach in [nil] + AddressSpace.allCases.filter({ $0 >= space }) {
+                let head = try await fetch(url, from: reach)
+                #expect(head.status == 200 && head.space == space && head.firstSpace == space)
+            }
+        }
+    }
+
+    @Test func everyHopIsJudged() async throws {
+        let (near, own, away) = (local.url("/f"), loopback.url("/f"), bench.server.url("/f"))
+        bench.server.serve("/near") { _ in .redirect(to: near) }
+        bench.server.serve("/own") { _ in .redirect(to: own, status: 308) }
+        let detour = bench.server.url("/near")
+        local.serve("/away") { _ in .redirect(to: away) }
+        local.serve("/detour") { _ in .redirect(to: detour) }
+        for path in ["/near", "/own"] {
+            for reach in [AddressSpace.public, nil] { _ = await refusal(bench.server.url(path), from: reach) }
+        }
+        _ = await refusal(local.url("/detour"), from: nil)
+        #expect(local.requests(for: "/f").isEmpty && loopback.connectionsAccepted == 0)
+        let head = try await fetch(local.url("/away"), from: nil)
+        #expect(head.space == .public && head.firstSpace == .local)
+    }
+
+    /// A connection that was kept is asked again, without a new one.
+    @Test func aKeptConnectionIsJudgedToo() async throws {
+        _ = try await fetch(local.url("/f"), from: nil)
+        _ = await refusal(local.url("/f"), from: .public)
+        _ = try await fetch(local.url("/f"), from: .local)
+        #expect(local.requests(for: "/f").count == 2)
+    }
+
+    @Test func aNameWhoseAnswersChangeIsNoWayIn() async throws {
+        let port = bench.server.port
+        let answer = Mutex("127.0.0.1")
+        let bench = try Self.bench { ["name.example:\(port):\(answer.withLock { $0 })"] }
+        // Two servers at one port.
+        let inside = HTTPTestServer(address: "127.0.0.2")
+        try inside.start(on: port)
+        inside.serve("/f", Resource(content))
+        let url = "http://name.example:\(port)/f"
+        self.bench.server.serve("/f", Resource(content)) { _ in .normal }
+        #expect(try await fetch(url, from: .public, by: bench).space == .public)
+        // The kept connection leads where it led before; once it has gone the new answer counts.
+        answer.withLock { $0 = "127.0.0.2" }
+        self.bench.server.stop()
+        #expect(
+            await refusal(url, from: .public, by: bench)
+                == "name.example is on the local network, and the feed is not; transfers.allow_private allows it")
+        #expect(inside.connectionsAccepted == 0)
+        // A person's own request leaves a connection to the inside behind, which is no way in either.
+        #expect(try await fetch(url, from: nil, by: bench).space == .local)
+        _ = await refusal(url, from: .public, by: bench)
+        // Of several answers only those are tried that may be.
+        answer.withLock { $0 = "127.0.0.2,127.0.0.1" }
+        try self.bench.server.start()
+        #expect(try await fetch(url, from: .public, by: bench).space == .public)
+        #expect(inside.requests.count == 1)
+    }
+
+    @Test func exceptionsAreReached() async throws {
+        let bench = try Self.bench(allowing: ["127.0.0.2/31"])
+        #expect(try await fetch(local.url("/f"), from: .public, by: bench).space == .public)
+        #expect(try await fetch(loopback.url("/f"), from: .public, by: bench).status == 200)
+        #expect(try await fetch(local.url("/f"), from: nil, by: bench).space == .local)
+    }
+
+    /// A reader is told at once, and nothing is tried again by itself.
+    @Test func aDownloadIsRefusedForGood() async throws {
+        var source = DownloadSource(key: 1, url: local.url("/1.mp3"), generation: 1)
+        source.reach = .public
+        bench.know(source)
+        #expect(await failure { try await bench.open(1) }?.code == .outOfReach)
+        try bench.fill(1)
+        try await bench.wait("it has failed") { bench.failures.contains { $0.code == .outOfReach } }
+        #expect(local.connectionsAccepted == 0)
+        source.key = 2
+        source.reach = .local
+        bench.know(source)
+        try bench.fill(2)
+        try await bench.waitUntilWhole(2)
+        #expect(try bench.holds(2, content))
+    }
+
+    /// The address behind a redirect is asked directly later; it was reached over the internet, and stays there.
+    @Test func theFinalAddressStaysWhereItWas() async throws {
+        let port = bench.server.port
+        let answer = Mutex("127.0.0.1")
+        let bench = try Self.bench { ["cdn.example:\(port):\(answer.withLock { $0 })"] }
+        let inside = HTTPTestServer(address: "127.0.0.2")
+        try inside.start(on: port)
+        let other = TestContent(seed: 9, size: 200_000)
+        inside.serve("/1.mp3", Resource(other, etag: "\"v\""))
+        self.bench.server.serve("/1.mp3", Resource(content, etag: "\"v\"")) { request in
+            if request.index == 0 { answer.withLock { $0 = "127.0.0.2" } }
+            return request.index == 0 ? .close(after: 100_000) : .normal
+        }
+        self.bench.server.serve("/start") { _ in .redirect(to: "http://cdn.example:\(port)/1.mp3") }
+        var source = DownloadSource(key: 1, url: self.bench.server.url("/start"), generation: 1)
+        source.reach = .local
+        bench.know(source)
+        try bench.fill(1)
+        try await bench.wait("it has failed") { !bench.failures.isEmpty }
+        #expect(bench.failures.first?.code == .outOfReach && inside.connectionsAccepted == 0)
+    }
+}
