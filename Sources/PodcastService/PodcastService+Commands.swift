@@ -68,7 +68,7 @@ extension PodcastService {
         case .fetchShow(let podcast): return try await fetchShow(podcast)
         case .asset(let kind, let id): return try await asset(kind, id)
         case .syncLogin(let request): return try await syncLogin(request)
-        case .syncNow(let despiteHold): return try await syncNow(despiteHold: despiteHold)
+        case .syncNow(let despiteHold): return try await syncNow(despiteHold: despiteHold, for: client)
         case .syncStatus: return .sync(try syncStatus())
         case .syncLogout: return try await syncLogout()
         case .watch, .leave: return .done
