@@ -100,6 +100,8 @@ struct Installation: Sendable {
         service.allowsMetered = configuration.discretionary.allowMetered
         service.allowsBattery = configuration.discretionary.allowBattery
         service.catalogues = Self.catalogues(configuration.search)
+        let trimmer = HeapTrimmer()
+        service.onWork = { trimmer.noteWork() }
         return service
     }
 
