@@ -47,4 +47,7 @@ int clinux_accept(int fd, int flags) { return accept4(fd, NULL, NULL, flags); }
 int clinux_pipe(int fds[2], int flags) { return pipe2(fds, flags); }
 
 pid_t clinux_gettid(void) { return (pid_t)syscall(SYS_gettid); }
+int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
 int clinux_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }

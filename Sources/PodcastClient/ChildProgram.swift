@@ -16,7 +16,7 @@ package enum ChildProgram {
     }
 
     /// Starts `path` with `arguments` (the first is its name) and waits for it. Its descriptors but the standard ones
-    /// are closed: podfs opens everything close-on-exec.
+    /// are closed, also those that a library has opened without close-on-exec.
     package static func run(_ path: String, _ arguments: [String], environment: [String: String]) -> Result {
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { return Result(status: 127, errors: "pipe failed") }
@@ -27,6 +27,7 @@ package enum ChildProgram {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+        clinux_spawn_close_from(&actions, 3)
         var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
         var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
         argv.append(nil)

@@ -29,6 +29,8 @@ final class OpenFiles: Sendable {
         var refusedTails: [NodeNumber: Range<Int64>] = [:]
         /// The number of an episode's last change among all changes.
         var changes: [Int64: UInt64] = [:]
+        /// The last change of those that have been forgotten: every episode may have changed until then.
+        var forgottenChange: UInt64 = 0
         var lastChange: UInt64 = 0
         /// When an episode was last opened or closed in this mount, in seconds.
         var accessed: [Int64: Int64] = [:]
@@ -39,6 +41,12 @@ final class OpenFiles: Sendable {
     }
 
     private let state = Mutex(State())
+
+    /// Episodes of which something is remembered beyond the last close: more than are used at the same time. A feed of
+    /// 100,000 items changes as many at once.
+    private static let mostRemembered = 4_096
+    /// Seconds after which the library knows what has happened to a file.
+    private static let libraryDelay: Int64 = 60
     /// Whether any size has been known.
     private let knowsSizes = Atomic(false)
 
@@ -109,6 +117,12 @@ final class OpenFiles: Sendable {
     /// - Returns: whether an episode's time of access has changed.
     private static func access(_ number: NodeNumber, _ state: inout State, _ now: Int64) -> Bool {
         guard number.kind == .episode, state.accessed[number.row] != now else { return false }
+        if state.accessed.count >= mostRemembered {
+            // The daemon has been told of these, and the library has their times.
+            state.accessed = state.accessed.filter { $0.value + libraryDelay > now }
+            let open = state.held
+            state.names = state.names.filter { open[$0.key] != nil || state.accessed[$0.key.row] != nil }
+        }
         state.accessed[number.row] = now
         state.accesses += 1
         return true
@@ -125,6 +139,7 @@ final class OpenFiles: Sendable {
             if state.modes[file.number]?.handles == 0 {
                 state.modes[file.number] = nil
                 state.held[file.number] = nil
+                state.refusedTails[file.number] = nil
             }
             return (file, hasNewTime && state.modes[file.number] == nil)
         }
@@ -217,6 +232,10 @@ final class OpenFiles: Sendable {
     func note(changeOf episode: Int64) {
         state.withLock { state in
             state.lastChange += 1
+            if state.changes.count >= Self.mostRemembered {
+                state.forgottenChange = state.lastChange - 1
+                state.changes = [:]
+            }
             state.changes[episode] = state.lastChange
         }
     }
@@ -228,7 +247,7 @@ final class OpenFiles: Sendable {
     var lastChange: UInt64 { state.withLock { $0.lastChange } }
 
     func hasChanged(_ episode: Int64, since change: UInt64) -> Bool {
-        state.withLock { $0.changes[episode, default: 0] > change }
+        state.withLock { $0.changes[episode, default: $0.forgottenChange] > change }
     }
 
     /// Whether the kernel may be told of every episode what was gathered when that was the last change.
@@ -238,7 +257,10 @@ final class OpenFiles: Sendable {
 
     /// Whether the daemon is to be told of an open: it keeps the second of the last one, so once for each.
     func isNews(openOf episode: Int64, now: Int64) -> Bool {
-        state.withLock { $0.told.updateValue(now, forKey: episode) != now }
+        state.withLock { state in
+            if state.told.count >= Self.mostRemembered { state.told = state.told.filter { $0.value == now } }
+            return state.told.updateValue(now, forKey: episode) != now
+        }
     }
 
     /// When an episode was last opened or closed in this mount.

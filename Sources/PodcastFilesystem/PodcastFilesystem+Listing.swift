@@ -194,6 +194,7 @@ extension PodcastFilesystem {
     package func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle) {
         kernelListings.close(node, handle)
         files.removeFolder(handle)
+        options.onWork()
         request.replyDone()
     }
 }

@@ -247,6 +247,7 @@ extension PodcastFilesystem {
 
     private func close(_ handle: FileHandle) {
         guard let (file, hasNewTime) = files.remove(handle, now: now) else { return }
+        if file.number.kind != .episode { options.onWork() }
         if hasNewTime, !isStopped.load(ordering: .acquiring) { announce(file.number.node) {} }
         guard file.isCounted else { return }
         let isLater = file.media.withLock { media in

@@ -24,6 +24,9 @@ package final class PodcastFilesystem: Sendable {
         package var assets: FilePath
         /// Programs that are refused what is not cached, by the name of their executable.
         package var indexers: Set<String>
+        /// Called after an event of the daemon, and after a request that may have taken much memory: a folder's listing, the
+        /// content of a generated file.
+        package var onWork: @Sendable () -> Void = {}
 
         package init(
             owner: Owner, cache: FilePath, cacheLimit: Int64, feeds: FilePath, assets: FilePath,
@@ -160,6 +163,7 @@ package final class PodcastFilesystem: Sendable {
     // MARK: What the daemon says
 
     private func take(_ event: Event) {
+        defer { options.onWork() }
         heard.withLock { $0 = now }
         live.take(event)
         files.noteChange()

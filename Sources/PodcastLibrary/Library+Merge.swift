@@ -86,7 +86,7 @@ extension Library {
     }
 
     /// Whether a subscribed show's folder has this name.
-    private static func isTaken(_ folded: String, _ db: Database) throws -> Bool {
+    static func isTaken(_ folded: String, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0"), arguments: [folded]
         ) ?? false

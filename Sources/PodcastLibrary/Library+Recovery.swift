@@ -28,9 +28,13 @@ extension Library {
         at path: String, backup: String, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
-            var status = stat()
-            if stat(path, &status) == 0, status.st_size == 0, hasBackup(path) {
-                throw LibraryError.damaged(path: path, reason: "the file is empty")
+            do {
+                // Writes nothing: what is spoilt is moved aside as it was found.
+                _ = try openForReading(at: path)
+            } catch LibraryError.damaged(_, let reason) where hasBackup(path) || canRebuild() {
+                throw LibraryError.damaged(path: path, reason: reason)
+            } catch {
+                // Whatever else it is, the writer meets it below: a library that is new, or to be migrated.
             }
             return (try openSound(at: path), nil)
         } catch LibraryError.damaged(let path, let reason) {
@@ -59,6 +63,13 @@ extension Library {
     /// Where the backup of a library stands by custom: beside it.
     package static func backupPath(of path: String) -> String {
         (path.hasSuffix(".sqlite") ? String(path.dropLast(7)) : path) + ".backup.sqlite"
+    }
+
+    /// Whether a log lies beside a library that has more than its header of 32 bytes
+    /// (https://www.sqlite.org/fileformat2.html, "The WAL File Format").
+    static func hasLog(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path + "-wal", &status) == 0 && status.st_size > 32
     }
 
     static func hasBackup(_ path: String) -> Bool { access(backupPath(of: path), R_OK) == 0 }

@@ -183,6 +183,31 @@ extension Library {
         }
     }
 
+    /// Makes due what was scheduled while the clock was ahead, in one transaction: a show or an account that seems to have been
+    /// asked in the future would be left alone until then.
+    package func forgetFutureSchedules(now: Int64) throws {
+        let tolerance: Int64 = 3_600
+        let isConcerned = try query { db in
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM podcast WHERE last_refresh > ?1) OR
+                        EXISTS (SELECT 1 FROM sync_account WHERE last_sync > ?1)
+                    """, arguments: [now + tolerance]) ?? false
+        }
+        guard isConcerned else { return }
+        try write { db in
+            try db.execute(
+                sql: "UPDATE podcast SET last_refresh = ?1, next_refresh = ?1 WHERE last_refresh > ?2",
+                arguments: [now, now + tolerance])
+            try db.execute(
+                sql: """
+                    UPDATE sync_account SET last_sync = ?1, held_until = NULL,
+                        next_sync = CASE WHEN stopped THEN NULL ELSE ?1 END WHERE last_sync > ?2
+                    """, arguments: [now, now + tolerance])
+        }
+    }
+
     /// When the next show is due; `nil` when there is none that is refreshed.
     package func nextRefresh() throws -> Int64? {
         try query { db in

@@ -108,6 +108,14 @@ extension Library {
         }
     }
 
+    /// Whether anybody has subscribed to anything.
+    package func hasSubscriptions() throws -> Bool {
+        try query { db in
+            try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM podcast WHERE ephemeral = 0)")) ?? false
+        }
+    }
+
     /// Subscribes to shows without their feeds, in one transaction: each is a folder without episodes in the state
     /// `failed`, until a refresh succeeds. A search result of the same address becomes the subscription.
     ///
@@ -119,8 +127,8 @@ extension Library {
         _ shows: [UnfetchedShow], fromServer server: String? = nil, now: Int64
     ) throws -> [KeptShow] {
         try write { db in
-            let taken = try String.fetchSet(db, sql: "SELECT folded FROM podcast WHERE ephemeral = 0")
-            var names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
+            // Asked of the index name by name: a list of thousands comes here show by show.
+            var names = UniqueNames(taken: UniqueNames.reservedInRoot)
             return try shows.map { show in
                 let kept = try Self.keep(show, &names, db, now: now)
                 if let server { try Self.arrive(podcast: kept.podcast, from: server, db) }
@@ -139,7 +147,7 @@ extension Library {
         let given = show.name.map(FileName.normalized).flatMap { name in
             (try? validate(folder: name)) == nil ? nil : name
         }
-        let folder = names.claim(given ?? FileName.stem(title))
+        let folder = try names.claim(given ?? FileName.stem(title)) { try isTaken($0, db) }
         if let found {
             let id: Int64 = found[0]
             try give(podcast: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)

@@ -60,17 +60,19 @@ package final class Library: Sendable {
             if errno == ENOENT || errno == ENOTDIR { throw LibraryError.missing(path: path) }
             throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
         }
-        // A writer that was killed before its first transaction leaves an empty file; where there was one to back up, it
-        // has been emptied since.
-        guard status.st_size > 0 else {
-            if hasBackup(path) { throw LibraryError.damaged(path: path, reason: "the file is empty") }
-            throw LibraryError.missing(path: path)
-        }
+        // A writer that was killed before its first transaction leaves an empty file.
+        guard status.st_size > 0 || hasLog(path) else { throw absence(of: path, reason: "the file is empty") }
         return try LibraryError.translating(path) {
             let readers = ReaderConnections(path: path, configuration: configuration(readOnly: true))
             try readers.use { connection in try connection.read { db in try checkTables(db, of: path) } }
             return Library(path: path, writer: nil, readers: readers)
         }
+    }
+
+    /// What it means that there is nothing in a library: where it has a backup, or a log, there was something once, and the
+    /// file or its log was spoilt since. SQLite passes over a log whose beginning it cannot trust without a word.
+    private static func absence(of path: String, reason: String) -> LibraryError {
+        hasBackup(path) || hasLog(path) ? .damaged(path: path, reason: reason) : .missing(path: path)
     }
 
     private static func checkTables(_ db: Database, of path: String) throws {
@@ -82,7 +84,7 @@ package final class Library: Sendable {
             guard try foreignTables(db).isEmpty else {
                 throw LibraryError.failed(path: path, reason: "it is a database of another program")
             }
-            throw LibraryError.missing(path: path)
+            throw absence(of: path, reason: "it has no tables")
         }
         if found < Schema.version {
             throw LibraryError.olderSchema(found: found, known: Schema.version)
@@ -93,6 +95,23 @@ package final class Library: Sendable {
             "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed",
         ] {
             _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 1")
+        }
+    }
+
+    /// Writes the log into the file, as far as no reader still needs it, so that the one file has all of the library: for a
+    /// person who copies it, and for a disk that spoils the log. Waits a second for readers at the most.
+    package func checkpoint() throws {
+        guard let writer else { throw LibraryError.readOnly }
+        try LibraryError.translating(path) {
+            try writer.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA busy_timeout = 1000")
+                defer { try? db.execute(sql: "PRAGMA busy_timeout = 10000") }
+                do {
+                    _ = try db.checkpoint(.truncate)
+                } catch DatabaseError.SQLITE_BUSY {
+                    _ = try db.checkpoint(.passive)
+                }
+            }
         }
     }
 

@@ -22,7 +22,8 @@ package struct UniqueNames: Sendable {
         taken.contains(FileName.folded(stem))
     }
 
-    /// The stem itself when it is free, else the stem with the first free of ` (2)`, ` (3)`, …; taken from now on.
+    /// The stem itself when it is free, else the stem with the first free of ` (2)`, ` (3)`, …; taken from now on. Where many
+    /// of these are taken it is a free one behind a taken one, which need not be the first.
     package mutating func claim(_ stem: String) -> String { claim(stem) { _ in false } }
 
     /// The same.
@@ -31,17 +32,38 @@ package struct UniqueNames: Sendable {
     package mutating func claim(_ stem: String, isTaken: (_ folded: String) throws -> Bool) rethrows -> String {
         let folded = FileName.folded(stem)
         if try !isTaken(folded), taken.insert(folded).inserted { return stem }
+        func isFree(_ number: Int) throws -> Bool {
+            let candidate = FileName.folded(Self.numbered(stem, number))
+            return try !taken.contains(candidate) && !isTaken(candidate)
+        }
         var number = next[folded] ?? 2
-        while true {
-            let suffix = " (\(number))"
-            let base = FileName.trimmed(FileName.cut(stem, to: FileName.stemLimit - suffix.utf8.count))
-            let candidate = base + suffix
-            number += 1
-            let foldedCandidate = FileName.folded(candidate)
-            if try !isTaken(foldedCandidate), taken.insert(foldedCandidate).inserted {
-                next[folded] = number
-                return candidate
+        let first = number
+        // Names of thousands that are called the same, one by one: not all before are looked at each time.
+        while number - first < Self.patience, try !isFree(number) { number += 1 }
+        if number - first == Self.patience {
+            var (lastTaken, step) = (number - 1, 1)
+            while try !isFree(lastTaken + step) {
+                lastTaken += step
+                step *= 2
+            }
+            number = lastTaken + step
+            // A free one whose predecessor is taken.
+            while number - lastTaken > 1 {
+                let middle = lastTaken + (number - lastTaken) / 2
+                if try isFree(middle) { number = middle } else { lastTaken = middle }
             }
         }
+        let candidate = Self.numbered(stem, number)
+        taken.insert(FileName.folded(candidate))
+        next[folded] = number + 1
+        return candidate
+    }
+
+    /// Numbers that are tried one after the other.
+    private static let patience = 16
+
+    private static func numbered(_ stem: String, _ number: Int) -> String {
+        let suffix = " (\(number))"
+        return FileName.trimmed(FileName.cut(stem, to: FileName.stemLimit - suffix.utf8.count)) + suffix
     }
 }

@@ -57,6 +57,11 @@ package enum Daemon {
         for await _ in ends { break }
         server.stop()
         await service.stop()
+        do {
+            try library.checkpoint()
+        } catch {
+            Logger(label: "podfs.daemon").error("the library's log was not written into its file: \(error)")
+        }
         unlink(places.pidFile)
         withExtendedLifetime(locks) {}
     }

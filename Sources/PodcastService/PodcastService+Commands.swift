@@ -72,7 +72,7 @@ extension PodcastService {
         case .asset(let kind, let id): return try await asset(kind, id)
         case .verify(let episodes): return try await verify(episodes)
         case .syncLogin(let request): return try await syncLogin(request)
-        case .syncNow(let despiteHold): return try await syncNow(despiteHold: despiteHold)
+        case .syncNow(let despiteHold): return try await syncNow(despiteHold: despiteHold, for: client)
         case .syncStatus: return .sync(try syncStatus())
         case .syncLogout: return try await syncLogout()
         case .watch, .leave: return .done

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 internal import Logging
 internal import PodcastLibrary
 
@@ -6,9 +7,6 @@ extension PodcastService {
     /// Runs a command of the configuration with `sh -c`, told by its environment what happened. It is not waited for.
     func runHook(_ command: String?, episode: Int64?) {
         guard let command, !command.isEmpty else { return }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", command]
         var environment = ProcessInfo.processInfo.environment
         if let episode, let row = try? library.episode(id: episode),
             let podcast = try? library.podcast(id: row.podcast)
@@ -19,12 +17,8 @@ extension PodcastService {
             environment["PODFS_TITLE"] = row.title
             environment["PODFS_URL"] = RedactedURL.withoutUserInfo(row.url)
         }
-        process.environment = environment
-        process.standardInput = FileHandle.nullDevice
-        do {
-            try process.run()
-        } catch {
-            log.error("hook '\(command)' did not start: \(error.localizedDescription)")
+        if let code = HookProcess.start(command, environment: environment) {
+            log.error("hook '\(command)' did not start: \(String(cString: strerror(code)))")
         }
     }
 }

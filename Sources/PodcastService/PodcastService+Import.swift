@@ -38,10 +38,15 @@ extension PodcastService {
             guard client?.state.withLock({ !$0.isClosed }) ?? true else {
                 throw Failure(message: "the client has gone")
             }
+            try Task.checkCancellation()
             result = .success(try await fetch(item, address, server))
         } catch let failure as FetchFailure {
             isRefused = failure.status == 429
-            result = Result { try take(failure, item, address, server) }
+            result = Result {
+                // A request that was cancelled says nothing about the show.
+                try Task.checkCancellation()
+                return try take(failure, item, address, server)
+            }
         } catch {
             result = .failure(error)
         }

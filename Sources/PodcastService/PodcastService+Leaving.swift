@@ -14,8 +14,9 @@ extension PodcastService {
             && uploads.values.allSatisfy { $0.state == .suspended || $0.state == .failed }
     }
 
-    /// Begins to count down when there is nothing to do; ends the count when there is.
+    /// Begins to count down when there is nothing to do; ends the count when there is. Called at the end of all work.
     func considerIdle() {
+        configuration.onWork()
         guard isIdle else {
             idleCheck?.cancel()
             idleCheck = nil

@@ -207,6 +207,7 @@ extension PodcastService {
     }
 
     private func left(_ key: ObjectIdentifier, closing episodes: Set<Int64>) async {
+        endExchange(of: key)
         await endSession(key)
         for episode in episodes { closed(episode) }
         // What it had open may go now.

@@ -13,6 +13,8 @@ extension PodcastService {
     struct SyncState {
         /// The one under way.
         var running: Task<SyncFailure?, Never>?
+        /// The client whose command has begun it; `nil` for one that came by itself. It ends with that client.
+        var client: ObjectIdentifier?
         /// The daemon leaves: what fails now says nothing about the server.
         var isStopping = false
     }
@@ -57,7 +59,7 @@ extension PodcastService {
             let found = try await login.probe(kind)
             let account = SyncAccount(url: address.url, user: user, device: device, kind: found)
             try await login.register(SyncMessages(account))
-            _ = await sync.running?.value
+            await endExchange()
             // The password first: an account without one would be refused, one without an account is not used.
             try credentials.setSync(given)
             try library.beginSync(account, now: now())
@@ -73,7 +75,7 @@ extension PodcastService {
     }
 
     func syncLogout() async throws -> Reply {
-        _ = await sync.running?.value
+        await endExchange()
         try library.endSync()
         try credentials.setSync(nil)
         planUpkeep()
@@ -83,7 +85,7 @@ extension PodcastService {
     /// Exchanges with the server now, whatever the schedule says.
     ///
     /// - Parameter despiteHold: also when the server has asked to be left alone.
-    func syncNow(despiteHold: Bool) async throws -> Reply {
+    func syncNow(despiteHold: Bool, for client: ClientConnection) async throws -> Reply {
         guard let account = try library.syncAccount() else { throw Self.noAccount }
         if !despiteHold, let until = account.heldUntil, until > now() {
             throw Failure(
@@ -93,7 +95,7 @@ extension PodcastService {
         }
         // What is under way may have passed what the person has just done.
         _ = await sync.running?.value
-        if let failure = await runSync() {
+        if let failure = await runSync(for: ObjectIdentifier(client)) {
             throw Failure(kind: failure.code == .refused ? .refused : .failed, message: failure.message)
         }
         return .sync(try syncStatus())
@@ -147,14 +149,27 @@ extension PodcastService {
 
     // MARK: One exchange
 
+    /// Cancels the exchange under way, and returns when it has ended.
+    ///
+    /// It ends between two requests or two shows: what was done is in the library, and the rest is part of the next exchange.
+    private func endExchange() async {
+        sync.running?.cancel()
+        _ = await sync.running?.value
+    }
+
+    /// A client has gone: nobody waits any more for what it has begun.
+    func endExchange(of client: ObjectIdentifier) { if sync.client == client { sync.running?.cancel() } }
+
     @discardableResult
-    private func runSync() async -> SyncFailure? {
+    private func runSync(for client: ObjectIdentifier? = nil) async -> SyncFailure? {
         if let running = sync.running { return await running.value }
         let task = Task { await exchange() }
         sync.running = task
+        sync.client = client
         commandsUnderWay += 1
         let failure = await task.value
         sync.running = nil
+        sync.client = nil
         commandsUnderWay -= 1
         planUpkeep()
         considerIdle()
@@ -170,6 +185,14 @@ extension PodcastService {
                     error: nil, isStopped: false, next: configuration.sync.next(now: now(), random: .random(in: 0..<1)),
                     now: now())
                 return nil
+            } catch is CancellationError {
+                let failure = SyncFailure(
+                    code: .unavailable, message: "the exchange was cancelled; the next one goes on where it stopped")
+                try library.noteSync(
+                    error: failure.message, isStopped: false,
+                    next: configuration.sync.next(now: now(), random: .random(in: 0..<1)), now: now())
+                log.info("sync: \(failure.message)")
+                return failure
             } catch var failure as SyncFailure {
                 if sync.isStopping { return failure }
                 switch failure.code {
@@ -221,13 +244,28 @@ extension PodcastService {
         if !merge.adds.isEmpty, !merge.removes.isEmpty, merge.removes.count <= Self.mostMoves {
             _ = try await refresh(merge.removes.map(\.podcast))
         }
-        await withTaskGroup(of: Void.self) { group in
-            for url in merge.adds { group.addTask { await self.subscribe(fromServer: url, in: space) } }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, url) in merge.adds.enumerated() {
+                if index >= Self.mostArrivals { _ = try await group.next() }
+                try Task.checkCancellation()
+                group.addTask { await self.subscribe(fromServer: url, in: space) }
+            }
         }
-        for (podcast, url) in merge.removes { try remove(podcast, fromServer: url) }
+        for (podcast, url) in merge.removes {
+            try Task.checkCancellation()
+            try remove(podcast, fromServer: url)
+            // Others are served between two shows.
+            await Task.yield()
+        }
+        try Task.checkCancellation()
     }
 
+    /// Shows that are fetched or wait for their host's turn at the same time: the more there are, the less the one waits for
+    /// a slow host, and the longer the end of a cancelled exchange.
+    private static let mostArrivals = 256
+
     private func subscribe(fromServer url: String, in space: AddressSpace) async {
+        if Task.isCancelled { return }
         do {
             let others = FeedAddress(url).map { [$0.text, $0.secured?.text].compactMap(\.self) } ?? [url]
             if let gone = try library.removedPodcast(urls: others),
@@ -250,6 +288,8 @@ extension PodcastService {
                 try library.noteServer([ServerFeed(url: url, subscribed: true)])
                 log.warning("sync: not subscribed to \(error)")
             }
+        } catch is CancellationError {
+            // The next exchange has it among its news again.
         } catch {
             log.error("sync: \(error)")
         }
@@ -258,10 +298,9 @@ extension PodcastService {
     /// Another device has removed a show: it leaves the folder, and is kept for a while.
     private func remove(_ podcast: Int64, fromServer url: String) throws {
         guard let show = try library.podcast(id: podcast), !show.ephemeral else { return }
-        let isElsewhere = try library.subscriptionBook().server.contains {
-            $0.podcast == podcast && $0.subscribed && $0.url != url
+        if try library.serverHas(podcast, elsewhereThan: url) {
+            return try library.noteServer([ServerFeed(url: url, subscribed: false)])
         }
-        if isElsewhere { return try library.noteServer([ServerFeed(url: url, subscribed: false)]) }
         takeEvents()
         let open = openEpisodes()
         for episode in try library.episodes(of: podcast).map(\.id) {

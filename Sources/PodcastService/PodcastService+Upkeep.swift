@@ -8,10 +8,6 @@ internal import TransferEngine
 
 // What comes by itself: each thing has a moment at which it is due; one timer sleeps until the first of them.
 extension PodcastService {
-    /// How old the library's backup may become, in seconds; and how long after a change of the subscriptions it is made:
-    /// a person who subscribes to ten shows in a row gets one backup of them.
-    private static let backupInterval: Int64 = 86_400
-    private static let backupDelay: Int64 = 60
     /// The longest sleep, in seconds. The moments are of the wall clock, which may be set; after a jump all is well again
     /// within this time, and what is due is done once however often it has been missed.
     private static let longestSleep: Int64 = 900
@@ -34,6 +30,7 @@ extension PodcastService {
     private func upkeep() async {
         guard !isUpkeepRunning else { return }
         isUpkeepRunning = true
+        noteClock()
         if let due = storage.recheck, due <= now() {
             storage.recheck = nil
             makeRoom()
@@ -45,6 +42,30 @@ extension PodcastService {
         purgeEphemeral()
         isUpkeepRunning = false
         planUpkeep()
+    }
+
+    /// Takes up that the clock was set back: what was scheduled by it before would be due that much later.
+    func noteClock() {
+        let (wall, uptime) = (now(), Self.uptime)
+        defer { clock = (wall, uptime) }
+        let jump = clock.map { (wall - $0.wall) - (uptime - $0.uptime) } ?? 0
+        guard clock == nil || jump < -Self.clockTolerance else { return }
+        storage.recheck = storage.recheck.map { $0 + jump }
+        do {
+            try library.forgetFutureSchedules(now: wall)
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// Seconds by which a clock is corrected and not set.
+    private static let clockTolerance: Int64 = 60
+
+    /// Seconds that no setting of a clock changes; those in which the machine is suspended count.
+    private nonisolated static var uptime: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec)
     }
 
     // MARK: Conditions
@@ -74,31 +95,32 @@ extension PodcastService {
     /// The subscriptions have changed: they are worth a backup soon, and a new copy of their list now.
     func backUpSoon() {
         copySubscriptions()
-        // What is due already is not put off.
-        guard backupDue == nil else { return }
-        backupDue = now() + Self.backupDelay
-        planUpkeep()
+        if backups.subscriptionsChanged(now: now()) { planUpkeep() }
     }
 
     private func nextBackup() -> Int64 {
-        var status = stat()
-        let hasOne = stat(configuration.places.libraryBackup, &status) == 0
-        // What was tried and did not succeed is not tried again at once.
-        let last = max(lastBackupTry, hasOne ? min(Int64(status.st_mtim.tv_sec), now()) : now())
-        return min(backupDue ?? .max, last + Self.backupInterval)
+        backups.next(backup: backupMoment, hasShows: hasShows, now: now())
     }
+
+    /// When the present backup was made; `nil` when there is none.
+    private var backupMoment: Int64? {
+        var status = stat()
+        guard stat(configuration.places.libraryBackup, &status) == 0, status.st_size > 0 else { return nil }
+        return Int64(status.st_mtim.tv_sec)
+    }
+
+    private var hasShows: Bool { (try? library.hasSubscriptions()) ?? false }
 
     /// The daemon leaves: a backup that is still due is made now.
     func backUpIfDue() async {
         await finishSubscriptionsCopy()
-        if backupDue != nil { await backUp() }
+        if backups.isDueAtEnd(backup: backupMoment, hasShows: hasShows, now: now()) { await backUp() }
     }
 
     /// Looks the library over and copies it, away from the actor: it takes seconds for a large one. A damaged library does
     /// not take the place of its last good backup.
     private func backUp() async {
-        lastBackupTry = now()
-        backupDue = nil
+        backups.begin(now: now())
         let library = library
         let path = configuration.places.libraryBackup
         let problem: String? = await withCheckedContinuation { continuation in

@@ -71,8 +71,9 @@ package actor PodcastService {
     var isUpkeepRunning = false
     /// Follows the link and the power.
     var conditionWatch: Task<Void, Never>?
-    var lastBackupTry: Int64 = 0
-    var backupDue: Int64?
+    /// The wall clock and the time since the machine's start, in seconds, when they were last compared.
+    var clock: (wall: Int64, uptime: Int64)?
+    var backups = BackupSchedule(started: Int64(time(nil)))
     let onIdle: @Sendable () -> Void
 
     /// A download and what was last heard of it.
@@ -119,6 +120,7 @@ package actor PodcastService {
 
     /// Takes up what an earlier daemon left: compares cache and library, carries on its downloads.
     package func start() throws {
+        noteClock()
         try reconcile()
         if let recovery {
             log.error("\(recovery.notice)")

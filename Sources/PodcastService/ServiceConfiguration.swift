@@ -39,6 +39,8 @@ package struct ServiceConfiguration: Sendable {
     /// How long what is cached of an unsubscribed episode outlives its last reader, in seconds: many programs open a file,
     /// look at its beginning, and open it again.
     package var ephemeralLinger: Double = 5
+    /// Called when work ends that may have taken much memory: a command, a refresh, an exchange.
+    package var onWork: @Sendable () -> Void = {}
 
     package init(places: Places, version: String, transfers: TransferConfiguration) {
         self.places = places

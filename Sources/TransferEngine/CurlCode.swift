@@ -25,6 +25,7 @@ struct CurlCode: Equatable {
         case CURLE_SSL_CONNECT_ERROR:
             return (TransferError(.unreachable, lowered(says)), true)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE:
+            if let advice = Authorities.inUse.advice { return (TransferError(.unreachable, advice), true) }
             return (TransferError(.unreachable, "the server's certificate is not trusted (\(says))"), false)
         case CURLE_OPERATION_TIMEDOUT:
             return (TransferError(.timedOut, "the server stopped sending"), true)

@@ -28,14 +28,14 @@ struct Installation: Sendable {
     /// The configuration file; a mistake in it is told with its line.
     func configuration() throws -> Configuration { try Configuration.load(from: places.configFile) }
 
-    /// The library for reading; `nil` when there is none yet: no show was ever subscribed to. A damaged or old one is put
-    /// right by the daemon first.
+    /// The library for reading; `nil` when there is none yet: no show was ever subscribed to. One that is damaged, old or
+    /// lost, although there is a list of what was subscribed to, is put right by the daemon first.
     func library() throws -> Library? {
         do {
             return try Library.openForReading(at: places.library)
-        } catch LibraryError.missing {
+        } catch LibraryError.missing where SubscriptionsCopy.read(places.subscriptionsCopy).isEmpty {
             return nil
-        } catch LibraryError.damaged, LibraryError.olderSchema {
+        } catch LibraryError.missing, LibraryError.damaged, LibraryError.olderSchema {
             try launcher.connectOrStart(role: .command).end()
             return try Library.openForReading(at: places.library)
         }
@@ -101,6 +101,8 @@ struct Installation: Sendable {
         service.allowsMetered = configuration.discretionary.allowMetered
         service.allowsBattery = configuration.discretionary.allowBattery
         service.catalogues = Self.catalogues(configuration.search)
+        let trimmer = HeapTrimmer()
+        service.onWork = { trimmer.noteWork() }
         return service
     }
 

@@ -22,14 +22,15 @@ final class Mount: Sendable {
         _ installation: Installation, _ configuration: Configuration, at point: MountPoint, options: MountOptions
     ) throws {
         let library = try Self.library(installation)
+        var filesystemOptions = PodcastFilesystem.Options(
+            owner: try Self.owner(options), cache: FilePath(installation.places.cache),
+            cacheLimit: configuration.cache.limit, feeds: FilePath(installation.places.feeds),
+            assets: FilePath(installation.places.assets),
+            indexers: Set(configuration.indexers), mounter: getuid())
+        let trimmer = HeapTrimmer()
+        filesystemOptions.onWork = { trimmer.noteWork() }
         filesystem = PodcastFilesystem(
-            library: library,
-            options: PodcastFilesystem.Options(
-                owner: try Self.owner(options), cache: FilePath(installation.places.cache),
-                cacheLimit: configuration.cache.limit, feeds: FilePath(installation.places.feeds),
-                assets: FilePath(installation.places.assets),
-                indexers: Set(configuration.indexers), mounter: getuid()),
-            link: DaemonLink(launcher: installation.launcher))
+            library: library, options: filesystemOptions, link: DaemonLink(launcher: installation.launcher))
         var session = SessionOptions(fsname: options.fsname ?? "podfs", subtype: options.subtype ?? "podfs")
         session.allowOther = options.allowOther
         session.backingFolder = options.passthrough ? installation.places.cache : nil

@@ -30,6 +30,7 @@ struct Podfs: AsyncParsableCommand {
         ])
 
     static func main() async {
+        HeapTrimmer.begin()
         WorkerPool.start()
         let names = configuration.subcommands.compactMap { $0.configuration.commandName }
         await main(MountHelper.translate(CommandLine.arguments, subcommands: Set(names + ["help"])))

@@ -18,6 +18,7 @@ enum SpawnedSelf {
     ///   - log: the file that takes its standard error, appended to.
     ///   - descriptor: a descriptor of this process that the child gets as `handedDescriptor`.
     static func start(_ arguments: [String], log: String, handing descriptor: Int32? = nil) throws {
+        LogFile(path: log).rotate()
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { throw CommandError(.failed, "no pipe: \(reason(errno))") }
         defer { close(ends[0]) }
@@ -33,6 +34,7 @@ enum SpawnedSelf {
         let copy = descriptor.map { fcntl($0, F_DUPFD_CLOEXEC, handedDescriptor + 1) }
         defer { if let copy { close(copy) } }
         if let copy { posix_spawn_file_actions_adddup2(&actions, copy, handedDescriptor) }
+        clinux_spawn_close_from(&actions, (copy == nil ? readyDescriptor : handedDescriptor) + 1)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PodcastLibrary
 import TestSupport
 import Testing
 
@@ -49,5 +50,38 @@ struct DamagedLibraryTests {
         try await show.remount()
         let names = try await ChildProcess.run("ls", [show.mount.mountPoint])
         #expect(names.output == "Downloaded\nExample Show\nLatest\nindex.html\n")
+    }
+
+    /// All of a new library is in its log until the daemon leaves.
+    @Test func aSpoiltLogIsNotALibraryWithoutShows() async throws {
+        // The list is written a moment after the subscription.
+        let copy = show.home.dataDirectory + "/subscriptions.opml"
+        try await waitUntil(description: "the list is written") {
+            (try? String(contentsOfFile: copy, encoding: .utf8))?.contains("/feed.xml") ?? false
+        }
+        show.home.killDaemon(SIGKILL)
+        try await show.home.waitUntilDaemonHasEnded()
+        let path = show.home.library + "-wal"
+        var log = try Data(contentsOf: URL(fileURLWithPath: path))
+        log[17] ^= 0x40
+        try log.write(to: URL(fileURLWithPath: path))
+        let list = try await show.home.run("list")
+        #expect(list.exitCode == 0 && list.output.contains("Example Show"), "\(list.output)\(list.error)")
+        #expect(list.error.contains("the library was damaged"), "\(list.error)")
+    }
+
+    @Test func theLibraryIsInOneFileWhenTheDaemonHasLeft() async throws {
+        try await endDaemon()
+        let alone = show.home.directory.file("alone.sqlite")
+        try FileManager.default.copyItem(atPath: show.home.library, toPath: alone)
+        #expect(try Library.openForReading(at: alone).podcasts().map(\.name) == ["Example Show"])
+        let backup = try FileManager.default.attributesOfItem(
+            atPath: show.home.dataDirectory + "/library.backup.sqlite")
+        #expect((backup[.size] as? Int ?? 0) > 0)
+        // One that was removed is made by the next daemon that leaves, although nothing has changed since.
+        try FileManager.default.removeItem(atPath: show.home.dataDirectory + "/library.backup.sqlite")
+        #expect(try await show.home.run("daemon").exitCode == 0)
+        try await endDaemon()
+        try Library.openForReading(at: show.home.dataDirectory + "/library.backup.sqlite").check()
     }
 }

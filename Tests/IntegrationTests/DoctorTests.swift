@@ -86,6 +86,27 @@ import Testing
         #expect(show.home.daemonProcessIdentifier != nil)
     }
 
+    // MARK: The network
+
+    @Test(.enabled(if: geteuid() == 0, "only root mounts over them")) func missingAuthoritiesAreAProblem()
+        async throws
+    {
+        let prelude = "mount -t tmpfs none /etc/ssl/certs"
+        let lines = try await examine(prelude: prelude)
+        expect(
+            lines, "certificates", "problem", "/etc/ssl/certs", remedy: "install the package ca-certificates")
+        // So does the first feed of a new user. A connection is made, and ends before a word is said.
+        let server = HTTPTestServer()
+        try server.start()
+        let address = server.url("/feed.xml").replacing("http://", with: "https://")
+        let result = try await ChildProcess.run(
+            "unshare",
+            ["--mount", "sh", "-c", "\(prelude) && exec \"$0\" \"$@\"", PodfsHome.executable, "subscribe", address],
+            environment: home.environment)
+        #expect(result.exitCode == 1)
+        #expect(result.error.contains("install the package ca-certificates"), "\(result.error)")
+    }
+
     // MARK: The system
 
     @Test(.enabled(if: geteuid() == 0, "only root mounts over it")) func aMissingDeviceIsAProblem() async throws {

@@ -53,4 +53,47 @@ struct HookTests {
             "<-a>\n<podfs>\n<-->\n<New: Example Show>\n<Episode 4>\n2026-01-04 Episode 4.mp3 \(server.url("/4.mp3")) id\n"
         try await waitUntil(description: "the new episode is announced: \(said())") { said() == ready + new }
     }
+
+    /// The daemon has sockets, locks and the library open, libraries of others have theirs, and it ignores signals.
+    @Test func aHookInheritsNothing() async throws {
+        let script = """
+            #!/bin/sh
+            ls -l /proc/self/fd | sed -n 's/.* \\([0-9]*\\) -> \\(.*\\)/\\1 \\2/p' >"$HOME/descriptors.new"
+            grep -E 'Sig(Blk|Ign)' /proc/self/status >>"$HOME/descriptors.new"
+            mv "$HOME/descriptors.new" "$HOME/descriptors"
+            """
+        let show = try await MountedShow(
+            configuration: "[hooks]\non_download = \"$HOME/hook\"\n"
+        ) { home in
+            let path = try home.directory.write("home/hook", text: script)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        }
+        // Connections to a server, a mount and a command are open while it runs.
+        let gate = Gate(heldAt: 1_000)
+        show.server.serve("/2.mp3", MountedShow.resource(2), [.hold(gate)])
+        let reader = try ChildProcess("cat", [show.path(2)])
+        try await gate.waitUntilReached()
+        let done = try await show.home.run("download", "Example Show/2026-01-01 Episode 1.mp3", "--wait")
+        #expect(done.exitCode == 0, "\(done.error)")
+        let file = show.home.home + "/descriptors"
+        try await waitUntil(description: "the hook has run") { FileManager.default.fileExists(atPath: file) }
+        let said = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
+        let descriptors = said.filter { $0.first?.isNumber ?? false && !$0.hasSuffix("/fd") }
+        // ls has the folder that it lists open as 3.
+        let own = descriptors.filter { !$0.contains("/proc/") }
+        #expect(own.map { $0.prefix(2) } == ["0 ", "1 ", "2 "], "\(said)")
+        #expect(own.first == "0 /dev/null" && own.last == "2 \(show.home.stateDirectory)/daemon.log", "\(said)")
+        // Signals 1 to 31 by their bits; the C library keeps 32 and 33 for itself.
+        let signals = said.filter { $0.hasPrefix("Sig") }.compactMap { line in
+            line.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) }
+        }
+        #expect(signals.map { $0 & 0x7FFF_FFFF } == [0, 0], "\(said)")
+        // Its end is collected: no zombie stays.
+        let daemon = try #require(show.home.daemonProcessIdentifier)
+        try await waitUntil(description: "no child is left") {
+            try String(contentsOfFile: "/proc/\(daemon)/task/\(daemon)/children", encoding: .utf8).isEmpty
+        }
+        gate.open()
+        #expect(try await reader.wait().exitCode == 0)
+    }
 }

@@ -346,4 +346,19 @@ import Testing
         #expect(result.exitCode == 64)
         #expect(!mount.isMounted)
     }
+
+    @Test func unmountingFromWithinNamesTheShellAndNotItself() async throws {
+        let show = try await MountedShow(episodes: 1)
+        let shell = try await ChildProcess.run(
+            "sh", ["-c", "cd \"$1\" && \"$0\" unmount \"$1\"; exit $?", PodfsHome.executable, show.mount.mountPoint],
+            environment: show.home.environment)
+        #expect(shell.exitCode == 1)
+        #expect(shell.error.contains("is in use by sh ("), "\(shell.error)")
+        #expect(!shell.error.contains("podfs ("), "\(shell.error)")
+        // Alone in the folder it is no obstacle.
+        let alone = try await ChildProcess.run(
+            "sh", ["-c", "cd \"$1\" && exec \"$0\" unmount \"$1\"", PodfsHome.executable, show.mount.mountPoint],
+            environment: show.home.environment)
+        #expect(alone.exitCode == 0, "\(alone.error)")
+    }
 }

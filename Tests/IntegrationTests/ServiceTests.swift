@@ -118,6 +118,23 @@ import Testing
         }
     }
 
+    @Test(arguments: ["\n[Service]\nExecStartPre=/bin/evil", "\r", "\u{1B}c", "\u{7F}"])
+    func noPathBecomesALineOfAUnit(text: String) async throws {
+        try makeManager()
+        let strange = home.directory.file("home" + text)
+        var environment = home.environment
+        environment["PATH"] = home.directory.file("bin") + ":" + (environment["PATH"] ?? "")
+        for variable in ["HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME"] {
+            let result = try await ChildProcess.run(
+                PodfsHome.executable, ["service", "install"],
+                environment: environment.merging([variable: strange]) { $1 })
+            #expect(result.exitCode == 1, "\(result.output)")
+            #expect(result.error.contains("has a control character in it"), "\(result.error)")
+            #expect(result.error.split(separator: "\n").count == 1)
+        }
+        #expect(asked.isEmpty && !FileManager.default.fileExists(atPath: folder))
+    }
+
     @Test func theUsualInstallationNeedsNoVariables() throws {
         let environment = ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]
         let account = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? ""

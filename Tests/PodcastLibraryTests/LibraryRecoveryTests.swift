@@ -72,6 +72,59 @@ struct LibraryRecoveryTests {
         #expect(try library.episodes(of: fresh.id).map(\.id) == [4_711 * 256 + 1])
     }
 
+    /// A library all of which is still in its log, as a killed daemon leaves a new one; `change` spoils the log.
+    private func leaveLog(_ change: (inout Data) -> Void) throws {
+        let copies = ["", "-wal"].map { (path + $0, path + ".copy" + $0) }
+        try {
+            let library = try Library.openForWriting(at: path)
+            _ = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
+            for (file, copy) in copies { try FileManager.default.copyItem(atPath: file, toPath: copy) }
+        }()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        for (file, copy) in copies { try FileManager.default.moveItem(atPath: copy, toPath: file) }
+        var log = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+        try #require(log.count > 4_096)
+        change(&log)
+        try log.write(to: URL(fileURLWithPath: path + "-wal"))
+    }
+
+    @Test func aLibraryInItsLogIsWhole() throws {
+        try leaveLog { _ in }
+        #expect(try Library.openForReading(at: path).podcasts().map(\.name) == ["Show"])
+        let (library, recovery) = try open()
+        #expect(recovery == nil)
+        #expect(try library.podcasts().map(\.name) == ["Show"])
+        // What a person copies, or a disk keeps, is the one file.
+        try library.checkpoint()
+        let copy = folder.path + "/copied.sqlite"
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        #expect(try Library.openForReading(at: copy).podcasts().map(\.name) == ["Show"])
+    }
+
+    /// Offsets in the log: its magic number, its salt, its header's checksum, the first frame.
+    @Test(arguments: [0, 17, 25, 40]) func aLibraryWhoseLogIsSpoiltIsNoNewOne(offset: Int) throws {
+        try leaveLog { $0[offset] ^= 0x40 }
+        let before = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+        let error = #expect(throws: LibraryError.self) { try Library.openForReading(at: path) }
+        guard case .damaged = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        // Whoever knows the subscriptions begins anew, and the damaged files are kept.
+        let (library, recovery) = try open(canRebuild: true)
+        #expect(recovery == LibraryRecovery(damaged: path + ".damaged-4711", backup: nil))
+        #expect(try library.podcasts().isEmpty)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged-4711-wal")) == before)
+    }
+
+    @Test func aWriterKilledInItsFirstTransactionLeavesNoDamage() throws {
+        try leaveLog { $0 = $0.prefix(100) }
+        // Nobody knows of any subscriptions, and there is no backup.
+        let (library, recovery) = try open()
+        #expect(recovery == nil)
+        #expect(try library.podcasts().isEmpty)
+    }
+
     @Test func generationsAfterARestorationAreNew() throws {
         let library = try Library.openForWriting(at: path)
         let show = try library.subscribe([

@@ -135,4 +135,25 @@ struct LibraryRefreshTests {
         #expect(try library.subscribe([shows[0], shows[2]], template: .standard).count == 2)
         #expect(try library.podcasts().map(\.name) == ["Show 1", "Show 3"])
     }
+
+    /// The clock was a year ahead at the last refresh, and has been set right since.
+    @Test func whatWasScheduledInTheFutureIsDue() throws {
+        let now: Int64 = 1_800_000_000
+        let year: Int64 = 365 * 86_400
+        var response = FeedResponse(finalURL: feedURL, status: 200, nextRefresh: now + year + 3_600)
+        let show = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast.id
+        _ = try library.merge(
+            feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,
+            template: .standard, now: now + year)
+        #expect(try library.nextRefresh() == now + year + 3_600)
+        try library.forgetFutureSchedules(now: now)
+        #expect(try library.nextRefresh() == now)
+        // A schedule that is right stays.
+        response.nextRefresh = now + 3_600
+        _ = try library.merge(
+            feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,
+            template: .standard, now: now)
+        try library.forgetFutureSchedules(now: now)
+        #expect(try library.nextRefresh() == now + 3_600)
+    }
 }

@@ -6,8 +6,10 @@
 // _GNU_SOURCE is not defined here but in CLinux.c: it would give fd_set another shape than other modules see.
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -70,6 +72,9 @@ int clinux_pipe(int fds[2], int flags);
 static inline int clinux_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 
 pid_t clinux_gettid(void);
+
+/// posix_spawn_file_actions_addclosefrom_np, which Glibc's module lacks: the new process closes all descriptors from `first` on.
+int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
 /// pidfd_open(2): a descriptor that becomes readable when the process ends.
 int clinux_pidfd_open(pid_t pid);

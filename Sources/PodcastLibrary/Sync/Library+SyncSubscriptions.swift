@@ -26,6 +26,16 @@ extension Library {
         }
     }
 
+    /// Whether the server has a show under another address as well.
+    package func serverHas(_ podcast: Int64, elsewhereThan url: String) throws -> Bool {
+        try query { db in
+            try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM sync_feed WHERE podcast = ? AND subscribed = 1 AND url <> ?)"),
+                arguments: [podcast, url]) ?? false
+        }
+    }
+
     /// All of a delta has been taken.
     package func noteSubscriptions(since: Int64) throws {
         try write { db in try db.execute(sql: "UPDATE sync_account SET subscriptions_since = ?", arguments: [since]) }
@@ -109,9 +119,8 @@ extension Library {
                 db, sql: "SELECT name FROM podcast WHERE id = ? AND id IN (SELECT podcast FROM sync_removed)",
                 arguments: [podcast])
             guard let name else { return nil }
-            let taken = try String.fetchSet(db, sql: "SELECT folded FROM podcast WHERE ephemeral = 0")
-            var names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
-            let folder = names.claim(name)
+            var names = UniqueNames(taken: UniqueNames.reservedInRoot)
+            let folder = try names.claim(name) { try Self.isTaken($0, db) }
             try SyncSQL.applying(db) {
                 try db.execute(
                     sql: """

@@ -65,6 +65,13 @@ package struct SubscriptionMerge: Sendable, Equatable {
                 adds.append(url)
             }
         }
+        // Under how many addresses each show is subscribed to there.
+        var addresses: [Int64: Int] = [:]
+        if !remove.isEmpty {
+            for (url, subscribed) in has where subscribed {
+                if let podcast = shows.show(url)?.podcast { addresses[podcast, default: 0] += 1 }
+            }
+        }
         for url in remove where seen.insert(url).inserted && had[url] != false {
             // Of what was never heard of nothing has to be forgotten.
             let show = shows.show(url)
@@ -75,10 +82,8 @@ package struct SubscriptionMerge: Sendable, Equatable {
             if Self.net(pending) == false { settled += pending }
             guard pending.isEmpty, shows.isSubscribed(show.podcast) else { continue }
             // It has another address there, under which it stays.
-            let isElsewhere = has.contains { other, subscribed in
-                subscribed && other != url && shows.show(other)?.podcast == show.podcast
-            }
-            if !isElsewhere { removed[show.podcast] = url }
+            let own = has[url] == true ? 1 : 0
+            if addresses[show.podcast, default: 0] - own <= 0 { removed[show.podcast] = url }
         }
         notes.removeAll { note in !note.subscribed && note.podcast.map { removed[$0] == note.url } ?? false }
     }
@@ -151,13 +156,19 @@ package struct SubscriptionUpload: Sendable, Equatable {
         self.changes = changes
         let local = Set(book.local.lazy.map(\.podcast))
         let added = Set(changes.lazy.filter(\.subscribed).map(\.url))
+        // By the address that the server has: a few of many shows.
+        let gone = Set(changes.lazy.filter { !$0.subscribed }.map(\.podcast)).subtracting(local)
+        var there: [Int64: [String]] = [:]
+        if !gone.isEmpty {
+            for feed in book.server where feed.subscribed && !added.contains(feed.url) {
+                if let podcast = feed.podcast, gone.contains(podcast) { there[podcast, default: []].append(feed.url) }
+            }
+        }
         var removed: Set<String> = []
         for change in changes where !change.subscribed {
-            let there =
-                local.contains(change.podcast)
-                ? [] : book.server.filter { $0.subscribed && $0.podcast == change.podcast && !added.contains($0.url) }
-            removed.formUnion(there.map(\.url))
-            if there.isEmpty { removed.insert(change.url) }
+            let urls = gone.contains(change.podcast) ? there[change.podcast] ?? [] : []
+            removed.formUnion(urls)
+            if urls.isEmpty { removed.insert(change.url) }
         }
         add = added.sorted()
         remove = removed.subtracting(added).sorted()

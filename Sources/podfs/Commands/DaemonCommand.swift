@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Logging
 import PodcastClient
 import PodcastProtocol
 import PodcastService
@@ -33,7 +32,7 @@ struct DaemonCommand: PodfsCommand {
                 log: installation.places.log)
             return
         }
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        ProcessLog.begin(file: LogFile(path: installation.places.log))
         if let readyDescriptor { SpawnedSelf.keep(readyDescriptor) }
         do {
             // A daemon keeps no folder busy.

@@ -35,6 +35,7 @@ struct ServiceInstallCommand: PodfsCommand {
     func perform() async throws {
         let service = Service(installation: try Installation())
         let folder = mount.map(MountPoint.absolute)
+        if let obstacle = service.units.obstacle { throw CommandError(.failed, "\(obstacle); nothing was installed") }
         guard service.manager != nil else {
             Terminal.print(service.autostart(mounting: folder ?? NSHomeDirectory() + "/Podcasts"))
             throw CommandError(

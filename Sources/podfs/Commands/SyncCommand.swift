@@ -26,6 +26,9 @@ struct SyncNowCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Exchange with the server and wait for the end of it.",
         discussion: """
+            A first exchange fetches the feeds of all shows; how far it is stands on the terminal. Ctrl-C ends it, and the next \
+            one goes on with what is left.
+
             Examples:
               podfs sync
               podfs sync run --now
@@ -35,9 +38,14 @@ struct SyncNowCommand: PodfsCommand {
     var now = false
 
     func perform() async throws {
-        let daemon = try Installation().daemon()
+        let progress = SyncProgress()
+        let daemon = try Installation().daemon(onEvent: progress.take)
         defer { daemon.end() }
-        guard case .sync(let status) = try await daemon.perform(.syncNow(despiteHold: now)) else { return }
+        try await progress.begin(daemon)
+        defer { progress.end() }
+        let reply = try await daemon.perform(.syncNow(despiteHold: now))
+        progress.end()
+        guard case .sync(let status) = reply else { return }
         Terminal.print(SyncStatusCommand.summary(status))
     }
 }
@@ -78,7 +86,8 @@ struct SyncLoginCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        let daemon = try installation.daemon()
+        let progress = SyncProgress()
+        let daemon = try installation.daemon(onEvent: progress.take)
         defer { daemon.end() }
         var request = SyncLoginRequest(
             url: url, user: user, password: "", device: device, kind: kind, allowsHTTP: allowHTTP)
@@ -96,7 +105,11 @@ struct SyncLoginCommand: PodfsCommand {
         }
         guard case .sync(let status) = try await daemon.perform(.syncLogin(request)) else { return }
         Terminal.print("logged in to \(status.server ?? url) as \(status.user ?? ""), device \(status.device ?? "")")
-        guard case .sync(let after) = try await daemon.perform(.syncNow(despiteHold: true)) else { return }
+        try await progress.begin(daemon)
+        defer { progress.end() }
+        let reply = try await daemon.perform(.syncNow(despiteHold: true))
+        progress.end()
+        guard case .sync(let after) = reply else { return }
         Terminal.print(SyncStatusCommand.summary(after))
     }
 }

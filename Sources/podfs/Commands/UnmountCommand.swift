@@ -41,6 +41,8 @@ struct UnmountCommand: PodfsCommand {
             try Unmount.perform(path, detach: true)
             return
         }
+        // Started in a folder of the mount, this process would keep it busy itself.
+        chdir("/")
         let process = clinux_pidfd_open(pid)
         defer { if process >= 0 { close(process) } }
         if try !isUnmounted(path) {
@@ -74,7 +76,7 @@ struct UnmountCommand: PodfsCommand {
             usleep(20_000)
         } while clock.now < end
         guard force else {
-            let holders = Holders.of(path, except: pid)
+            let holders = Holders.of(path, except: [pid, getpid()])
             let names = holders.isEmpty ? "a program" : holders.joined(separator: ", ")
             let remedy = "close it, or: podfs unmount --force \(folder)"
             throw CommandError(.failed, "\(folder) is in use by \(names); \(remedy)")
@@ -87,9 +89,9 @@ struct UnmountCommand: PodfsCommand {
 /// The programs that use a mount.
 enum Holders {
     /// Names and pids of processes that have a file or folder of the mount open, or work in it.
-    static func of(_ path: String, except own: pid_t) -> [String] {
+    static func of(_ path: String, except own: Set<pid_t>) -> [String] {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return processes.compactMap { Int32($0) }.filter { $0 != own && uses($0, path) }.sorted().map { pid in
+        return processes.compactMap { Int32($0) }.filter { !own.contains($0) && uses($0, path) }.sorted().map { pid in
             let name = (try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)) ?? ""
             return "\(name.trimmingCharacters(in: .whitespacesAndNewlines)) (\(pid))"
         }

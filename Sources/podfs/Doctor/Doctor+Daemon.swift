@@ -4,6 +4,7 @@ import Glibc
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
+import TransferEngine
 
 // The daemon, and what may start it.
 extension Doctor {
@@ -82,6 +83,18 @@ extension Doctor {
                 "systemd", "\(stale) is not what this podfs writes", remedy: "write it anew: podfs service install")
         }
         return .ok("systemd", "units in \(service.folder)")
+    }
+
+    /// Whether https servers can be known at all.
+    func certificates() -> Finding {
+        let authorities = Authorities.inUse
+        let place = authorities.bundle ?? authorities.folder ?? "nowhere"
+        guard authorities.isPresent else {
+            return .problem(
+                "certificates", "the system has no certificate authorities (\(place)): no https server is trusted",
+                remedy: "install the package ca-certificates")
+        }
+        return .ok("certificates", place)
     }
 
     /// Whether the catalogues answer. Asking takes a request, and a daemon to make it.

@@ -18,6 +18,23 @@ struct Units: Sendable {
         [(Self.socketName, socket), (Self.serviceName, service), (Self.mountName, mount)]
     }
 
+    /// Why these units cannot be written: a line feed in a path would end a line of the unit and begin one of somebody
+    /// else's making, and not every setting takes an escape for it. `nil` when nothing is wrong.
+    var obstacle: String? {
+        let values =
+            [("the path of podfs", executable), ("the path of the socket", places.socket)]
+            + environment.filter { $0.key == "HOME" || $0.key.hasPrefix("XDG_") }.sorted { $0.key < $1.key }
+            .map { ($0.key, $0.value) }
+        return values.first { _, value in Self.hasControlCharacter(value) }.map { name, _ in
+            "\(name) has a control character in it, which no unit of systemd can name"
+        }
+    }
+
+    /// Of what goes into a unit or a desktop entry as it is.
+    static func hasControlCharacter(_ text: String) -> Bool {
+        text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+    }
+
     /// The unit that mounts on a folder.
     static func mountName(of folder: String) -> String { "podfs-mount@\(escaped(folder)).service" }
 

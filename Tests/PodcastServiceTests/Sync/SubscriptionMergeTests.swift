@@ -52,6 +52,23 @@ import Testing
         #expect(merge.notes.count == 2)
     }
 
+    /// With a look at all others for each this took minutes.
+    @Test func thousandsThatAreRemovedThereAreMergedInATrice() {
+        let urls = (0..<6_000).map { "https://a.example/feed/\($0)" }
+        let server = urls.enumerated().map { ServerFeed(url: $1, subscribed: true, podcast: Int64($0)) }
+        let local = urls.enumerated().map { (Int64($0), $1) }
+        let begin = ContinuousClock.now
+        let merge = SubscriptionMerge(
+            add: [urls[7]], remove: urls, book: book(server: server, local: Array(local.dropLast())))
+        #expect(merge.removes.count == 5_998)
+        let upload = SubscriptionUpload(
+            (0..<6_000).map { PendingSubscription(url: urls[$0], podcast: Int64($0), subscribed: false) },
+            book: book(server: server))
+        #expect(upload.remove.count == 6_000)
+        // A second or so on a loaded machine, unoptimised.
+        #expect(ContinuousClock.now - begin < .seconds(20))
+    }
+
     @Test func beingSubscribedWinsWhereBothHaveChanged() {
         let known = [ServerFeed(url: url, subscribed: true, podcast: 1)]
         let added = PendingSubscription(url: url, podcast: 1, subscribed: true)

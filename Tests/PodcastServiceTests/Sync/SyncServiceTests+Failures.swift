@@ -1,4 +1,5 @@
 import Foundation
+import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
@@ -40,6 +41,51 @@ extension SyncServiceTests {
         let done = try await status(other)
         #expect(done.error == nil && done.waitingActions == 0 && done.waitingSubscriptions == 0)
         await second.stop()
+    }
+
+    /// Feeds that answer one after the other, each when it is let, and a person who has had enough.
+    private func beginLongSync() -> Gate {
+        let gate = Gate(heldAt: 0)
+        home.publish("Slow", path: "/slow.xml")
+        home.web.serve("/slow.xml", Resource(text: "", contentType: "application/rss+xml")) { _ in .holdHead(gate) }
+        server.change(
+            add: (0..<100).map { home.web.url("/gone\($0).xml") } + [home.web.url("/slow.xml")], device: "phone")
+        return gate
+    }
+
+    @Test func aLogoutEndsALongExchange() async throws {
+        let (daemon, client) = try await begin()
+        let gate = beginLongSync()
+        let other = try await daemon.connect()
+        async let failure = client.failure(of: .syncNow(despiteHold: true))
+        try await gate.waitUntilReached()
+        #expect(try await status(other).state == .running)
+        // The slow feed does not answer, and is not waited for.
+        _ = try await other.perform(.syncLogout)
+        #expect(try await status(other).state == .none)
+        let said = await failure
+        #expect(said?.message.contains("cancelled") == true)
+        gate.open()
+        await daemon.stop()
+    }
+
+    @Test func anExchangeEndsWithTheClientThatHasBegunIt() async throws {
+        let (daemon, _) = try await begin()
+        let gate = beginLongSync()
+        let impatient = try await daemon.connect()
+        impatient.connection.send(.command, WireJSON.encode(Command.syncNow(despiteHold: true))) { _ in }
+        try await gate.waitUntilReached()
+        impatient.connection.end()
+        let other = try await daemon.connect()
+        try await waitUntil(description: "the exchange has ended") { try await status(other).state == .failed }
+        #expect(try await status(other).error?.contains("the next one goes on where it stopped") == true)
+        // The next exchange does the rest.
+        home.publish("Slow", path: "/slow.xml")
+        gate.open()
+        try await sync(other)
+        #expect(try await status(other).state == .idle)
+        #expect(try daemon.library.podcast(named: "Slow") != nil)
+        await daemon.stop()
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])

@@ -1,0 +1,67 @@
+import Foundation
+import Glibc
+import Logging
+import PodcastPages
+import Synchronization
+
+/// The log of a process: standard error, and the file behind it where the process runs in the background.
+///
+/// The one boundary at which text of feeds and servers enters the log: what would steer a terminal that shows the file, or
+/// forge a line in it, is written as `\u{1B}`.
+struct ProcessLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+    private let label: String
+
+    init(label: String) { self.label = label }
+
+    /// Sends all that is logged here to standard error.
+    ///
+    /// - Parameter file: the file that standard error may be, which is kept from growing.
+    static func begin(file: LogFile) {
+        ProcessLog.file.withLock { $0 = file }
+        LoggingSystem.bootstrap { ProcessLog(label: $0) }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let line = Self.line(
+            level: event.level.rawValue, label: label, source: event.source, message: event.message.description,
+            at: time(nil))
+        Self.file.withLock { file in
+            file?.rotate(STDERR_FILENO)
+            Terminal.write(line, to: STDERR_FILENO)
+        }
+    }
+
+    /// `2026-11-22T07:45:18+0000 info podfs.daemon: [PodcastService] leaving`, with its line feed.
+    static func line(level: String, label: String, source: String, message: String, at moment: time_t) -> String {
+        var moment = moment
+        var parts = tm()
+        localtime_r(&moment, &parts)
+        var buffer = [CChar](repeating: 0, count: 64)
+        let count = strftime(&buffer, buffer.count, "%Y-%m-%dT%H:%M:%S%z", &parts)
+        let date = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return "\(date) \(level) \(label): [\(source)] \(escaped(message))\n"
+    }
+
+    /// On one line, with everything visible.
+    static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: PlainText.isHarmful) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if PlainText.isHarmful(scalar) {
+                result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static let file = Mutex<LogFile?>(nil)
+}

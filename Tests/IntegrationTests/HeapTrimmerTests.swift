@@ -1,0 +1,59 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import podfs
+
+/// Memory that goes back when the work is done.
+@Suite(.serialized) struct HeapTrimmerTests {
+    @Test func memoryIsGivenBackOnceAfterTheLastWork() async throws {
+        let count = Mutex(0)
+        let trimmer = HeapTrimmer(pause: .milliseconds(50)) { count.withLock { $0 += 1 } }
+        for _ in 0..<100 { trimmer.noteWork() }
+        try await waitUntil(description: "it is given back") { count.withLock { $0 } == 1 }
+        // A process at rest is woken by nothing: nothing more comes, as far as five pauses tell.
+        try await Task.sleep(for: .milliseconds(250))
+        #expect(count.withLock { $0 } == 1)
+        trimmer.noteWork()
+        try await waitUntil(description: "it is given back again") { count.withLock { $0 } == 2 }
+    }
+
+    @Test func itWaitsForTheEndOfTheWork() async throws {
+        let count = Mutex(0)
+        let trimmer = HeapTrimmer(pause: .milliseconds(200)) { count.withLock { $0 += 1 } }
+        let end = ContinuousClock.now + .milliseconds(600)
+        while ContinuousClock.now < end {
+            trimmer.noteWork()
+            #expect(count.withLock { $0 } == 0)
+            usleep(1_000)
+        }
+        try await waitUntil(description: "it is given back") { count.withLock { $0 } == 1 }
+    }
+
+    /// Bytes of this process that are nobody else's; proc_pid_statm(5).
+    private func residentOwn() throws -> Int {
+        let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        let (resident, shared) = (try #require(Int(words[1])), try #require(Int(words[2])))
+        return (resident - shared) * 4_096
+    }
+
+    @Test func whatWasFreedBetweenUsedBlocksGoesBack() async throws {
+        // 100 MB in small blocks, of which one in 1,000 stays: nothing at the heap's end can be cut off.
+        let size = 2_000
+        let before = try residentOwn()
+        var blocks: [UnsafeMutableRawPointer] = []
+        for _ in 0..<50_000 {
+            let block = try #require(malloc(size))
+            memset(block, 1, size)
+            blocks.append(block)
+        }
+        #expect(try residentOwn() > before + 90_000_000)
+        for (index, block) in blocks.enumerated() where index % 1_000 != 0 { free(block) }
+        let trimmer = HeapTrimmer(pause: .milliseconds(10))
+        trimmer.noteWork()
+        try await waitUntil(description: "it goes back") { try residentOwn() < before + 20_000_000 }
+        for (index, block) in blocks.enumerated() where index % 1_000 == 0 { free(block) }
+    }
+}
