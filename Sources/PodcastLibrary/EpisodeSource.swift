@@ -41,7 +41,7 @@ extension Library {
             var task: EpisodeSource.Task?
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
             return EpisodeSource(
-                podcast: podcast, url: row[1], generation: row[2], confirmedSize: row[3], file: row[4],
+                podcast: podcast, url: row[1], generation: row[2], confirmedSize: row[bytes: 3], file: row[4],
                 isComplete: row[5] ?? false, task: task, settings: try PodcastSQL.settings(db, of: podcast))
         }
     }

@@ -27,8 +27,8 @@ package struct StatusReport: Sendable, Equatable {
             self.kind = kind
             self.path = path
             self.state = state
-            self.received = received
-            self.expected = expected
+            self.received = max(0, received)
+            self.expected = expected.map { max(0, $0) }
             self.rate = rate
             self.error = error
             self.started = started
@@ -44,7 +44,7 @@ package struct StatusReport: Sendable, Equatable {
         /// Seconds until it is done at the present rate.
         package var eta: Double? {
             guard state == "running", let expected, let rate, rate > 0, expected >= received else { return nil }
-            return (Double(expected - received) / rate).rounded(.up)
+            return ((Double(expected) - Double(received)) / rate).rounded(.up)
         }
     }
 

@@ -47,7 +47,7 @@ package struct ResponseHead: Sendable, Equatable {
     }
 
     /// 16 TiB, the largest file of ext4: a greater claim is no size.
-    private static let largestSize: Int64 = 1 << 44
+    static let largestSize: Int64 = 1 << 44
 
     /// The media type without parameters, in lower case.
     package var mediaType: String? {
@@ -92,7 +92,7 @@ package struct ContentRange: Sendable, Equatable {
         let halves = parts[1].split(separator: "/", omittingEmptySubsequences: false)
         guard halves.count == 2 else { return nil }
         if halves[1] != "*" {
-            guard let value = Int64(digits: halves[1]) else { return nil }
+            guard let value = Int64(digits: halves[1]), value <= ResponseHead.largestSize else { return nil }
             total = value
         }
         if halves[0] == "*" {
@@ -101,7 +101,7 @@ package struct ContentRange: Sendable, Equatable {
         }
         let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]), last >= first,
-            last < Int64.max
+            last < ResponseHead.largestSize
         else { return nil }
         range = first..<(last + 1)
         if let total, last >= total { return nil }
