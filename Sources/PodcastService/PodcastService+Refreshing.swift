@@ -99,7 +99,7 @@ extension PodcastService {
                     FeedPump.Job(
                         show, credentials: credentials[show.id],
                         isKept: kept?.contains(show.id) ?? documents.contains(show.id),
-                        userAgent: settings(of: show).userAgent), host: host)
+                        userAgent: settings(of: show).userAgent, limits: configuration.feedLimits), host: host)
             }
         }
         startRefreshes()
@@ -304,7 +304,7 @@ extension PodcastService {
     func pages(
         of feed: Feed, from url: String, _ occasion: PagedFeed.Occasion, credentials: Credentials?
     ) async -> PagedFeed {
-        var paged = PagedFeed(feed, from: url, for: occasion)
+        var paged = PagedFeed(feed, from: url, for: occasion, limits: configuration.feedLimits)
         while let next = paged.next {
             do {
                 let page = try await fetcher.retrieve(next, credentials: credentials)

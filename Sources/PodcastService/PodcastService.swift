@@ -102,7 +102,7 @@ package actor PodcastService {
         engine = try TransferEngine(
             configuration: transfers, cacheFolder: configuration.places.cache,
             events: { [events] in events.put(.transfer($0)) }, turnEnded: { [events] in events.settle(now: $0) })
-        fetcher = FeedFetcher(engine: engine)
+        fetcher = FeedFetcher(engine: engine, limits: configuration.feedLimits)
         credentials = CredentialStore(path: configuration.places.credentials)
         documents = FeedDocuments(folder: configuration.places.feeds)
         arrivals = ArrivalWriter(library: library, template: configuration.nameTemplate)

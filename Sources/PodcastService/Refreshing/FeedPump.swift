@@ -1,4 +1,5 @@
 internal import Glibc
+internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -17,19 +18,24 @@ final class FeedPump: Sendable {
         /// Whether the document is at hand of which the validators are.
         private let isKept: Bool
         private let userAgent: String?
+        private let limits: FeedLimits
 
-        init(_ show: RefreshSubject, credentials: Credentials?, isKept: Bool, userAgent: String?) {
+        init(
+            _ show: RefreshSubject, credentials: Credentials?, isKept: Bool, userAgent: String?, limits: FeedLimits
+        ) {
             self.show = show
             self.credentials = credentials
             self.isKept = isKept
             self.userAgent = userAgent
+            self.limits = limits
         }
 
         var inquiry: FeedFetcher.Inquiry {
             // Of a show without its document, which older versions did not keep, the whole is asked for once.
             FeedFetcher.Inquiry(
                 show.url, credentials: credentials, etag: isKept ? show.etag : nil,
-                lastModified: isKept ? show.lastModified : nil, userAgent: userAgent)
+                lastModified: isKept ? show.lastModified : nil, userAgent: userAgent,
+                limits: limits)
         }
     }
 
