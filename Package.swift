@@ -88,14 +88,14 @@ let package = Package(
 
         .target(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
-        tests("PodcastFeedTests", ["PodcastFeed"], resources: [.copy("Fixtures")]),
-        tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", "TransferCore", grdb]),
-        tests("PodcastPagesTests", ["PodcastPages", "PodcastLibrary", "PodcastFeed", "CCrypto"]),
+        tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
+        tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
+        tests("PodcastPagesTests", ["PodcastPages", "PodcastLibrary", "PodcastFeed", "CCrypto", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
         tests(
             "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),
-        tests("PodcastProtocolTests", ["PodcastProtocol", "TransferCore"]),
+        tests("PodcastProtocolTests", ["PodcastProtocol", "TransferCore", "TestSupport"]),
         tests(
             "PodcastServiceTests",
             [

@@ -77,8 +77,21 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     /// Reads a checkpoint; `nil` when it is damaged or of another version: its file is dropped, never guessed at.
     static func decode(_ data: Data) -> Checkpoint? {
         guard let checkpoint = try? JSONDecoder().decode(Checkpoint.self, from: data),
-            checkpoint.version == currentVersion
+            checkpoint.version == currentVersion, checkpoint.isPlausible
         else { return nil }
         return checkpoint
+    }
+
+    /// 16 TiB, the largest file of ext4.
+    private static let largest: Int64 = 1 << 44
+    /// A rendition a second for sixty years is no more.
+    private static let generations = 0...Int(Int32.max)
+
+    /// Whether the numbers can be those of a file.
+    private var isPlausible: Bool {
+        guard Self.generations.contains(generation), (0...Self.largest).contains(total ?? 0) else { return false }
+        return (received + synced).allSatisfy { pair in
+            pair.count == 2 && 0 <= pair[0] && pair[0] <= pair[1] && pair[1] <= Self.largest
+        }
     }
 }

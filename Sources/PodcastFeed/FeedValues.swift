@@ -68,15 +68,22 @@ enum FeedValues {
         }
     }
 
+    /// 16 TiB, the largest file of ext4: a number beyond it is none of bytes.
+    static let lengths: ClosedRange<Int64> = 1...1 << 44
+
     /// Bytes; `nil` for nothing, zero, a sign, hexadecimal, or anything else that is not plain digits.
     static func length(_ text: some Collection<UInt8>) -> Int64? {
         var value: Int64 = 0
         for byte in text {
-            // Eighteen digits never overflow, and a petabyte has sixteen.
-            guard byte.isDigit, value < 100_000_000_000_000_000 else { return nil }
+            guard byte.isDigit, value <= lengths.upperBound else { return nil }
             value = value * 10 + Int64(byte - UInt8(ascii: "0"))
         }
-        return value > 0 ? value : nil
+        return lengths.contains(value) ? value : nil
+    }
+
+    /// The same of a number.
+    static func length(_ number: Double) -> Int64? {
+        number >= Double(lengths.lowerBound) && number <= Double(lengths.upperBound) ? Int64(number) : nil
     }
 
     /// `yes`, `true`, `explicit` against `no`, `false`, `clean`, in any case.

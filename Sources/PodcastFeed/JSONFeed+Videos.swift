@@ -37,7 +37,7 @@ extension JSONFeed {
         let length = number(object["size"]) ?? number(inner?["size"])
         let type = (line(object["type"]) ?? line(inner?["type"]))?.lowercased()
         var enclosure = Enclosure(
-            url: media, length: length.flatMap { $0 >= 1 && $0 < 1e15 ? Int64($0) : nil }, type: type)
+            url: media, length: length.flatMap { FeedValues.length($0) }, type: type)
         if !enclosure.isAudioOrVideo, !(type?.contains("/") ?? false) { enclosure.type = Self.mediaType }
         item.enclosures = [enclosure]
         return item

@@ -132,7 +132,7 @@ struct JSONFeed {
                 note("an attachment has no URL and is passed over", line: start)
                 continue
             }
-            let length = number(attachment["size_in_bytes"]).flatMap { $0 >= 1 && $0 < 1e15 ? Int64($0) : nil }
+            let length = number(attachment["size_in_bytes"]).flatMap { FeedValues.length($0) }
             item.enclosures.append(
                 Enclosure(url: address, length: length, type: line(attachment["mime_type"])?.lowercased()))
             let seconds = number(attachment["duration_in_seconds"]) ?? 0

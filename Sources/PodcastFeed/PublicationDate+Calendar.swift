@@ -1,8 +1,7 @@
 extension PublicationDate {
     /// The moment as ISO 8601 in UTC, `2026-11-20T10:00:00Z`.
     package var iso8601: String {
-        let day = Int((Double(seconds) / 86_400).rounded(.down))
-        let second = Int(seconds) - day * 86_400
+        let (day, second) = dayAndSecond
         let (year, month, dayOfMonth) = Self.civil(fromDay: day)
         // One buffer: of a feed with many items this is one of the costs of listing it.
         var text: [UInt8] = []
@@ -24,14 +23,19 @@ extension PublicationDate {
 
     /// The moment as RFC 822 has it, with four digits for the year, in UTC: `Fri, 20 Nov 2026 10:00:00 GMT`.
     package var rfc822: String {
-        let day = Int((Double(seconds) / 86_400).rounded(.down))
-        let second = Int(seconds) - day * 86_400
+        let (day, second) = dayAndSecond
         let (year, month, dayOfMonth) = Self.civil(fromDay: day)
         // 1970-01-01 was a Thursday.
         let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][(day % 7 + 7) % 7]
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         let clock = [second / 3600, second / 60 % 60, second % 60].map { Self.padded($0, 2) }.joined(separator: ":")
         return "\(weekday), \(Self.padded(dayOfMonth, 2)) \(months[month - 1]) \(Self.padded(year, 4)) \(clock) GMT"
+    }
+
+    /// Days since 1970-01-01, and seconds into the day.
+    private var dayAndSecond: (day: Int, second: Int) {
+        let (day, second) = Int(seconds).quotientAndRemainder(dividingBy: 86_400)
+        return second < 0 ? (day - 1, second + 86_400) : (day, second)
     }
 
     private static func padded(_ number: Int, _ width: Int) -> String {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import PodcastLibrary
 package import PodcastPages
 package import PodcastProtocol
 internal import Synchronization
@@ -42,10 +43,18 @@ package final class LiveTasks: Sendable {
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
             state.tasks = [:]
-            for info in tasks { state.tasks[Self.key(info)] = Task(info: info) }
+            for info in tasks {
+                var info = info
+                info.received = Self.bytes(info.received)
+                info.expected = info.expected.map(Self.bytes)
+                state.tasks[Self.key(info)] = Task(info: info)
+            }
             state.noteRate(Self.seconds)
         }
     }
+
+    /// What came over the socket as a number of bytes: those of all tasks are added up.
+    package static func bytes(_ number: Int64) -> Int64 { min(max(number, 0), EpisodeSize.greatest) }
 
     private static func key(_ info: TaskInfo) -> Key { info.episode.map { .episode($0) } ?? .task(info.id) }
 
@@ -84,8 +93,8 @@ package final class LiveTasks: Sendable {
             task.info.path = event.path ?? task.info.path
             task.info.error = event.error
             task.info.rate = event.rate
-            if let received = event.received { task.info.received = received }
-            task.info.expected = event.expected ?? task.info.expected
+            if let received = event.received { task.info.received = Self.bytes(received) }
+            task.info.expected = event.expected.map(Self.bytes) ?? task.info.expected
             task.generation = event.generation ?? task.generation
             task.ranges = event.ranges ?? task.ranges
             state.tasks[key] = task

@@ -71,10 +71,10 @@ package struct NodeNumber: Sendable, Hashable {
     /// Generations beyond 18 bits begin again: a kernel that has not looked at an episode for 262,143 renditions does not
     /// remember the first.
     package var node: NodeID {
-        let number = UInt64(generation) & (1 << Self.generationBits - 1)
+        let number = UInt64(truncatingIfNeeded: generation) & (1 << Self.generationBits - 1)
         return NodeID(
             rawValue: UInt64(kind.rawValue) << (Self.rowBits + Self.generationBits) | number << Self.rowBits
-                | UInt64(row) & (1 << Self.rowBits - 1))
+                | UInt64(truncatingIfNeeded: row) & (1 << Self.rowBits - 1))
     }
 
     /// The folder that a folder lies in.

@@ -112,7 +112,8 @@ extension PodcastFilesystem {
         if state == .running {
             values.add("user.podfs.rate", task?.info.rate.map(WholeNumber.of))
             if let rate = task?.info.rate, rate > 0, let expected, expected >= received {
-                values.add("user.podfs.eta", WholeNumber.of((Double(expected - received) / rate).rounded(.up)))
+                let rest = Double(expected) - Double(received)
+                values.add("user.podfs.eta", WholeNumber.of((rest / rate).rounded(.up)))
             }
         }
         // Also of a download that is tried again, or that a full disk has suspended.
@@ -132,7 +133,7 @@ extension PodcastFilesystem {
     private static func percent(_ received: Int64, of expected: Int64?, complete: Bool) -> String {
         if complete { return "100.0" }
         guard let expected, expected > 0 else { return "0.0" }
-        let tenths = min(999, Int64(Double(received) * 1_000 / Double(expected)))
+        let tenths = min(999, max(0, WholeNumber.of(Double(received) * 1_000 / Double(expected))))
         return "\(tenths / 10).\(tenths % 10)"
     }
 
@@ -223,7 +224,7 @@ extension PodcastFilesystem {
             guard value == "0" || value == "1" else { return nil }
             return .setPlayed(episode: number.row, value == "1")
         case ("user.podfs.position", .episode):
-            guard let seconds = Double(value), seconds.isFinite, seconds >= 0 else { return nil }
+            guard let seconds = Double(value), (0...Double(SyncedState.longest)).contains(seconds) else { return nil }
             return .setPosition(episode: number.row, seconds: seconds)
         default:
             return nil

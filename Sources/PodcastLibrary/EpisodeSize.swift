@@ -21,6 +21,8 @@ package struct EpisodeSize: Sendable, Equatable {
     /// A shorter file is no episode: 10 kB is less than a second of music, or ten seconds of the most frugal speech.
     /// Below it stand the placeholders (0, 1, 1024) and durations written in the wrong attribute.
     static let leastLength: Int64 = 10_000
+    /// 16 TiB, the largest file of ext4: a greater claim is a mistake, whoever makes it.
+    package static let greatest: Int64 = 1 << 44
     /// Bytes a second: 8 kbit/s, under what any speech codec in use makes of a podcast (Opus begins at 6, MP3 at 8).
     static let leastRate = 1_000.0
     /// Bytes a second: 80 Mbit/s, above 4K video as published, and far above uncompressed audio (0.2 to 1.2 MB/s). A
@@ -45,7 +47,7 @@ package struct EpisodeSize: Sendable, Equatable {
     ///   - isVideo: `MediaType.isVideo`; asked only for an estimate, since listings make thousands of sizes.
     package init(confirmed: Int64?, length: Int64?, duration: Double?, isVideo: @autoclosure () -> Bool) {
         let seconds = duration.flatMap { $0 > 0 && $0 <= Self.greatestDuration ? $0 : nil }
-        if let confirmed, confirmed >= 0 {
+        if let confirmed, (0...Self.greatest).contains(confirmed) {
             bytes = confirmed
             source = .server
         } else if let length, Self.isPlausible(length, seconds: seconds) {
@@ -61,7 +63,7 @@ package struct EpisodeSize: Sendable, Equatable {
     }
 
     private static func isPlausible(_ length: Int64, seconds: Double?) -> Bool {
-        guard length >= leastLength else { return false }
+        guard (leastLength...greatest).contains(length) else { return false }
         guard let seconds else { return true }
         let rate = Double(length) / seconds
         return rate >= leastRate && rate <= greatestRate

@@ -48,8 +48,8 @@ extension Library {
             var task: EpisodeSource.Task?
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
             return EpisodeSource(
-                podcast: podcast, url: row[1], name: row[10], generation: row[2], confirmedSize: row[3], file: row[4],
-                fileSize: row[8], fileState: row[9], isComplete: row[5] ?? false, task: task,
+                podcast: podcast, url: row[1], name: row[10], generation: row[2], confirmedSize: row[bytes: 3],
+                file: row[4], fileSize: row[bytes: 8], fileState: row[9], isComplete: row[5] ?? false, task: task,
                 settings: try PodcastSQL.settings(db, of: podcast), access: ShowAccess(row, from: 11))
         }
     }

@@ -44,7 +44,9 @@ extension Library {
     /// Bytes in the cache, as last written down.
     package func cachedBytes() throws -> Int64 {
         try read { db in
-            try Int64.fetchOne(db.cachedStatement(sql: "SELECT coalesce(sum(received), 0) FROM rendition")) ?? 0
+            try StoredNumber.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT sum(max(0, min(received, \(EpisodeSize.greatest)))) FROM rendition")) ?? 0
         }
     }
 }

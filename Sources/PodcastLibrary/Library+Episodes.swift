@@ -104,7 +104,7 @@ extension Library {
             while let row = try rows.next() {
                 switch row[0] as Int {
                 case EpisodeSQL.alternateKind:
-                    extras.alternates.append(Enclosure(url: row[1] ?? "", length: row[4], type: row[2]))
+                    extras.alternates.append(Enclosure(url: row[1] ?? "", length: row[bytes: 4], type: row[2]))
                 case EpisodeSQL.transcriptKind:
                     extras.transcripts.append(Transcript(url: row[1] ?? "", type: row[2], language: row[3]))
                 case EpisodeSQL.chapterKind:
@@ -178,7 +178,7 @@ extension Library {
                 try db.cachedStatement(sql: "DELETE FROM download WHERE episode = ?").execute(arguments: [id])
                 try db.cachedStatement(
                     sql: """
-                        UPDATE episode SET buried = 1, generation = generation + ?, changed = ?
+                        UPDATE episode SET buried = 1, generation = \(RenditionSQL.generation) + ?, changed = ?
                         WHERE id = ? AND buried = 0
                         """
                 ).execute(arguments: [dropped.isEmpty ? 0 : 1, now, id])
@@ -273,11 +273,11 @@ enum EpisodeSQL {
         return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
             let name: String = row[2]
             let size = EpisodeSize(
-                confirmed: row[6], length: row[7], duration: row[8],
+                confirmed: row[bytes: 6], length: row[bytes: 7], duration: row[8],
                 isVideo: MediaType.isVideo(type: row[9], fileExtension: FileName.fileExtension(of: name)))
             return EpisodeEntry(
                 id: row[0], podcast: row[1], name: name, published: row[3], firstSeen: row[4], changed: row[5],
-                size: size.bytes, sizeSource: size.source, generation: row[10], cachedBytes: row[11] ?? 0,
+                size: size.bytes, sizeSource: size.source, generation: row[10], cachedBytes: row[bytes: 11] ?? 0,
                 complete: row[12] ?? false, lastOpened: row[13], sidecars: Sidecars(rawValue: row[14]))
         }
     }
@@ -300,7 +300,7 @@ enum EpisodeSQL {
             episode.publishedOffset = row[6]
             episode.duration = row[7]
             episode.type = row[9]
-            episode.length = row[10]
+            episode.length = row[bytes: 10]
             episode.season = row[11]
             episode.episode = row[12]
             episode.episodeType = row[13]
@@ -312,9 +312,9 @@ enum EpisodeSQL {
             episode.firstSeen = row[19]
             episode.changed = row[20]
             episode.listed = row[21]
-            episode.confirmedSize = row[22]
+            episode.confirmedSize = row[bytes: 22]
             episode.generation = row[23]
-            episode.cachedBytes = row[24] ?? 0
+            episode.cachedBytes = row[bytes: 24] ?? 0
             episode.complete = row[25] ?? false
             episode.sha256 = row[26]
             episode.played = row[27]

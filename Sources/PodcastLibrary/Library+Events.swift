@@ -27,9 +27,10 @@ extension Library {
         try write { db in
             let sql = """
                 INSERT INTO counter (name, value) VALUES ('sequence', ?1)
-                ON CONFLICT (name) DO UPDATE SET value = value + ?1 RETURNING value
+                ON CONFLICT (name) DO UPDATE SET value = max(0, min(value, \(StoredNumber.range.upperBound))) + ?1
+                RETURNING value
                 """
-            let last = try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [count]) ?? count
+            let last = try StoredNumber.fetchOne(db.cachedStatement(sql: sql), [count]) ?? count
             return (last - count + 1)..<(last + 1)
         }
     }
@@ -67,9 +68,8 @@ extension Library {
     /// The last event that a background session's client has taken note of; 0 for one that is new.
     package func acknowledged(session: String) throws -> Int64 {
         try query { db in
-            try Int64.fetchOne(
-                db.cachedStatement(sql: "SELECT acknowledged FROM session WHERE identifier = ?"), arguments: [session])
-                ?? 0
+            try StoredNumber.fetchOne(
+                db.cachedStatement(sql: "SELECT acknowledged FROM session WHERE identifier = ?"), [session]) ?? 0
         }
     }
 

@@ -47,14 +47,14 @@ extension Library {
                     """)
             guard let row = try Row.fetchOne(statement, arguments: [episode]) else { return nil }
             let told = EpisodeSize(
-                confirmed: row[1], length: row[7], duration: row[8],
+                confirmed: row[bytes: 1], length: row[bytes: 7], duration: row[8],
                 isVideo: MediaType.isVideo(type: row[9], fileExtension: FileName.fileExtension(of: row[10])))
             var opening = EpisodeOpening(
                 generation: row[0], isEphemeral: row[6] ?? false, told: told, isComplete: row[2] ?? false)
             let generation: Int? = row[3]
             if opening.generation == generation {
                 opening.file = row[4]
-                opening.fileSize = row[5]
+                opening.fileSize = row[bytes: 5]
                 opening.fileState = row[11]
             }
             return opening

@@ -131,7 +131,7 @@ extension Library {
         try write { db in
             try db.execute(
                 sql: """
-                    UPDATE episode SET generation = generation + 1000
+                    UPDATE episode SET generation = \(RenditionSQL.generation) + 1000
                     WHERE id NOT IN (SELECT episode FROM rendition)
                     """)
         }

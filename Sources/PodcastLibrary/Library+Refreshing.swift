@@ -137,12 +137,13 @@ extension Library {
     }
 
     private static func published(of podcast: Int64, _ db: Database) throws -> [Int64] {
-        try Int64.fetchAll(
+        try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
                     SELECT published FROM episode WHERE podcast = ? AND buried = 0 AND published IS NOT NULL
                     ORDER BY moment DESC, id DESC LIMIT 100
-                    """), arguments: [podcast])
+                    """), arguments: [podcast]
+        ).mapAll { $0[0] }
     }
 
     /// The shows with episodes that are being fetched ahead, or were in part, and that nobody has asked for.
@@ -211,7 +212,7 @@ extension Library {
     /// When the next show is due; `nil` when there is none that is refreshed.
     package func nextRefresh() throws -> Int64? {
         try query { db in
-            try Int64.fetchOne(
+            try StoredNumber.fetchOne(
                 db.cachedStatement(
                     sql: """
                         SELECT min(coalesce(next_refresh, 0)) FROM podcast WHERE ephemeral = 0 AND state <> 'gone'

@@ -123,13 +123,14 @@ extension Library {
     package func dropRendition(episode: Int64, now: Int64) throws -> Int {
         try write { db in
             try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?").execute(arguments: [episode])
-            let generation = try Int.fetchOne(
+            let generation = try StoredNumber.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        UPDATE episode SET generation = generation + 1, changed = ? WHERE id = ? RETURNING generation
-                        """), arguments: [now, episode])
+                        UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?
+                        RETURNING generation
+                        """), [now, episode])
             guard let generation else { throw LibraryError.noSuchEpisode(episode) }
-            return generation
+            return Int(generation)
         }
     }
 
@@ -147,6 +148,9 @@ extension Library {
 
 /// Rows of `rendition` as values.
 enum RenditionSQL {
+    /// An episode's generation as SQL may count on from it: beyond 64 bits it would no longer be stored.
+    static let generation = "max(0, min(generation, \(StoredNumber.range.upperBound)))"
+
     private static let select = """
         SELECT r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, \
         r.complete, r.sha256, r.file_state, r.created, r.last_opened, e.pinned, e.played \
@@ -157,8 +161,8 @@ enum RenditionSQL {
         let statement = try db.cachedStatement(sql: select + " " + condition)
         return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
             Rendition(
-                episode: row[0], generation: row[1], file: row[2], size: row[3], validator: row[4],
-                contentType: row[5], finalURL: row[6], received: row[7], complete: row[8], sha256: row[9],
+                episode: row[0], generation: row[1], file: row[2], size: row[bytes: 3], validator: row[4],
+                contentType: row[5], finalURL: row[6], received: row[bytes: 7] ?? 0, complete: row[8], sha256: row[9],
                 fileState: row[10], created: row[11], lastOpened: row[12], pinned: row[13], played: row[14])
         }
     }

@@ -88,7 +88,7 @@ extension Library {
             while let row = try rows.next() {
                 let name: String = row[1]
                 let size = EpisodeSize(
-                    confirmed: row[9], length: row[10], duration: row[5],
+                    confirmed: row[bytes: 9], length: row[bytes: 10], duration: row[5],
                     isVideo: MediaType.isVideo(type: row[6], fileExtension: FileName.fileExtension(of: name)))
                 var summary = EpisodeSummary(
                     id: row[0], name: name, title: row[2], published: row[3], publishedOffset: row[4],

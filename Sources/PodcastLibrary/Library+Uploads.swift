@@ -19,7 +19,8 @@ extension Library {
     package func add(_ upload: Upload) throws -> Upload {
         try write { db in
             var upload = upload
-            let last = try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'download'")
+            let last = try StoredNumber.fetchOne(
+                db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'download'"))
             upload.id = (last ?? 0) + 1
             try db.execute(
                 sql: last == nil
@@ -85,12 +86,12 @@ extension Library {
         return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
             var upload = Upload(
                 id: row[0], url: row[1], title: row[2], description: row[3],
-                media: Upload.Part(name: row[4], file: row[5], type: row[7]), size: row[6],
+                media: Upload.Part(name: row[4], file: row[5], type: row[7]), size: row[bytes: 6] ?? 0,
                 idempotencyKey: row[11], created: row[17])
             if let name: String = row[8], let file: String = row[9] {
                 upload.image = Upload.Part(name: name, file: file, type: row[10])
             }
-            upload.progress = Upload.Progress(step: row[12], location: row[13], tus: row[14], held: row[15])
+            upload.progress = Upload.Progress(step: row[12], location: row[13], tus: row[14], held: row[bytes: 15] ?? 0)
             upload.suspended = row[16]
             upload.error = row[18]
             return upload

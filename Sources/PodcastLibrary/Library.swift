@@ -45,6 +45,7 @@ package final class Library: Sendable {
                 throw LibraryError.newerSchema(found: found, known: Schema.version)
             }
             try Schema.migrator.migrate(pool)
+            try pool.write { db in try Schema.bound(db) }
             let readers = ReaderConnections(path: path, configuration: configuration(readOnly: true))
             return Library(path: path, writer: pool, readers: readers)
         }

@@ -91,7 +91,8 @@ struct Merge {
         while let row = try cursor.next() {
             known.append(
                 Known(
-                    id: row[0], length: row[1], listed: row[2], buried: row[3], digest: row[4], visibleDigest: row[5]))
+                    id: row[0], length: row[1], listed: row[2], buried: row[3], digest: row.bits(4),
+                    visibleDigest: row.bits(5)))
             let seconds: Int64? = row[9]
             facts.append(
                 IdentityFacts(

@@ -54,11 +54,16 @@ package struct ChapterList: Sendable {
         var chapters: [Entry]
     }
 
+    /// Thirty years, in seconds: as far as a feed's own chapters reach.
+    private static let longestStart = 1e9
+
     /// The chapters of a file of that form, at most `limit`; none of what is no such file.
     package static func chapters(of bytes: [UInt8], limit: Int) -> [Chapter] {
         guard let document = try? JSONDecoder().decode(Document.self, from: Data(bytes)) else { return [] }
         let chapters = document.chapters.lazy.compactMap { entry -> Chapter? in
-            guard let start = entry.startTime, start.isFinite, start >= 0, entry.toc != false else { return nil }
+            guard let start = entry.startTime, (0...longestStart).contains(start), entry.toc != false else {
+                return nil
+            }
             return Chapter(start: start, title: entry.title)
         }
         return Array(chapters.prefix(limit)).enumerated().sorted {

@@ -27,8 +27,8 @@ package struct StatusReport: Sendable, Equatable {
             self.kind = kind
             self.path = path
             self.state = state
-            self.received = received
-            self.expected = expected
+            self.received = max(0, received)
+            self.expected = expected.map { max(0, $0) }
             self.rate = rate
             self.error = error
             self.started = started
@@ -44,11 +44,13 @@ package struct StatusReport: Sendable, Equatable {
         /// Seconds until it is done at the present rate.
         package var eta: Double? {
             guard state == "running", let expected, let rate, rate > 0, expected >= received else { return nil }
-            return (Double(expected - received) / rate).rounded(.up)
+            return ((Double(expected) - Double(received)) / rate).rounded(.up)
         }
     }
 
     package var tasks: [Task]
+    /// What does not run although it is due, and why; one line each.
+    package var skipped: [String] = []
 
     package init(tasks: [Task]) { self.tasks = tasks.sorted { $0.id < $1.id } }
 
@@ -61,7 +63,7 @@ package struct StatusReport: Sendable, Equatable {
 
     /// The value of `.status.json` and `podfs status --json`.
     package var json: OrderedJSON {
-        .object([
+        var members: [(String, OrderedJSON)] = [
             ("tasks", .array(tasks.map(\.json))),
             (
                 "summary",
@@ -71,7 +73,10 @@ package struct StatusReport: Sendable, Equatable {
                     ("rate", .int(WholeNumber.of(rate))),
                 ])
             ),
-        ])
+        ]
+        // Most never see one.
+        if !skipped.isEmpty { members.append(("skipped", .array(skipped.map { .string($0) }))) }
+        return .object(members)
     }
 
     /// The same as UTF-8 text with a line feed at its end.
@@ -81,13 +86,14 @@ package struct StatusReport: Sendable, Equatable {
 
     /// The text of `.status`: a heading, then a line a task; `no active tasks` when there is none.
     package var text: String {
-        if tasks.isEmpty { return "no active tasks\n" }
+        let notes = skipped.map { "skipped: \(PlainText.oneLine($0))\n" }.joined()
+        if tasks.isEmpty { return "no active tasks\n" + notes }
         var lines = [
             "\(count("running")) running, \(count("queued")) queued, \(count("suspended")) suspended, "
                 + "\(count("failed")) failed, \(ByteText.rate(rate))"
         ]
         lines += tasks.map(\.line)
-        return lines.joined(separator: "\n") + "\n"
+        return lines.joined(separator: "\n") + "\n" + notes
     }
 }
 

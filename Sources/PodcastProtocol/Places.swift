@@ -54,6 +54,10 @@ package struct Places: Sendable, Equatable {
     package var socket: String { runtime + "/daemon.sock" }
     package var pidFile: String { runtime + "/daemon.pid" }
     package var log: String { state + "/daemon.log" }
+    /// What runs by itself in the daemon, for the next one to see what this one died under.
+    package var workMarkers: String { state + "/work" }
+    /// What daemons have died under.
+    package var workDeaths: String { state + "/deaths.json" }
     /// Held by whoever starts a daemon, so that one is started once.
     package var startLock: String { runtime + "/start.lock" }
 

@@ -7,9 +7,8 @@ internal import TransferEngine
 /// Fetches feeds through the engine and parses them while they arrive.
 struct FeedFetcher: Sendable {
     let engine: TransferEngine
-
-    /// The largest document, as for the parser; what the network brings beyond it is not even received.
-    private static let largestFeed = 64 << 20
+    /// What the network brings beyond them is not even received: the feed is cut.
+    let limits: FeedLimits
 
     enum Answer: Sendable {
         case feed(Feed, FeedResponse)
@@ -64,7 +63,7 @@ struct FeedFetcher: Sendable {
     ) async throws -> Retrieved {
         let inquiry = Inquiry(
             url, reach: reach, credentials: credentials, etag: etag, lastModified: lastModified, userAgent: userAgent,
-            timeout: timeout)
+            timeout: timeout, limits: limits)
         return try await take(
             engine.data(for: inquiry.request), to: inquiry, keepingIn: documents, onProgress: onProgress)
     }
@@ -86,12 +85,13 @@ struct FeedFetcher: Sendable {
         /// - Parameters: as for `retrieve`.
         init(
             _ url: String, reach: AddressSpace?, credentials: Credentials?, etag: String?, lastModified: String?,
-            userAgent: String?, timeout: Int64? = nil
+            userAgent: String?, timeout: Int64? = nil, limits: FeedLimits
         ) {
             let given = PrivateAddress(url)
             address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
             isConditional = etag != nil || lastModified != nil
-            var request = DataRequest(url: address.url, limit: FeedFetcher.largestFeed + 1)
+            // One byte more tells the parser that the document goes on.
+            var request = DataRequest(url: address.url, limit: limits.bytes + 1)
             request.credentials = address.credentials
             request.reach = reach
             request.userAgent = userAgent
@@ -113,6 +113,8 @@ struct FeedFetcher: Sendable {
         var head: ResponseHead?
         var parser: FeedParser?
         var document: ArrivingDocument?
+        /// Bytes of the document that are still to be kept.
+        var room = limits.bytes
         let meter = onProgress.map(FeedMeter.init)
         defer { meter?.end() }
         do {
@@ -124,13 +126,17 @@ struct FeedFetcher: Sendable {
                     document = documents?.begin()
                     meter?.begin(found)
                     parser = FeedParser(
-                        contentType: found["content-type"], base: RedactedURL.withoutUserInfo(found.url ?? url))
+                        contentType: found["content-type"], base: RedactedURL.withoutUserInfo(found.url ?? url),
+                        limits: limits)
                 case .bytes(let bytes):
                     bytes.withUnsafeBytes { parser?.parse($0) }
-                    document?.append(bytes)
+                    document?.append(room < bytes.count ? Array(bytes.prefix(room)) : bytes)
+                    room = max(0, room - bytes.count)
                     meter?.advance(by: bytes.count)
                 }
             }
+        } catch is TransferError where parser?.isFull ?? false {
+            // All that is read of a feed has come. It is cut, and says so.
         } catch let error as TransferError {
             let isAway = error.code == .unreachable || error.code == .timedOut
             let advice = isAway ? "; check the address and the network" : ""

@@ -30,7 +30,7 @@ final class FeedMeter: Sendable {
 
     func begin(_ head: ResponseHead) {
         let isCompressed = head["content-encoding"].map { $0.lowercased() != "identity" } ?? false
-        let expected = isCompressed ? nil : head["content-length"].flatMap { Int64($0) }
+        let expected = isCompressed ? nil : head.contentLength
         state.withLock { $0.progress.expected = expected }
     }
 

@@ -33,11 +33,12 @@ extension PodcastService {
             throw Failure(errorNumber: ENODATA, message: "the feed does not offer it (any more)")
         }
         let known = assets.record(name).flatMap { $0.url == source.url ? $0 : nil }
-        if let known, now() - known.checked < Self.assetFreshness {
+        let now = now()
+        if let known, known.checked <= now, known.checked > now - Self.assetFreshness {
             assets.touch(name)
             return .asset(file: name, size: known.size)
         }
-        if let past = assetState.failures[name], past.url == source.url, past.until > now() { throw past.failure }
+        if let past = assetState.failures[name], past.url == source.url, past.until > now { throw past.failure }
         let task =
             assetState.fetches[name]
             ?? Task {

@@ -26,7 +26,9 @@ extension PodcastService {
                 $0.snapshot?.state == .running || $0.snapshot?.state == .queued || $0.snapshot?.error?.code == .diskFull
             }
             let wanted = active.reduce(Int64(0)) { sum, record in
-                sum + max(0, (record.snapshot?.total ?? record.guess ?? 0) - (record.snapshot?.received ?? 0))
+                // No more is looked ahead than that: the sum of many large ones is no overflow.
+                min(sum, Self.lookAhead)
+                    + max(0, (record.snapshot?.total ?? record.guess ?? 0) - (record.snapshot?.received ?? 0))
             }
             let demand = EvictionPolicy.Demand(
                 used: try usedBytes(), disk: disk, incoming: min(wanted, Self.lookAhead))

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 internal import Logging
 internal import PodcastFeed
 internal import PodcastLibrary
@@ -52,6 +53,11 @@ extension PodcastService {
             planUpkeep()
             return .done
         case .setPosition(let episode, let seconds):
+            guard (0...Double(SyncedState.longest)).contains(seconds) else {
+                throw Failure(
+                    kind: .usage, errorNumber: EINVAL,
+                    message: "a position is a number of seconds from 0 to \(SyncedState.longest)")
+            }
             try library.setPosition(episode: episode, seconds, now: now())
             broadcastChange(episode: episode)
             planUpkeep()

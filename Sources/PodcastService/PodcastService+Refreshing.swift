@@ -39,12 +39,21 @@ extension PodcastService {
 
     /// What a person asks for; all shows when `ids` is empty.
     func refresh(_ ids: [Int64]) async throws -> [RefreshResult] {
-        let shows =
+        var shows =
             ids.isEmpty
             ? try library.refreshSubjects() : try Set(ids).compactMap { try library.refreshSubject(of: $0) }
+        var skipped: [RefreshResult] = []
+        if ids.isEmpty {
+            // Who has died of a show twice asks for it when it is named.
+            shows.removeAll { show in
+                guard let reason = reasonToSkip(show) else { return false }
+                skipped.append(RefreshResult(name: show.name, added: 0, error: reason))
+                return true
+            }
+        }
         // Old pages are fetched again only for shows that were named.
         let results = await refresh(shows, ids.isEmpty ? .schedule : .request)
-        return results.sorted { $0.name < $1.name }
+        return (results + skipped).sorted { $0.name < $1.name }
     }
 
     /// Refreshes shows as soon as it may be; one that waits or runs already is not refreshed twice.
@@ -75,7 +84,10 @@ extension PodcastService {
     func refreshDue() {
         guard allowsDiscretionary || clients.withLock({ !$0.isEmpty }) else { return }
         do {
-            enqueue(try library.refreshSubjects(dueAt: now()))
+            let due = try library.refreshSubjects(dueAt: now())
+            try putOffSkipped(due)
+            let turn = Set(work.turn(of: due.map { WorkItem(.refresh, id: $0.id) }, now: now()).map(\.id))
+            enqueue(due.filter { turn.contains($0.id) }, isScheduled: true)
         } catch {
             log.error("\(error)")
         }
@@ -84,7 +96,10 @@ extension PodcastService {
     /// Puts shows into the queue and begins. Those of one host stand together, so that they share its connections.
     ///
     /// - Parameter filter: whether a show is to be asked for, by its host.
-    private func enqueue(_ shows: [RefreshSubject], where filter: (RefreshSubject, String) -> Bool = { _, _ in true }) {
+    private func enqueue(
+        _ shows: [RefreshSubject], isScheduled: Bool = false,
+        where filter: (RefreshSubject, String) -> Bool = { _, _ in true }
+    ) {
         var hosts: [String] = []
         var groups: [String: [RefreshSubject]] = [:]
         for show in shows {
@@ -99,7 +114,8 @@ extension PodcastService {
                     FeedPump.Job(
                         show, credentials: credentials(of: show.id, show.access),
                         isKept: kept?.contains(show.id) ?? documents.contains(show.id),
-                        userAgent: settings(of: show).userAgent), host: host)
+                        userAgent: settings(of: show).userAgent, limits: configuration.feedLimits,
+                        isScheduled: isScheduled), host: host)
             }
         }
         startRefreshes()
@@ -111,7 +127,7 @@ extension PodcastService {
     /// When the next refresh is due by itself; `nil` when there is none that could begin.
     func nextRefresh() -> Int64? {
         let (held, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now()), $0.isEmpty) }
-        guard allowsDiscretionary || clients.withLock({ !$0.isEmpty }) else { return held }
+        guard allowsDiscretionary || clients.withLock({ !$0.isEmpty }), !work.isHeldUp else { return held }
         let due = (try? library.nextRefresh()) ?? nil
         // What is due and waits in the queue needs no timer.
         guard let due, due > now() || isQueueEmpty else { return held }
@@ -140,6 +156,7 @@ extension PodcastService {
         Task {
             let (result, end) = await refreshNow(id, occasion, answer)
             feeds.withQueue { $0.finish(id, end, now: now()) }
+            work.end([WorkItem(.refresh, id: id)])
             if case .refused = end { refuseTurns() }
             tell(result, of: id)
             startRefreshes()
@@ -307,7 +324,7 @@ extension PodcastService {
     func pages(
         of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?
     ) async -> PagedFeed {
-        var paged = PagedFeed(feed, from: found.chain.final, for: occasion)
+        var paged = PagedFeed(feed, from: found.chain.final, for: occasion, limits: configuration.feedLimits)
         var reach = found.head.space
         while let next = paged.next {
             do {

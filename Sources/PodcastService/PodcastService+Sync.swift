@@ -136,16 +136,23 @@ extension PodcastService {
         guard allowsDiscretionary || clients.withLock({ !$0.isEmpty }), sync.running == nil,
             let account = try? library.syncAccount(), !account.isStopped, let next = account.nextSync
         else { return nil }
+        let skipped = work.skippedUntil(Self.exchangeItem, now: now())
+        // What ends lets upkeep look again.
+        guard skipped != nil || !work.turn(of: [Self.exchangeItem], now: now()).isEmpty else { return nil }
         guard let queue = try? library.syncQueue(), let oldest = queue.oldest, let newest = queue.newest else {
-            return next
+            return max(next, skipped ?? next)
         }
-        return configuration.sync.due(oldest: oldest, newest: newest, failures: account.failures, next: next)
+        let due = configuration.sync.due(oldest: oldest, newest: newest, failures: account.failures, next: next)
+        return max(due, skipped ?? due)
     }
 
     func syncIfDue() {
         guard let due = nextSync(), due <= now() else { return }
+        work.begin([Self.exchangeItem])
         Task { await runSync() }
     }
+
+    private static let exchangeItem = WorkItem(.sync)
 
     // MARK: One exchange
 
@@ -170,6 +177,7 @@ extension PodcastService {
         let failure = await task.value
         sync.running = nil
         sync.client = nil
+        work.end([Self.exchangeItem])
         commandsUnderWay -= 1
         planUpkeep()
         considerIdle()

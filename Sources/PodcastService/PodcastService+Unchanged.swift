@@ -20,7 +20,9 @@ extension PodcastService {
             }
         }
         if unchanged.isEmpty { return }
-        for (show, error) in zip(unchanged, note(unchanged)) {
+        let errors = note(unchanged)
+        work.end(unchanged.map { WorkItem(.refresh, id: $0.asked.job.show.id) })
+        for (show, error) in zip(unchanged, errors) {
             let subject = show.asked.job.show
             refreshes.occasions[subject.id] = nil
             if isWatched { tellFeedTask(show.asked.task, state: .remote) }

@@ -24,7 +24,8 @@ extension PodcastService {
     }
 
     private func nextUpkeep() -> Int64 {
-        min(nextBackup(), storage.recheck ?? .max, nextRefresh() ?? .max, nextSync() ?? .max)
+        min(
+            nextBackup(), storage.recheck ?? .max, nextRefresh() ?? .max, nextSync() ?? .max, nextUpload() ?? .max)
     }
 
     private func upkeep() async {
@@ -37,6 +38,7 @@ extension PodcastService {
         }
         refreshDue()
         syncIfDue()
+        beginWaitingUploads()
         if nextBackup() <= now() { await backUp() }
         forgetRemovedShows()
         purgeEphemeral()

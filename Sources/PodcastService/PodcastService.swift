@@ -46,6 +46,10 @@ package actor PodcastService {
     nonisolated let holds = Mutex(TaskHolds<ObjectIdentifier>())
     /// Numbers for events that the library has set aside.
     var sequences: Range<Int64> = 0..<0
+    /// What runs by itself, for the daemon after this one.
+    nonisolated let work: WorkJournal
+    /// Uploads of an earlier daemon that have not begun again.
+    var waitingUploads: [Int64] = []
     /// Asks for feeds that are known.
     let feeds: FeedPump
     var refreshes = Refreshes()
@@ -107,7 +111,7 @@ package actor PodcastService {
         engine = try TransferEngine(
             configuration: transfers, cacheFolder: configuration.places.cache,
             events: { [events] in events.put(.transfer($0)) }, turnEnded: { [events] in events.settle(now: $0) })
-        fetcher = FeedFetcher(engine: engine)
+        fetcher = FeedFetcher(engine: engine, limits: configuration.feedLimits)
         credentials = CredentialStore(path: configuration.places.credentials)
         netrc = Netrc(path: configuration.netrcFile)
         documents = FeedDocuments(folder: configuration.places.feeds)
@@ -115,7 +119,8 @@ package actor PodcastService {
         assets = AssetStore(folder: configuration.places.assets)
         snapshots = UploadSnapshots(folder: configuration.places.uploads)
         uploadCredentials = CredentialStore(path: configuration.places.uploadCredentials)
-        feeds = FeedPump(queue: HostQueue(total: configuration.refreshConnections))
+        work = WorkJournal(places: configuration.places)
+        feeds = FeedPump(queue: HostQueue(total: configuration.refreshConnections), work: work)
     }
 
     /// Takes up what an earlier daemon left: compares cache and library, carries on its downloads.
@@ -149,6 +154,7 @@ package actor PodcastService {
                     load: loader(download.episode))
             }
         }
+        takeUpWork()
         try startUploads(isRecovering: recovery != nil)
         makeRoom()
         watchConditions()
@@ -159,6 +165,7 @@ package actor PodcastService {
     /// Ends all transfers; what was received is kept.
     package func stop() async {
         sync.isStopping = true
+        work.close()
         conditionWatch?.cancel()
         engine.shutDown()
         takeEvents()

@@ -1,4 +1,5 @@
 package import ContentCache
+package import PodcastFeed
 package import PodcastLibrary
 package import PodcastProtocol
 package import TransferEngine
@@ -24,6 +25,8 @@ package struct ServiceConfiguration: Sendable {
     package var allowsBattery = false
     package var schedule = RefreshSchedule()
     package var sync = SyncSchedule()
+    /// How much of a feed is read.
+    package var feedLimits = FeedLimits.standard
     /// Feeds fetched at the same time.
     package var refreshConnections = 8
     /// Which episodes stay, and how many of the newest are fetched ahead; a show may have its own.

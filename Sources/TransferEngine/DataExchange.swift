@@ -110,8 +110,11 @@ final class DataExchange: EasyHandleReceiver {
     func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) { receiver.didReceive(head) }
 
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
+        let room = request.limit - received
         received += bytes.count
         if received > request.limit {
+            // Up to the limit it is of use to a receiver that takes the beginning of a document.
+            receiver.didReceive(UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, room))))
             tooLarge = true
             return .stop
         }

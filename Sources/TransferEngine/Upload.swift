@@ -227,7 +227,10 @@ final class Upload: EasyHandleReceiver {
     private func report(force: Bool) {
         let now = engine.now
         let state = machine.people
-        let isNews = reported?.state != state || reported?.error != machine.error
+        // That the media have begun to go out is told at once.
+        let start = source.resumeData.offset
+        let hasBegun = machine.sent > start && reported?.sent ?? start <= start
+        let isNews = reported?.state != state || reported?.error != machine.error || hasBegun
         guard isNews || now >= reportDue && reported?.sent != machine.sent else { return }
         let snapshot = UploadSnapshot(
             key: source.key, state: state, sent: machine.sent, size: source.size,

@@ -72,4 +72,35 @@ import Testing
         #expect(server.requests.count == Self.count && server.requests.allSatisfy { $0.status == 304 })
         #expect(try await shows() == all)
     }
+
+    /// Whoever ends the daemon, and why: the next one knows what it was at.
+    @Test func aFeedUnderWhichTheDaemonDiesTwiceIsLeftOutUntilItIsNamed() async throws {
+        try home.configure("[refresh]\nmin = \"1 s\"\nmax = \"1 s\"\n")
+        publish(1)
+        #expect(try await home.run("subscribe", server.url("/1.xml")).exitCode == 0)
+        let gate = Gate(heldAt: 0)
+        publish(1, behindItsHead: gate)
+        let before = server.requests(for: "/1.xml").count
+        for death in 1...2 {
+            let watcher = try home.start("events")
+            try await waitUntil(description: "the feed is asked for by itself") {
+                server.requests(for: "/1.xml").count == before + death
+            }
+            watcher.kill()
+            home.killDaemon()
+            try await home.waitUntilDaemonHasEnded()
+        }
+        #expect(try await home.run("daemon").exitCode == 0)
+        let status = try await home.run("status")
+        let note = "skipped: the refresh of 'Show 1' has ended the daemon twice"
+        #expect(status.output.contains(note), "\(status.output)")
+        #expect(try await home.run("status", "--json").output.contains("\"skipped\""))
+        #expect(try await home.run("doctor").output.contains("podfs refresh 'Show 1' tries it now"))
+        #expect(try await home.run("refresh").error.contains("left out for a day"))
+        #expect(server.requests(for: "/1.xml").count == before + 2)
+        gate.open()
+        #expect(try await home.run("refresh", "Show 1").exitCode == 0)
+        #expect(server.requests(for: "/1.xml").count == before + 3)
+        #expect(try await !home.run("status").output.contains("skipped"))
+    }
 }

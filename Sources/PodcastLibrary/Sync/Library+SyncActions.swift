@@ -190,8 +190,8 @@ extension Library {
 
     /// Sends once more what is known of an episode, as it was dated.
     private static func queueAgain(_ episode: Int64?, now: Int64, _ db: Database) throws {
-        let time = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT time FROM sync_episode WHERE episode = ?"), arguments: [episode])
+        let time = try StoredNumber.fetchOne(
+            db.cachedStatement(sql: "SELECT time FROM sync_episode WHERE episode = ?"), [episode])
         if let episode, let time { try queue(episode, time, stamp: time, now: now, db) }
     }
 

@@ -72,7 +72,7 @@ package enum SyncedState: Sendable, Equatable, Comparable {
     }
 
     /// Ten years in seconds, as `.position` allows: what is longer is a mistake.
-    static let longest = 315_360_000
+    package static let longest = 315_360_000
 
     /// The action that tells it.
     ///

@@ -1,3 +1,12 @@
+/// Which moments there are, in seconds since 1970 UTC.
+package enum SyncMoment {
+    /// Up to the end of the year 9999. Whatever a server, an action or a row says, what is computed with lies here, or as
+    /// far before 1970; so the sum of a few of them is no overflow.
+    package static let latest: Int64 = 253_402_300_799
+
+    static func bounded(_ seconds: Int64) -> Int64 { min(max(seconds, -latest), latest) }
+}
+
 /// The clock of this device and that of the server, at one moment.
 ///
 /// Devices' clocks differ, and an action carries the time of the device that did it. podfs sends its own in the server's
@@ -5,12 +14,12 @@
 /// whose clock is a year ahead would win against all others for a year.
 package struct SyncClock: Sendable, Equatable {
     /// Seconds since 1970 UTC.
-    package var local: Int64
-    package var server: Int64
+    package let local: Int64
+    package let server: Int64
 
     package init(local: Int64, server: Int64) {
-        self.local = local
-        self.server = server
+        self.local = SyncMoment.bounded(local)
+        self.server = SyncMoment.bounded(server)
     }
 
     /// What is added to the local time to have the server's. A few seconds are the time that an answer takes, and not a
@@ -25,7 +34,9 @@ package struct SyncClock: Sendable, Equatable {
     /// The time of a local change.
     ///
     /// - Parameter floor: what the person saw when making it is older, whatever the clock says.
-    package func time(ofLocal moment: Int64, floor: Int64) -> Int64 { max(moment + skew, floor) }
+    package func time(ofLocal moment: Int64, floor: Int64) -> Int64 {
+        max(SyncMoment.bounded(moment) + skew, SyncMoment.bounded(floor))
+    }
 
     /// Whether no clock that is right can have given this time.
     package func isFuture(_ time: Int64) -> Bool { time > server + Self.tolerance }
@@ -43,13 +54,13 @@ package struct SyncClock: Sendable, Equatable {
 /// nothing.
 package struct SyncWindow: Sendable, Equatable {
     /// The answer's timestamp to the last question; 0 when there was none.
-    package var last: Int64
+    package let last: Int64
     /// That of the last question over everything; `nil` when there was none.
-    package var lastFull: Int64?
+    package let lastFull: Int64?
 
     package init(last: Int64, lastFull: Int64?) {
-        self.last = last
-        self.lastFull = lastFull
+        self.last = SyncMoment.bounded(last)
+        self.lastFull = lastFull.map(SyncMoment.bounded)
     }
 
     /// A week, in seconds: devices are seldom offline for longer, and a week of listening is small.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -17,19 +18,27 @@ final class FeedPump: Sendable {
         /// Whether the document is at hand of which the validators are.
         private let isKept: Bool
         private let userAgent: String?
+        private let limits: FeedLimits
+        /// Nobody has asked for it.
+        let isScheduled: Bool
 
-        init(_ show: RefreshSubject, credentials: Credentials?, isKept: Bool, userAgent: String?) {
+        init(
+            _ show: RefreshSubject, credentials: Credentials?, isKept: Bool, userAgent: String?, limits: FeedLimits,
+            isScheduled: Bool
+        ) {
+            self.isScheduled = isScheduled
             self.show = show
             self.credentials = credentials
             self.isKept = isKept
             self.userAgent = userAgent
+            self.limits = limits
         }
 
         var inquiry: FeedFetcher.Inquiry {
             // Of a show without its document, which older versions did not keep, the whole is asked for once.
             FeedFetcher.Inquiry(
                 show.url, reach: show.access.reach, credentials: credentials, etag: isKept ? show.etag : nil,
-                lastModified: isKept ? show.lastModified : nil, userAgent: userAgent)
+                lastModified: isKept ? show.lastModified : nil, userAgent: userAgent, limits: limits)
         }
     }
 
@@ -75,6 +84,7 @@ final class FeedPump: Sendable {
     }
 
     private let state: Mutex<State>
+    private let work: WorkJournal
     private let wake: AsyncStream<Void>.Continuation
     /// Gives a value when there are reports to be taken.
     let wakes: AsyncStream<Void>
@@ -85,8 +95,9 @@ final class FeedPump: Sendable {
     /// So many do not wait for more.
     private static let batch = 64
 
-    init(queue: HostQueue) {
+    init(queue: HostQueue, work: WorkJournal) {
         state = Mutex(State(queue: queue))
+        self.work = work
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -114,6 +125,7 @@ final class FeedPump: Sendable {
             let (asked, turns) = Self.start(&state)
             return (asked, turns, state.isWatched && !asked.isEmpty && Self.claimWake(&state))
         }
+        begin(asked)
         if isUrgent { wake.yield() }
         return (asked.map(request), turns)
     }
@@ -134,6 +146,11 @@ final class FeedPump: Sendable {
             if state.isWatched { state.reports.append(.began(begun)) }
         }
         return (asked, turns)
+    }
+
+    /// Leaves word of what runs by itself.
+    private func begin(_ asked: [Asked]) {
+        work.begin(asked.filter(\.job.isScheduled).map { WorkItem(.refresh, id: $0.job.show.id) })
     }
 
     private func request(_ asked: Asked) -> DataTask {
@@ -190,6 +207,7 @@ final class FeedPump: Sendable {
             if needsTimer { state.hasTimer = true }
             return (next, false, needsTimer)
         }
+        begin(next)
         if isUrgent { wake.yield() }
         if needsTimer {
             Timers.after(milliseconds: Self.patience) { self.timerIsOver() }

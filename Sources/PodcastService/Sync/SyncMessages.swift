@@ -145,8 +145,8 @@ package enum SyncAnswers {
 
     package static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
         let object = try object(body)
-        guard let timestamp = number(object["timestamp"]) else {
-            throw Malformed(message: "the server's list of subscriptions has no timestamp")
+        guard let timestamp = SyncTime.timestamp(object["timestamp"]) else {
+            throw Malformed(message: "the server's list of subscriptions has no timestamp that can be true")
         }
         var skipped = 0
         func list(_ key: String) -> [String] {
@@ -161,8 +161,8 @@ package enum SyncAnswers {
 
     package static func actions(_ body: [UInt8]) throws(Malformed) -> Actions {
         let object = try object(body)
-        guard let timestamp = number(object["timestamp"]), let entries = object["actions"] as? [Any] else {
-            throw Malformed(message: "the server's list of actions has no timestamp or no actions")
+        guard let timestamp = SyncTime.timestamp(object["timestamp"]), let entries = object["actions"] as? [Any] else {
+            throw Malformed(message: "the server's list of actions has no timestamp that can be true, or no actions")
         }
         let actions = entries.suffix(mostEntries).compactMap { action($0) }
         return Actions(actions: actions, timestamp: timestamp, skipped: entries.count - actions.count)
@@ -181,7 +181,7 @@ package enum SyncAnswers {
             else { return nil }
             return Uploaded.Renamed(old: old, new: new)
         }
-        return Uploaded(timestamp: number(object["timestamp"]), renamed: renamed)
+        return Uploaded(timestamp: SyncTime.timestamp(object["timestamp"]), renamed: renamed)
     }
 
     /// The ids of a user's devices.
@@ -197,7 +197,9 @@ package enum SyncAnswers {
             let kind = (object["action"] as? String).flatMap({ SyncAction.Kind(rawValue: $0.lowercased()) }),
             let time = SyncTime.seconds(object["timestamp"])
         else { return nil }
-        func place(_ key: String) -> Int? { number(object[key]).flatMap { $0 >= 0 ? Int($0) : nil } }
+        func place(_ key: String) -> Int? {
+            SyncTime.number(object[key]).flatMap { $0 >= 0 ? min(Int($0), SyncedState.longest) : nil }
+        }
         return SyncAction(
             podcast: podcast, episode: episode, guid: text(object["guid"]), kind: kind, device: text(object["device"]),
             timestamp: time, started: place("started"), position: place("position"), total: place("total"))
@@ -221,7 +223,6 @@ package enum SyncAnswers {
         return text
     }
 
-    private static func number(_ value: Any?) -> Int64? { SyncTime.number(value) }
 }
 
 /// Times as the API writes them: ISO 8601 in UTC without a zone.
@@ -235,9 +236,17 @@ package enum SyncTime {
         return "\(date)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
     }
 
+    /// The moment of an answer: seconds since 1970. `nil` for none, and for what is no moment; it is stored, and what comes
+    /// of it goes back to the server.
+    static func timestamp(_ value: Any?) -> Int64? {
+        number(value).flatMap { (0...SyncMoment.latest).contains($0) ? $0 : nil }
+    }
+
     /// With or without a zone and a fraction; some servers give seconds since 1970 instead.
     package static func seconds(_ value: Any?) -> Int64? {
-        if let number = number(value) { return number }
+        if let number = number(value) {
+            return (-SyncMoment.latest...SyncMoment.latest).contains(number) ? number : nil
+        }
         guard let text = value as? String, text.utf8.count < 64 else { return nil }
         let bytes = Array(text.utf8)
         guard bytes.count >= 19 else { return nil }
@@ -267,7 +276,7 @@ package enum SyncTime {
         return moment - (sign == UInt8(ascii: "+") ? offset : -offset)
     }
 
-    /// A whole number, which may have come as text.
+    /// A whole number, which may have come as text; any of 64 bits.
     static func number(_ value: Any?) -> Int64? {
         if let number = value as? Int64 { return number }
         if let number = value as? Int { return Int64(number) }

@@ -26,8 +26,46 @@ extension PodcastService {
         if !isRecovering { snapshots.tidy(keeping: Set(outstanding.flatMap(\.files))) }
         for upload in outstanding {
             uploads[upload.id] = UploadRecord(upload: upload)
-            if upload.error == nil, !upload.suspended { begin(upload) }
+            if upload.error == nil, !upload.suspended { waitingUploads.append(upload.id) }
         }
+        for id in waitingUploads {
+            guard let upload = uploads[id]?.upload, let reason = reasonToSkip(upload) else { continue }
+            uploads[id]?.snapshot = UploadSnapshot(
+                key: id, state: .suspended, sent: upload.progress.held, size: upload.size,
+                error: TransferError(.failed, reason))
+        }
+        beginWaitingUploads()
+    }
+
+    /// Carries on with what may run by itself.
+    func beginWaitingUploads() {
+        let turn = work.turn(of: waitingUploads.map { WorkItem(.upload, id: $0) }, now: now())
+        work.begin(turn)
+        for item in turn {
+            waitingUploads.removeAll { $0 == item.id }
+            guard let upload = uploads[item.id]?.upload else { continue }
+            uploads[item.id]?.snapshot = nil
+            begin(upload)
+            // One that has run for so long kills nobody; it may take hours.
+            Timers.after(milliseconds: Self.probation) { [weak self] in
+                Task { await self?.uploadEnded(item.id) }
+            }
+        }
+    }
+
+    private static let probation = 60_000
+
+    /// The upload is over, halted, or beyond suspicion.
+    private func uploadEnded(_ id: Int64) {
+        if work.end([WorkItem(.upload, id: id)]) { planUpkeep() }
+    }
+
+    /// When an upload that waits may begin; `nil` when none does, or only an end can help.
+    func nextUpload() -> Int64? {
+        let now = now()
+        if waitingUploads.isEmpty { return nil }
+        if !work.turn(of: waitingUploads.map { WorkItem(.upload, id: $0) }, now: now).isEmpty { return now }
+        return waitingUploads.compactMap { work.skippedUntil(WorkItem(.upload, id: $0), now: now) }.min()
     }
 
     /// Tells the engine; without the copies there is nothing to go on with.
@@ -120,7 +158,9 @@ extension PodcastService {
             case .suspend:
                 try library.setSuspended(upload: id, true)
                 uploads[id]?.upload.suspended = true
+                waitingUploads.removeAll { $0 == id }
                 engine.suspendUpload(id)
+                uploadEnded(id)
             case .cancel: try end(record, event: event(.state, record, state: .cancelled), isKept: false)
             case .download, .evict, .pin, .unpin:
                 problems.append("upload:\(id) is an upload: it can be resumed, suspended or cancelled")
@@ -139,6 +179,7 @@ extension PodcastService {
         uploads[id]?.upload = upload
         if record.state == .suspended || record.state == .failed { uploads[id]?.snapshot?.state = .queued }
         uploads[id]?.snapshot?.error = nil
+        waitingUploads.removeAll { $0 == id }
         begin(upload)
     }
 
@@ -206,6 +247,8 @@ extension PodcastService {
         let changed = record.state != snapshot.state || record.snapshot == nil
         record.snapshot = snapshot
         uploads[snapshot.key] = record
+        // The media are on their way: what ends the daemon from now on is not how the upload begins.
+        if snapshot.sent > record.upload.progress.held { uploadEnded(snapshot.key) }
         // The failure was told as such, and is the last that is heard of the task.
         if snapshot.state != .failed { broadcast(event(changed ? .state : .progress, record)) }
         considerIdle()
@@ -218,6 +261,7 @@ extension PodcastService {
             key: id, state: .failed, sent: record.snapshot?.sent ?? record.upload.progress.held,
             size: record.upload.size, error: error)
         uploads[id] = record
+        uploadEnded(id)
         let event = event(.failed, record)
         do {
             try library.fail(upload: id, error: error.message, keeping: kept(event))
@@ -232,7 +276,9 @@ extension PodcastService {
     /// Nothing more comes of an upload. The event is in the library before the row is not.
     private func end(_ record: UploadRecord, event: Event, isKept: Bool) throws {
         let upload = record.upload
+        waitingUploads.removeAll { $0 == upload.id }
         engine.cancelUpload(upload.id)
+        uploadEnded(upload.id)
         try library.removeUpload(id: upload.id, keeping: isKept ? kept(event) : nil)
         uploads[upload.id] = nil
         for file in upload.files { snapshots.remove(file) }

@@ -1,9 +1,11 @@
 import ArgumentParser
+import Glibc
 import PodcastClient
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
+import PodcastService
 
 struct StatusCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -31,7 +33,8 @@ struct StatusCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         if watch { return try await StatusWatch(installation: installation).run() }
-        let report = try await report(installation)
+        var report = try await report(installation)
+        report.skipped = WorkJournal.skipped(installation.places, now: Int64(time(nil))).map(\.explanation)
         if json {
             Terminal.print(report.json)
         } else {

@@ -4,6 +4,7 @@ import Glibc
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
+import PodcastService
 import TransferEngine
 
 // The daemon, and what may start it.
@@ -69,6 +70,15 @@ extension Doctor {
                 remedy: "kill \(welcome.pid): the next command starts this one, and downloads go on")
         }
         return .ok("daemon", name)
+    }
+
+    /// What has ended daemons twice, and does not run by itself for a day.
+    func skippedWork() -> [Finding] {
+        WorkJournal.skipped(installation.places, now: Int64(time(nil))).map { entry in
+            .warning(
+                "work", entry.explanation,
+                remedy: "what went wrong stands before the last start in \(installation.places.log)")
+        }
     }
 
     /// The user's units, as `podfs service` writes them.

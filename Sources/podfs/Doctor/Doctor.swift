@@ -12,6 +12,7 @@ struct Doctor: Sendable {
         findings += library()
         findings.append(cache())
         findings += await daemon()
+        findings += skippedWork()
         findings += mounts()
         findings.append(services())
         findings.append(certificates())

@@ -28,7 +28,7 @@ final class TaskBoard {
         if let task = event.task { heard[task] = now }
         if event.kind == .completed {
             done += 1
-            doneBytes += event.received ?? 0
+            doneBytes += LiveTasks.bytes(event.received ?? 0)
         }
     }
 

@@ -19,6 +19,9 @@ struct TerminalTraits: Equatable {
             height: isKnown ? Int(size.ws_row) : 0, environment: environment)
     }
 
+    /// What a screen measures, whatever a variable says: lines are filled with spaces up to its width.
+    private static let sides = 1...10_000
+
     /// - Parameters:
     ///   - width, height: 0 where the terminal does not say.
     init(isTerminal: Bool, width: Int, height: Int, environment: [String: String]) {
@@ -26,7 +29,7 @@ struct TerminalTraits: Equatable {
         isScreen = isTerminal && !kind.isEmpty && kind != "dumb"
         hasColour = isScreen && (environment["NO_COLOR"] ?? "").isEmpty
         // The size of the VT100, which every terminal has been compared with since.
-        self.width = [width, environment["COLUMNS"].flatMap { Int($0) } ?? 0].first { $0 > 0 } ?? 80
-        self.height = [height, environment["LINES"].flatMap { Int($0) } ?? 0].first { $0 > 0 } ?? 24
+        self.width = [width, environment["COLUMNS"].flatMap { Int($0) } ?? 0].first(where: Self.sides.contains) ?? 80
+        self.height = [height, environment["LINES"].flatMap { Int($0) } ?? 0].first(where: Self.sides.contains) ?? 24
     }
 }

@@ -1,0 +1,41 @@
+import GRDB
+
+extension Schema {
+    /// Takes numbers out of the tables that no clock and no count can have given: what an earlier version stored of a
+    /// server's word, before that was bounded. Rows are read safely as they are; but SQL counts on from some of them, and
+    /// SQLite refuses to store a sum beyond 64 bits, so that nothing would be written there any more.
+    ///
+    /// Runs when the library is opened for writing. These tables are small: one row a show, or one of what was heard.
+    static func bound(_ db: Database) throws {
+        let moments = "BETWEEN 0 AND \(SyncMoment.latest)"
+        for sql in [
+            "UPDATE sync_episode SET time = 0 WHERE NOT time \(moments)",
+            """
+            UPDATE sync_pending SET at = iif(at \(moments), at, 0), floor = iif(floor \(moments), floor, 0),
+                stamp = iif(stamp \(moments), stamp, NULL)
+            WHERE NOT at \(moments) OR NOT floor \(moments) OR NOT stamp \(moments)
+            """,
+            "UPDATE sync_parked SET time = 0 WHERE NOT time \(moments)",
+            """
+            UPDATE sync_account SET
+                subscriptions_since = iif(subscriptions_since \(moments), subscriptions_since, 0),
+                episodes_since = iif(episodes_since \(moments), episodes_since, 0),
+                episodes_full = iif(episodes_full \(moments), episodes_full, NULL),
+                next_sync = iif(next_sync \(moments), next_sync, 0),
+                last_sync = iif(last_sync \(moments), last_sync, NULL),
+                held_until = iif(held_until \(moments), held_until, NULL),
+                failures = max(0, min(failures, \(mostFailures)))
+            """,
+            "UPDATE sync_subscription SET serial = 1 WHERE NOT serial \(moments)",
+            """
+            UPDATE podcast SET failures = max(0, min(failures, \(mostFailures)))
+            WHERE NOT failures BETWEEN 0 AND \(mostFailures)
+            """,
+        ] {
+            try db.execute(sql: sql)
+        }
+    }
+
+    /// Beyond some twenty the pause between two tries no longer grows.
+    private static let mostFailures = 1_000_000
+}

@@ -1,0 +1,155 @@
+import Foundation
+import GRDB
+import PodcastFeed
+import TestSupport
+import Testing
+
+@testable import PodcastLibrary
+
+/// Rows as an earlier version may have stored them, or a disk has changed them.
+@Suite struct StoredNumberTests {
+    private static let tables = [
+        "podcast", "episode", "attachment", "rendition", "download", "event", "session", "counter", "upload",
+        "sync_account", "sync_feed", "sync_subscription", "sync_episode", "sync_pending", "sync_parked", "sync_action",
+        "sync_removed", "sqlite_sequence",
+    ]
+    /// What says which row it is, or of which; and what silences the triggers.
+    private static let kept: Set<String> = ["id", "podcast", "episode", "kind", "applying", "ephemeral", "sequence"]
+
+    private static func makeLibrary(_ path: String) throws {
+        let library = try Library.openForWriting(at: path)
+        var items = (1...4).map { makeItem("E\($0)", guid: "g\($0)", url: "https://e/\($0).mp3", duration: 600) }
+        items[0].chapters = [Chapter(start: 5, title: "c")]
+        items[0].enclosures.append(Enclosure(url: "https://e/1.opus", length: 5, type: "audio/opus"))
+        let show = try library.subscribe(items).podcast.id
+        let ids = try library.episodes(of: show).map(\.id)
+        for (index, id) in ids.prefix(2).enumerated() {
+            _ = try library.pin(
+                Rendition(
+                    episode: id, generation: 1, file: "f\(index)", size: 9, received: 5, created: noon,
+                    lastOpened: noon), now: noon)
+        }
+        _ = try library.enqueue(episode: ids[2], session: "", now: noon)
+        _ = try library.add(
+            Upload(
+                url: "https://u", title: "t", description: nil, media: Upload.Part(name: "n", file: "f"), size: 5,
+                idempotencyKey: "k", created: noon))
+        _ = try library.reserveSequences(5)
+        try library.keep(KeptEvent(sequence: 3, time: noon, payload: "{}"))
+        try library.acknowledge(session: "s", through: 2)
+        try library.beginSync(SyncAccount(url: "https://s", user: "u", device: "d", kind: .gpodder), now: noon)
+        try library.setPosition(episode: ids[0], 30, now: noon)
+        try library.setPlayed(episode: ids[1], true, now: noon)
+        _ = try library.take(
+            [
+                SyncAction(podcast: feedURL, episode: "https://e/4.mp3", kind: .play, timestamp: noon, position: 9),
+                SyncAction(podcast: "https://o", episode: "https://o/1", kind: .play, timestamp: noon, position: 9),
+            ], clock: SyncClock(local: noon, server: noon), window: SyncWindow(last: noon, lastFull: noon),
+            keepsLatestOnly: false, now: noon)
+        try library.noteServer([ServerFeed(url: feedURL, subscribed: true, podcast: show)])
+        try library.closeWhole()
+    }
+
+    /// Writes into each column of numbers what `number` gives for it.
+    private static func spoil(_ path: String, _ number: () -> Double) throws {
+        let queue = try DatabaseQueue(path: path)
+        var integers: Set<Int64> = []
+        try queue.write { db in
+            try db.execute(sql: "UPDATE sync_account SET applying = 1; PRAGMA ignore_check_constraints = ON")
+            for table in tables {
+                let columns = try Row.fetchAll(db, sql: "SELECT name, type, pk FROM pragma_table_info('\(table)')")
+                for column in columns {
+                    let (name, type): (String, String) = (column[0], column[1])
+                    let isNumber = type == "INTEGER" || type == "REAL" || name == "seq"
+                    guard isNumber, !kept.contains(name) else { continue }
+                    let value = number()
+                    let integer = Int64(exactly: value) ?? (value < 0 ? Int64.min : .max)
+                    integers.insert(integer)
+                    // Some are parts of keys.
+                    try db.execute(
+                        sql: "UPDATE OR IGNORE \(table) SET \(name) = ?",
+                        arguments: type == "REAL" ? [value] : [integer])
+                }
+            }
+            try db.execute(sql: "UPDATE sync_account SET applying = 0")
+            // It is there as it was written.
+            let raw = try Set(Int64.fetchAll(db, sql: "SELECT changed FROM episode UNION SELECT value FROM counter"))
+            #expect(!raw.isDisjoint(with: integers), "\(raw) \(integers)")
+        }
+        try queue.close()
+    }
+
+    private static func exercise(_ library: Library, _ context: String) throws {
+        let now = noon
+        for show in try library.podcasts() + [library.podcast(id: 1)].compactMap(\.self) {
+            for episode in try library.episodes(of: show.id) {
+                #expect((0...EpisodeSize.greatest).contains(episode.size.bytes), "\(context)")
+                #expect((0...EpisodeSize.greatest).contains(episode.cachedBytes), "\(context)")
+                #expect((episode.published ?? 0).magnitude <= 1 << 53, "\(context)")
+                #expect(episode.generation.magnitude <= 1 << 53 && episode.position ?? 0 <= 0x1p53, "\(context)")
+            }
+            let limits = SummaryLimits(notes: 10, notesInAll: 10, chapters: 10, chaptersInAll: 10)
+            try library.summaries(of: show.id, limits: limits) { #expect($0.size >= 0) }
+            _ = try (library.entries(of: show.id), library.tracks(of: show.id), library.marks(of: show.id))
+            _ = try (library.refreshRecord(of: show.id), library.published(of: [show.id]))
+        }
+        _ = try (library.folders(), library.latest(limit: 50), library.completeEntries())
+        _ = try library.places(changedSince: 0)
+        for id in Int64(1)...4 {
+            _ = try (library.opening(of: id), library.source(of: id), library.extras(of: id), library.place(of: id))
+        }
+        _ = try (library.refreshSubjects(), library.refreshSubjects(dueAt: .max), library.nextRefresh())
+        _ = try (library.renditions(), library.evictionCandidates(), library.ephemeralRenditions())
+        #expect(try library.cachedBytes() >= 0, "\(context)")
+        _ = try (library.downloads(), library.uploads(), library.events(since: .min), library.identifiers())
+        _ = try (library.syncAccount(), library.syncQueue(), library.syncHistory(limit: 9), library.subscriptionBook())
+
+        // What is written goes on from what is there.
+        let clock = SyncClock(local: now, server: now + 100)
+        for pending in try library.pendingActions(clock: clock, device: "d", limit: 100) {
+            #expect(pending.action.timestamp.magnitude <= UInt64(2 * SyncMoment.latest), "\(context)")
+        }
+        try library.setPosition(episode: 1, 40, now: now)
+        try library.setPlayed(episode: 2, true, now: now)
+        _ = try library.take(
+            [SyncAction(podcast: feedURL, episode: "https://e/3.mp3", kind: .play, timestamp: now, position: 7)],
+            clock: clock, window: SyncWindow(last: now, lastFull: now), keepsLatestOnly: true, now: now)
+        try library.actionsSent(try library.pendingActions(clock: clock, device: "d", limit: 100))
+        try library.unpark(now: now)
+        try library.refreshFailed(podcast: 1, status: 500, error: "e", next: now, now: now)
+        _ = try library.merge([makeItem("E1", guid: "g1", url: "https://e/1.mp3")], into: 1)
+        let generation = try library.dropRendition(episode: 1, now: now)
+        #expect(try library.dropRendition(episode: 1, now: now) >= generation, "\(context)")
+        _ = try library.bury(episodes: [2], now: now)
+        let sequences = try library.reserveSequences(10)
+        #expect(sequences.count == 10 && sequences.lowerBound > 0, "\(context)")
+        try library.keep(KeptEvent(sequence: sequences.lowerBound, time: now, payload: "{}"))
+        let identifiers = try library.identifiers()
+        #expect(identifiers.download.magnitude <= 1 << 53, "\(context)")
+        try library.noteSync(error: "e", isStopped: false, next: now, now: now)
+        try library.endSync()
+    }
+
+    @Test func extremeNumbersInEachColumnAreReadAndWrittenOver() throws {
+        let folder = try TemporaryFolder()
+        let model = folder.path + "/model.sqlite"
+        try Self.makeLibrary(model)
+        var dice = SeededGenerator(seed: 1)
+        let mixed = ExtremeNumbers.integers.map(Double.init) + ExtremeNumbers.doubles
+        let numbers: [Double] = [-.infinity, -0x1p63, -1, -0.0, 0.5, 1, 0x1p44 + 1, 0x1p53 + 2, 0x1p63, .infinity]
+        for round in 0..<numbers.count + 8 {
+            let path = folder.path + "/\(round).sqlite"
+            try FileManager.default.copyItem(atPath: model, toPath: path)
+            try Self.spoil(path) {
+                round < numbers.count ? numbers[round] : mixed.randomElement(using: &dice) ?? 0
+            }
+            let context = round < numbers.count ? "all \(numbers[round])" : "mixture \(round)"
+            do {
+                let library = try Library.openForWriting(at: path)
+                try Self.exercise(library, context)
+            } catch {
+                Issue.record("\(context): \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import PodcastFeed
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+/// Feeds beyond what is read of one.
+@Suite struct CutFeedTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    private func text(_ count: Int) -> String {
+        FeedBuilder.show("Show", episodes: count, length: 20_000) { home.web.url(home.media($0)) }.text
+    }
+
+    private func serve(_ text: String, etag: String) {
+        home.web.serve("/feed.xml", Resource(text: text, contentType: "application/rss+xml", etag: etag))
+    }
+
+    /// How much of the document with 60 episodes holds the newest 30 or so.
+    private var limits: FeedLimits {
+        var limits = FeedLimits()
+        limits.bytes = text(60).utf8.count / 2
+        return limits
+    }
+
+    private func facts(_ show: Podcast) throws -> String {
+        try String(contentsOfFile: "\(home.places.feeds)/\(show.id).json", encoding: .utf8)
+    }
+
+    private func document(_ show: Podcast) throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: "\(home.places.feeds)/\(show.id).xml"))
+    }
+
+    private func refresh(_ client: ServiceClient) async throws -> RefreshResult {
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [])) else {
+            throw Failure(message: "not refreshed")
+        }
+        return try #require(results.first)
+    }
+
+    @Test func aFeedThatGrewBeyondTheLimitIsCutAndGoesOn() async throws {
+        serve(text(20), etag: "\"whole\"")
+        let limits = limits
+        let daemon = try await home.start { $0.feedLimits = limits }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first)
+        #expect(show.episodes == 20)
+        #expect(try !facts(show).contains("the rest is left out"))
+
+        serve(text(60), etag: "\"long\"")
+        let grown = try await refresh(client)
+        #expect(grown.error == nil && grown.added >= 20 && grown.added < 40, "\(grown)")
+        let cut = try #require(try daemon.library.podcasts().first)
+        #expect(cut.state == "active" && cut.error == nil && cut.episodes == 20 + grown.added)
+        // What lies behind the cut has not left the feed.
+        let episodes = try daemon.library.episodes(of: show.id)
+        #expect(episodes.allSatisfy { $0.listed } && episodes.contains { $0.title == "Episode 1" })
+        #expect(episodes.first?.title == "Episode 60")
+        #expect(try facts(cut).contains("larger than \(limits.bytes) bytes; the rest is left out"))
+        #expect(try document(cut) == Data(text(60).utf8.prefix(limits.bytes)))
+
+        // The same document is not fetched again, and a new episode comes.
+        #expect(try await refresh(client) == RefreshResult(name: "Show", added: 0))
+        #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
+        serve(text(61), etag: "\"longer\"")
+        #expect(try await refresh(client).added == 1)
+        #expect(try daemon.library.episodes(of: show.id).first?.title == "Episode 61")
+        await daemon.stop()
+    }
+
+    @Test func aFeedThatIsTooLongFromTheBeginningIsSubscribedTo() async throws {
+        serve(text(60), etag: "\"long\"")
+        let limits = limits
+        let daemon = try await home.start { $0.feedLimits = limits }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first)
+        #expect(show.episodes > 20 && show.episodes < 40)
+        #expect(try facts(show).contains("the rest is left out"))
+        await daemon.stop()
+    }
+
+    @Test func moreItemsThanAreReadAreLeftOut() async throws {
+        serve(text(30), etag: "\"many\"")
+        let daemon = try await home.start { $0.feedLimits.items = 10 }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        serve(text(31), etag: "\"more\"")
+        #expect(try await refresh(client).added == 1)
+        let show = try #require(try daemon.library.podcasts().first)
+        #expect(show.episodes == 11 && show.state == "active")
+        #expect(try daemon.library.episodes(of: show.id).allSatisfy { $0.listed })
+        #expect(try facts(show).contains("more than 10 items; the rest is left out"))
+        await daemon.stop()
+    }
+
+    /// A document that just fits is whole: it has ended where the limit is.
+    @Test func aFeedOfJustThatSizeIsWhole() async throws {
+        serve(text(20), etag: "\"whole\"")
+        let size = text(20).utf8.count
+        let daemon = try await home.start { $0.feedLimits.bytes = size }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first)
+        #expect(show.episodes == 20)
+        #expect(try !facts(show).contains("the rest is left out"))
+        await daemon.stop()
+    }
+}

@@ -1,0 +1,97 @@
+import PodcastFeed
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferCore
+
+/// Numbers in the heads of answers and in what the library keeps of feeds.
+@Suite struct ServerNumberTests {
+    private static let now: Int64 = 1_800_000_000
+
+    @Test func headsOfExtremeNumbersPutNothingOffForLong() {
+        var dice = SeededGenerator(seed: 9)
+        let names = ["retry-after", "age", "content-length", "expires", "date", "last-modified", "upload-offset"]
+        let policy = RetryPolicy()
+        for _ in 0..<3_000 {
+            func number() -> String { ExtremeNumbers.text(using: &dice) }
+            var fields: [String: String] = [:]
+            for name in names where Bool.random(using: &dice) {
+                fields[name] = Bool.random(using: &dice) ? number() : "Fri, \(number()) Nov \(number()) 10:00:00 GMT"
+            }
+            fields["cache-control"] = "max-age=\(number()), s-maxage=\(number())"
+            fields["content-range"] = "bytes \(number())-\(number())/\(number())"
+            let head = ResponseHead(
+                status: [200, 206, 304, 404, 416, 429, 503].randomElement(using: &dice) ?? 200, fields: fields)
+            let facts = RefreshFacts(
+                head: head, updateInterval: ExtremeNumbers.integers.randomElement(using: &dice),
+                published: ExtremeNumbers.integers.map { min(max($0, -1 << 53), 1 << 53) }.shuffled(using: &dice),
+                failures: [0, 1, 1_000_000].randomElement(using: &dice) ?? 0)
+            let next = RefreshSchedule().next(facts, now: Self.now, random: 0.5)
+            #expect(next > Self.now && next <= Self.now + Freshness.longest * 11 / 10 + 1, "\(fields)")
+            let pause = policy.pause(attempt: .max, retryAfter: head.retryAfter, random: 0.9)
+            #expect((0...86_400_000).contains(pause), "\(fields)")
+            #expect((0...1 << 44).contains(head.contentLength ?? 0))
+            if let range = head.contentRange {
+                #expect((0...1 << 44).contains(range.total ?? 0) && range.range?.upperBound ?? 0 <= 1 << 44)
+            }
+            for ranged in [true, false] {
+                _ = ResponseVerdict(head, offset: 0, ranged: ranged, pin: nil, refusesText: true)
+                let pin = Pin(total: 100, validator: nil)
+                _ = ResponseVerdict(head, offset: 50, ranged: ranged, pin: pin, refusesText: true)
+            }
+        }
+    }
+
+    @Test func cataloguesOfExtremeNumbersCountNoEpisodes() throws {
+        var dice = SeededGenerator(seed: 10)
+        let index = PodcastIndexCatalogue(key: "k", secret: "s")
+        for _ in 0..<1_000 {
+            let (one, other) = (ExtremeNumbers.json(using: &dice), ExtremeNumbers.json(using: &dice))
+            let bodies = [
+                "{\"results\":[{\"collectionName\":\"n\",\"feedUrl\":\"https://e/f\",\"trackCount\":\(one)}],\"resultCount\":\(other)}",
+                "{\"feeds\":[{\"title\":\"n\",\"url\":\"https://e/f\",\"episodeCount\":\(one)}],\"count\":\(other)}",
+            ]
+            for (catalogue, body) in zip([ITunesCatalogue(), index] as [any Catalogue], bodies) {
+                let head = ResponseHead(status: 200)
+                guard let found = try? catalogue.entries(head: head, body: Array(body.utf8)) else { continue }
+                #expect(found.allSatisfy { (0...10_000_000).contains($0.episodes ?? 0) }, "\(body)")
+            }
+        }
+    }
+
+    @Test func retentionOfExtremeMomentsIsDecided() {
+        let rows = ExtremeNumbers.integers.enumerated().map { index, moment in
+            RetainedEpisode(id: Int64(index), moment: min(max(moment, -1 << 53), 1 << 53))
+        }
+        for keep in [Keep.days(100_000), .episodes(1), .listed] {
+            let leaving = Retention(rows, keep: keep, now: Self.now).rows
+            #expect(leaving.count < rows.count)
+        }
+        for minimum in [Int64(1), 86_400] {
+            let rhythm = ReleaseRhythm(published: rows.map(\.moment), now: Self.now)
+            if case .after(let seconds) = rhythm.wish(now: Self.now, minimum: minimum) { #expect(seconds > 0) }
+        }
+    }
+
+    /// Ten files of 10^18 bytes each are more than 64 bits hold.
+    @Test func feedsThatClaimHugeFilesStopNobody() async throws {
+        let home = try ServiceHome()
+        home.publish(episodes: 12, size: 20_000)
+        let text = FeedBuilder.show("Show", episodes: 12, length: 999_999_999_999_999_999) {
+            home.web.url(home.media($0))
+        }.text
+        #expect(text.contains("999999999999999999"))
+        home.web.serve("/feed.xml", Resource(text: text, contentType: "application/rss+xml"))
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let show = try #require(try daemon.library.podcasts().first)
+        let episodes = try daemon.library.episodes(of: show.id)
+        #expect(episodes.count == 12 && episodes.allSatisfy { $0.size.source == .unknown })
+        try await client.perform(.act(.download, episodes: episodes.map(\.id)))
+        for episode in episodes { try await client.completion(of: episode.id) }
+        await daemon.stop()
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import GRDB
+import PodcastClient
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+/// Numbers of a sync server that no clock has given.
+@Suite struct SyncExtremesTests {
+    @Test func noTwoClocksOverflow() {
+        let reach = 2 * SyncMoment.latest
+        for one in ExtremeNumbers.integers {
+            for other in ExtremeNumbers.integers {
+                let clock = SyncClock(local: one, server: other)
+                #expect(clock.skew.magnitude <= reach.magnitude)
+                let window = SyncWindow(last: one, lastFull: other)
+                #expect((0...SyncMoment.latest).contains(window.episodesSince))
+                #expect((0...SyncMoment.latest).contains(window.subscriptionsSince))
+                for time in ExtremeNumbers.integers {
+                    #expect(clock.time(ofLocal: time, floor: one).magnitude <= UInt64(2 * reach))
+                    #expect(clock.clamped(time).magnitude <= reach.magnitude)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "-9223372036854775808", "-1", "9223372036854775807", "253402300800", "\"-9223372036854775808\"", "1e300",
+    ])
+    func anAnswerOfNoMomentIsNoAnswer(timestamp: String) {
+        let subscriptions = "{\"add\":[],\"remove\":[],\"timestamp\":\(timestamp)}"
+        #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.subscriptions(Array(subscriptions.utf8)) }
+        let actions = "{\"actions\":[],\"timestamp\":\(timestamp)}"
+        #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.actions(Array(actions.utf8)) }
+    }
+
+    @Test func answersOfExtremeNumbersAreReadOrRefused() throws {
+        let home = try ServiceHome()
+        let library = try Library.openForWriting(at: home.places.library)
+        try library.beginSync(SyncAccount(url: "https://s", user: "u", device: "d", kind: .gpodder), now: 1)
+        var dice = SeededGenerator(seed: 16)
+        let messages = SyncMessages(kind: .nextcloud, base: "https://s", user: "u", device: "d")
+        var read = 0
+        for round in 0..<3_000 {
+            func number() -> String { ExtremeNumbers.json(using: &dice) }
+            let kind = ["play", "new", "download"].randomElement(using: &dice) ?? "play"
+            let body = """
+                {"timestamp":\(round % 3 == 0 ? number() : "1800000000"),"add":[\(number())],"remove":[],"actions":[
+                {"podcast":"https://p/\(round)","episode":"https://e/\(round)","action":"\(kind)",
+                "timestamp":\(number()),"started":\(number()),"position":\(number()),"total":\(number())}],
+                "update_urls":[[\(number()),\(number())]]}
+                """
+            _ = try? SyncAnswers.subscriptions(Array(body.utf8))
+            _ = try? SyncAnswers.uploaded(Array(body.utf8))
+            guard let found = try? SyncAnswers.actions(Array(body.utf8)) else { continue }
+            read += 1
+            #expect((0...SyncMoment.latest).contains(found.timestamp))
+            _ = messages.body(found.actions)
+            guard round % 10 == 0 else { continue }
+            let clock = SyncClock(local: 1_800_000_000, server: found.timestamp)
+            _ = try library.take(
+                found.actions, clock: clock, window: SyncWindow(last: found.timestamp, lastFull: nil),
+                keepsLatestOnly: true, now: 1_800_000_000)
+        }
+        #expect(read > 1_000)
+        try library.unpark(now: 1_800_000_000)
+        #expect(try library.syncQueue().parked > 10)
+    }
+
+    /// The answer that ended every daemon from then on, and what an earlier version has stored of it.
+    @Test func aDaemonOutlivesTheAnswerAndTheRow() async throws {
+        let home = try ServiceHome()
+        home.publish(episodes: 2)
+        let server = SyncServer()
+        try server.start()
+        let first = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 3_600) }
+        let client = try await first.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let login = SyncLoginRequest(url: server.url, user: "anna", password: "s3cret pass", device: "here")
+        try await client.perform(.syncLogin(login))
+        try await client.perform(.syncNow(despiteHold: true))
+        server.setFault { request in
+            guard request.method == "GET" else { return nil }
+            return .instead(
+                .status(200, body: #"{"add":[],"remove":[],"actions":[],"timestamp":-9223372036854775808}"#))
+        }
+        let failure = await client.failure(of: .syncNow(despiteHold: true))
+        #expect(failure?.message.contains("timestamp") == true)
+        server.setFault { _ in nil }
+        try await client.perform(.syncNow(despiteHold: true))
+        await first.stop()
+
+        let queue = try DatabaseQueue(path: home.places.library)
+        for number in [Int64.min, .max] {
+            try await queue.write { db in
+                try db.execute(
+                    sql: """
+                        UPDATE sync_account SET subscriptions_since = ?1, episodes_since = ?1, episodes_full = ?1,
+                            next_sync = ?1, last_sync = ?1, held_until = ?1, failures = ?1;
+                        """, arguments: [number])
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO sync_episode SELECT id, ? FROM episode", arguments: [number])
+            }
+            let daemon = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 3_600) }
+            let client = try await daemon.connect()
+            try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 77))
+            try await client.perform(.setPlayed(episode: daemon.episode(2).id, true))
+            try await client.perform(.refresh(podcasts: []))
+            try await client.perform(.syncNow(despiteHold: true))
+            #expect(try #require(try daemon.library.syncAccount()).episodes.last > 1_600_000_000)
+            #expect(server.actions.contains { $0["position"] as? Int == 77 })
+            await daemon.stop()
+        }
+    }
+
+    @Test func commandsOfExtremeNumbersAreAnswered() async throws {
+        let home = try ServiceHome()
+        home.publish(episodes: 1)
+        let daemon = try await home.start { $0.catalogues = [] }
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try daemon.episode().id
+        // The show and the episode are number 1.
+        for number in ExtremeNumbers.integers where number != id {
+            for command: Command in [
+                .events(since: number), .act(.download, episodes: [number]), .act(.evict, episodes: [number]),
+                .actOnUploads(.resume, ids: [number]), .setPlayed(episode: number, true),
+                .acknowledge(through: number), .search(term: "x", limit: Int(number)), .createTask(episode: number),
+                .unsubscribe(podcast: number), .refresh(podcasts: [number]), .asset(.cover, id: number),
+                .fetchShow(podcast: number),
+            ] {
+                _ = try? await client.perform(command)
+            }
+        }
+        for number in ExtremeNumbers.integers {
+            for frame: Frame.Kind in [.open, .opened, .close] {
+                client.connection.post(frame, EpisodeReference(episode: number == id ? 0 : number).payload)
+            }
+            for (from, to) in [(number, number), (0, number), (number, Int64.max)] {
+                // As `ReadRequest` writes it, which refuses what is no range.
+                let words = [id, number, from, to].flatMap { word in
+                    withUnsafeBytes(of: word.littleEndian) { Array($0) }
+                }
+                client.connection.post(.read, words + [0])
+            }
+        }
+        for seconds in [-1, 1e9, 1e300, -0x1p63] {
+            #expect(await client.failure(of: .setPosition(episode: id, seconds: seconds))?.kind == .usage)
+        }
+        _ = try await client.tasks()
+        await daemon.stop()
+    }
+}

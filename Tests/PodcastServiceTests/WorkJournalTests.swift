@@ -1,0 +1,193 @@
+import Foundation
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+
+/// Daemons that die under their work. One that dies here is one whose journal is not closed.
+@Suite struct WorkJournalTests {
+    private let home: ServiceHome
+    private let now = Int64(Date().timeIntervalSince1970)
+
+    init() throws { home = try ServiceHome() }
+
+    private func die(under items: WorkItem...) {
+        let journal = WorkJournal(places: home.places)
+        _ = journal.open(now: now) { "\($0.kind) \($0.id)" }
+        journal.begin(items)
+    }
+
+    private func skipped() -> [WorkItem] { WorkJournal.skipped(home.places, now: now).map(\.item) }
+
+    @Test func markersOutliveADaemonThatDiesAndNotOneThatLeaves() {
+        let item = WorkItem(.upload, id: 7)
+        die(under: item, WorkItem(.sync))
+        let second = WorkJournal(places: home.places)
+        #expect(second.open(now: now) { _ in "name" }.isEmpty)
+        second.begin([item])
+        second.close()
+        // What is cut short by that has not come to its end.
+        second.end([item])
+        let third = WorkJournal(places: home.places)
+        #expect(third.open(now: now) { _ in "name" }.isEmpty)
+        third.begin([item])
+        let fourth = WorkJournal(places: home.places)
+        #expect(fourth.open(now: now) { _ in "name" }.map(\.item) == [item])
+        #expect(skipped() == [item] && fourth.skippedUntil(item, now: now) == now + 86_400)
+        fourth.end([item])
+        #expect(skipped().isEmpty)
+    }
+
+    @Test func aShorterBlockHidesALongerOne() {
+        let first = WorkJournal(places: home.places)
+        _ = first.open(now: now) { _ in "n" }
+        first.begin((1...60).map { WorkItem(.refresh, id: 1_000_000 + $0) })
+        first.end((2...60).map { WorkItem(.refresh, id: 1_000_000 + $0) })
+        var found: Set<WorkItem> = []
+        _ = WorkJournal(places: home.places).open(now: now) {
+            found.insert($0)
+            return "n"
+        }
+        #expect(found == [WorkItem(.refresh, id: 1_000_001)])
+    }
+
+    @Test(arguments: [
+        "", "{", "[{}]", "[{\"item\":{\"kind\":\"refresh\",\"id\":1e99},\"deaths\":2,\"last\":1,\"name\":\"\"}]",
+    ])
+    func damagedFilesSayNothing(text: String) throws {
+        for path in [home.places.workMarkers, home.places.workDeaths] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        }
+        let journal = WorkJournal(places: home.places)
+        #expect(journal.open(now: now) { _ in "n" }.isEmpty && skipped().isEmpty)
+    }
+
+    @Test func markersOfAnotherBootDoNotCount() throws {
+        die(under: WorkItem(.sync))
+        die(under: WorkItem(.sync))
+        let text = try String(contentsOfFile: home.places.workMarkers, encoding: .utf8)
+        let lines = text.split(separator: "\n").dropFirst()
+        try Data("another\n\(lines.joined(separator: "\n"))\n".utf8).write(
+            to: URL(fileURLWithPath: home.places.workMarkers))
+        #expect(WorkJournal(places: home.places).open(now: now) { _ in "n" }.isEmpty)
+    }
+
+    /// No write waits for the disk: what a thousand feeds that have not changed cost.
+    @Test func aThousandFeedsCostAThousandSmallWrites() {
+        let journal = WorkJournal(places: home.places)
+        _ = journal.open(now: now) { _ in "n" }
+        let duration = ContinuousClock().measure {
+            for id in Int64(1)...1_000 {
+                journal.begin([WorkItem(.refresh, id: id)])
+                if id.isMultiple(of: 8) { journal.end((id - 7...id).map { WorkItem(.refresh, id: $0) }) }
+            }
+        }
+        print("1,000 markers: \(duration)")
+        let size = try? FileManager.default.attributesOfItem(atPath: home.places.workMarkers)[.size] as? Int
+        #expect(size ?? 0 < 1_000)
+    }
+
+    @Test func aFeedThatKillsIsLeftOutUntilSomebodyNamesIt() async throws {
+        home.publish("Bad", path: "/bad.xml")
+        home.publish("Good", path: "/good.xml")
+        let first = try await home.start()
+        let client = try await first.connect()
+        try await client.subscribe(home.web.url("/bad.xml"))
+        try await client.subscribe(home.web.url("/good.xml"))
+        let bad = try #require(try first.library.podcast(named: "Bad")).id
+        let good = try #require(try first.library.podcast(named: "Good")).id
+        await first.stop()
+        die(under: WorkItem(.refresh, id: bad), WorkItem(.refresh, id: good))
+        die(under: WorkItem(.refresh, id: bad))
+
+        // Both are due.
+        let library = try Library.openForWriting(at: home.places.library)
+        for show in [bad, good] { try library.setNextRefresh(podcast: show, 1) }
+        let web = home.web
+        web.clearLog()
+        let daemon = try await home.start()
+        let second = try await daemon.connect()
+        try await waitUntil(description: "the other show is refreshed") { web.requests(for: "/good.xml").count == 1 }
+        try await waitUntil(description: "it is written") {
+            try daemon.library.podcast(id: good)?.nextRefresh ?? 0 > now
+        }
+        #expect(web.requests(for: "/bad.xml").isEmpty)
+        #expect(try #require(try daemon.library.podcast(id: bad)?.nextRefresh) >= now + 86_000)
+        #expect(skipped() == [WorkItem(.refresh, id: bad)])
+
+        guard case .refreshed(let all) = try await second.perform(.refresh(podcasts: [])) else { return }
+        #expect(all.first { $0.name == "Bad" }?.error?.contains("podfs refresh 'Bad'") == true)
+        #expect(web.requests(for: "/bad.xml").isEmpty)
+        guard case .refreshed(let one) = try await second.perform(.refresh(podcasts: [bad])) else { return }
+        #expect(one == [RefreshResult(name: "Bad", added: 0)])
+        #expect(web.requests(for: "/bad.xml").count == 1 && skipped().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func feedsWithADeathAgainstThemAreAskedForOneByOne() async throws {
+        for number in 1...4 { home.publish("Show \(number)", path: "/\(number).xml") }
+        let first = try await home.start()
+        let client = try await first.connect()
+        for number in 1...4 { try await client.subscribe(home.web.url("/\(number).xml")) }
+        let shows = try first.library.podcasts().map(\.id)
+        await first.stop()
+        let journal = WorkJournal(places: home.places)
+        _ = journal.open(now: now) { _ in "n" }
+        journal.begin(shows.map { WorkItem(.refresh, id: $0) })
+        let library = try Library.openForWriting(at: home.places.library)
+        for show in shows { try library.setNextRefresh(podcast: show, 1) }
+        let daemon = try await home.start()
+        let watcher = try await daemon.connect()
+        try await waitUntil(description: "all are refreshed") {
+            try daemon.library.podcasts().allSatisfy { $0.nextRefresh ?? 0 > now }
+        }
+        // Of each the end comes before the next begins.
+        let states = watcher.events.entries.filter { $0.taskKind == "refresh" }.compactMap(\.state)
+        #expect(!zip(states, states.dropFirst()).contains { $0 == "running" && $1 == "running" }, "\(states)")
+        await daemon.stop()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: home.places.workDeaths)) == Data("[]".utf8))
+    }
+
+    @Test func anExchangeThatKillsIsLeftOutUntilSomebodyAsks() async throws {
+        let server = SyncServer()
+        try server.start()
+        let first = try await home.start()
+        let client = try await first.connect()
+        try await client.perform(
+            .syncLogin(SyncLoginRequest(url: server.url, user: "anna", password: "s3cret pass", device: "here")))
+        try await client.perform(.syncNow(despiteHold: true))
+        await first.stop()
+        die(under: WorkItem(.sync))
+        die(under: WorkItem(.sync))
+        let daemon = try await home.start()
+        let second = try await daemon.connect()
+        guard case .sync(let status) = try await second.perform(.syncStatus) else { return }
+        #expect(try #require(status.nextSync) >= now + 86_000)
+        #expect(skipped() == [WorkItem(.sync)])
+        try await second.perform(.syncNow(despiteHold: true))
+        #expect(skipped().isEmpty)
+        await daemon.stop()
+    }
+
+    @Test func anUploadThatKillsWaitsUntilItIsResumed() async throws {
+        let copy = UUID().uuidString
+        let library = try Library.openForWriting(at: home.places.library)
+        try Data("media".utf8).write(to: URL(fileURLWithPath: home.places.uploads + "/" + copy))
+        let upload = try library.add(
+            Upload(
+                url: home.web.url("/post"), title: "Mine", description: nil,
+                media: Upload.Part(name: "m.mp3", file: copy), size: 5, idempotencyKey: "k", created: now))
+        die(under: WorkItem(.upload, id: upload.id))
+        die(under: WorkItem(.upload, id: upload.id))
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        let task = try #require(try await client.tasks().first)
+        #expect(task.state == "suspended" && task.error?.contains("podfs resume upload:\(upload.id)") == true)
+        #expect(home.web.requests.isEmpty)
+        try await client.perform(.actOnUploads(.resume, ids: [upload.id]))
+        try await waitUntil(description: "it is sent, and refused") { !home.web.requests(for: "/post").isEmpty }
+        try await waitUntil(description: "it has ended") { skipped().isEmpty }
+        await daemon.stop()
+    }
+}

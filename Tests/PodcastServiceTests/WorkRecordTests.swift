@@ -1,0 +1,112 @@
+import PodcastService
+import TestSupport
+import Testing
+
+/// What follows from the deaths of daemons, as a value.
+@Suite struct WorkRecordTests {
+    private let now: Int64 = 1_800_000_000
+    private let guilty = WorkItem(.refresh, id: 1)
+
+    private func items(_ ids: ClosedRange<Int64>) -> [WorkItem] { ids.map { WorkItem(.refresh, id: $0) } }
+
+    @Test func twoDeathsInARowLeaveAnItemOutForADay() throws {
+        var record = WorkRecord(now: now)
+        let none = record.died(under: [guilty], now: now) { _ in "Show" }
+        #expect(none.isEmpty && record.isSuspect(guilty) && record.skippedUntil(guilty, now: now) == nil)
+        let skipped = record.died(under: [guilty], now: now + 5) { _ in "Show" }
+        #expect(skipped.map(\.item) == [guilty] && skipped.first?.explanation.contains("podfs refresh 'Show'") == true)
+        #expect(record.skippedUntil(guilty, now: now + 5) == now + 5 + 86_400)
+        #expect(record.turn(of: [guilty], running: [], now: now + 86_404) == [])
+        // Then it runs again, alone, and one more death is enough.
+        #expect(record.turn(of: [guilty], running: [], now: now + 86_405) == [guilty])
+        _ = record.died(under: [guilty], now: now + 90_000) { _ in "Show" }
+        #expect(record.skippedUntil(guilty, now: now + 90_000) == now + 90_000 + 86_400)
+    }
+
+    @Test func anEndForgetsWhatWasCounted() {
+        var record = WorkRecord(now: now)
+        _ = record.died(under: [guilty], now: now) { _ in "Show" }
+        let first = record.ended(guilty)
+        let skipped = record.died(under: [guilty], now: now) { _ in "Show" }
+        #expect(first && skipped.isEmpty)
+        _ = record.died(under: [guilty], now: now) { _ in "Show" }
+        #expect(record.skipped(now: now).count == 1)
+        let (second, third) = (record.ended(guilty), record.ended(guilty))
+        #expect(second && !third && record.entries.isEmpty)
+    }
+
+    @Test func whatHasADeathAgainstItRunsAloneAndLast() {
+        var record = WorkRecord(now: now)
+        _ = record.died(under: Set(items(1...3)), now: now) { _ in "Show" }
+        #expect(record.turn(of: items(1...6), running: [], now: now) == items(4...6))
+        #expect(record.turn(of: items(1...3), running: [], now: now) == items(1...1))
+        #expect(record.turn(of: items(1...3), running: [WorkItem(.sync)], now: now) == [])
+        #expect(record.turn(of: items(2...6), running: Set(items(1...1)), now: now) == [])
+    }
+
+    /// The daemon dies whenever one feed of many is worked on.
+    @Test(arguments: [1, 7, 40])
+    func oneThatKillsIsFoundAndNoOther(guiltyID: Int64) {
+        var dice = SeededGenerator(seed: UInt64(guiltyID))
+        var record = WorkRecord(now: now)
+        let guilty = WorkItem(.refresh, id: guiltyID)
+        var due = items(1...40).shuffled(using: &dice)
+        var deaths = 0
+        while record.skippedUntil(guilty, now: now) == nil, deaths < 10 {
+            // A daemon's life.
+            var running: Set<WorkItem> = []
+            var turn = record.turn(of: due, running: running, now: now)
+            while !turn.isEmpty {
+                running = Set(turn.prefix(8))
+                if running.contains(guilty) { break }
+                for item in running { _ = record.ended(item) }
+                due.removeAll { running.contains($0) }
+                running = []
+                turn = record.turn(of: due, running: running, now: now)
+            }
+            deaths += 1
+            _ = record.died(under: running, now: now) { "\($0.id)" }
+        }
+        #expect(deaths == 2)
+        #expect(record.skipped(now: now).map(\.item) == [guilty])
+    }
+
+    /// 250 daemons are killed one after the other at random moments, without a day in which anything would be forgiven;
+    /// most of them while they work. No rule can tell each of these kills from a crash.
+    @Test func aKillStormLeavesMostOn() {
+        var dice = SeededGenerator(seed: 251)
+        var record = WorkRecord(now: now)
+        let all = items(1...40)
+        for _ in 0..<250 {
+            var due = all.shuffled(using: &dice)
+            for _ in 0..<Int.random(in: 3...30, using: &dice) {
+                let running = record.turn(of: due, running: [], now: now).prefix(8)
+                for item in running { _ = record.ended(item) }
+                due.removeAll { running.contains($0) }
+            }
+            let running = record.turn(of: due, running: [], now: now).prefix(8)
+            _ = record.died(under: Set(running), now: now) { "\($0.id)" }
+        }
+        #expect(record.skipped(now: now).count < 10, "\(record.entries)")
+    }
+
+    @Test func whatAFileSaysIsBounded() {
+        for number in ExtremeNumbers.integers {
+            let entry = WorkRecord.Entry(item: guilty, deaths: Int(number), last: number, name: "Show")
+            var record = WorkRecord([entry], now: now)
+            if let until = record.skippedUntil(guilty, now: now) { #expect(until > now && until <= now + 86_400) }
+            _ = record.died(under: [guilty], now: now) { _ in "Show" }
+        }
+        let many = items(1...5_000).map { WorkRecord.Entry(item: $0, deaths: 2, last: now, name: "s") }
+        #expect(WorkRecord(many, now: now).entries.count <= 1_000)
+    }
+
+    @Test func workThatIsGoneIsForgotten() {
+        var record = WorkRecord(now: now)
+        _ = record.died(under: [guilty], now: now) { _ in "Show" }
+        _ = record.died(under: [guilty], now: now) { _ in nil }
+        #expect(record.entries.isEmpty)
+        let old = WorkRecord.Entry(item: guilty, deaths: 2, last: now - 40 * 86_400, name: "s")
+        #expect(WorkRecord([old], now: now).entries == [])
+    }
+}
