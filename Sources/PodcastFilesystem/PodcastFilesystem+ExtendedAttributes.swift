@@ -112,8 +112,9 @@ extension PodcastFilesystem {
                 values.add("user.podfs.eta", WholeNumber.of((Double(expected - received) / rate).rounded(.up)))
             }
         }
-        // Also of a download that a full disk has suspended.
-        if state == .failed || state == .suspended { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
+        // Also of a download that a full disk has suspended, and of one that waits for space.
+        let tellsReason = state == .failed || state == .suspended || state == .queued
+        if tellsReason { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
     }
 
     private func ranges(of episode: Episode, _ task: LiveTasks.Task?) -> String? {

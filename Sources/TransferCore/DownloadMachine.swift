@@ -176,6 +176,8 @@ package struct DownloadMachine: Sendable {
     package internal(set) var failure: TransferError?
     /// There is no space for more bytes: nothing is asked for until there is.
     package internal(set) var storageFull: TransferError?
+    /// The whole file has no space yet: it is not filled in the background, and readers are served.
+    package internal(set) var awaitsSpace: TransferError?
     /// When the failure is remembered no more; `nil` once that has come.
     var failureForgotten: Int64?
     var connections: [ConnectionID: Connection] = [:]
@@ -247,12 +249,24 @@ package struct DownloadMachine: Sendable {
             && failure == nil && storageFull == nil
     }
 
+    /// Whether the task rests only because its file has no space yet.
+    package var isWaitingForSpace: Bool {
+        isFilling && awaitsSpace != nil && !isSuspended && !isCached && !isFinishing && failure == nil
+            && storageFull == nil
+    }
+
+    /// Whether a connection was lost, and the next try has to wait.
+    package var isRetrying: Bool { retryAt != nil && isFilling && connections.isEmpty }
+
     /// Whether bytes may be fetched that no reader is blocked on.
-    var fillsInBackground: Bool { isFilling && !isSuspended && (allowsAutomatic || priority > .automatic) }
+    var fillsInBackground: Bool {
+        isFilling && !isSuspended && awaitsSpace == nil && (allowsAutomatic || priority > .automatic)
+    }
 
     /// Why the task does not go on, as people are told.
     package var error: TransferError? {
         if isCached { return nil }
+        if isWaitingForSpace, state == .queued { return awaitsSpace }
         return failure ?? (isFilling && !isFinishing ? storageFull : nil)
     }
 
