@@ -50,6 +50,8 @@ let package = Package(
 
         // Transfers. These know nothing of podcasts.
         target("TransferCore", []),
+        // What the daemon decides, as values.
+        target("DaemonCore", ["TransferCore"]),
         target("ContentCache", ["CCrypto", "CLinux", systemPackage]),
         target("TransferEngine", ["TransferCore", "ContentCache", "CCurl", "CLinux", systemPackage, logging]),
 
@@ -58,8 +60,8 @@ let package = Package(
         target(
             "PodcastService",
             [
-                "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "TransferEngine", "TransferCore", "ContentCache",
-                "CCrypto", "CSystemd", "CLinux", systemPackage, logging,
+                "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "DaemonCore", "TransferEngine", "TransferCore",
+                "ContentCache", "CCrypto", "CSystemd", "CLinux", systemPackage, logging,
             ]),
         target("PodcastClient", ["PodcastProtocol", "TransferCore", "CLinux"]),
 
@@ -76,7 +78,8 @@ let package = Package(
             name: "podfs",
             dependencies: [
                 "PodcastFilesystem", "PodcastService", "PodcastClient", "PodcastPages", "PodcastLibrary",
-                "PodcastFeed", "PodcastProtocol", "TransferEngine", "TransferCore", "ContentCache", "Fuse", "CLinux",
+                "PodcastFeed", "PodcastProtocol", "DaemonCore", "TransferEngine", "TransferCore", "ContentCache",
+                "Fuse", "CLinux",
                 "CConcurrency", logging,
                 systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -92,6 +95,7 @@ let package = Package(
         tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
         tests("PodcastPagesTests", ["PodcastPages", "PodcastLibrary", "PodcastFeed", "CCrypto", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore"]),
+        tests("DaemonCoreTests", ["DaemonCore", "TransferCore"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
         tests(
             "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),
@@ -99,8 +103,9 @@ let package = Package(
         tests(
             "PodcastServiceTests",
             [
-                "PodcastService", "PodcastClient", "PodcastLibrary", "PodcastFeed", "PodcastProtocol", "TransferEngine",
-                "TransferCore", "ContentCache", "TestSupport", "CSystemd", "CLinux", systemPackage, grdb,
+                "PodcastService", "PodcastClient", "PodcastLibrary", "PodcastFeed", "PodcastProtocol", "DaemonCore",
+                "TransferEngine", "TransferCore", "ContentCache", "TestSupport", "CSystemd", "CLinux", systemPackage,
+                grdb,
             ]),
         tests("PodcastClientTests", ["PodcastClient", "PodcastProtocol", "TestSupport", "CLinux"]),
         tests("FuseTests", ["Fuse", "CLinux", systemPackage]),

@@ -10,10 +10,19 @@ package import TransferCore
 package final class TransferSession: Sendable {
     package typealias Delegate = @Sendable (Event) -> Void
 
+    /// Somebody who waits for news of a task.
+    private struct Waiter {
+        /// That the task rests until there is space is news too.
+        var heedsSpace: Bool
+        var continuation: CheckedContinuation<Event, any Error>
+    }
+
     private struct State {
-        var waiting: [Int64: [CheckedContinuation<Event, any Error>]] = [:]
+        var waiting: [Int64: [Waiter]] = [:]
         /// How tasks have ended that nobody has waited for yet.
         var ends: [Int64: Event] = [:]
+        /// The last event of tasks that rest until there is space.
+        var resting: [Int64: Event] = [:]
         var isEnded = false
     }
 
@@ -29,9 +38,23 @@ package final class TransferSession: Sendable {
                 let waiting = state.withLock { state in
                     let waiting = state.waiting.removeValue(forKey: episode) ?? []
                     if waiting.isEmpty { state.ends[episode] = event }
+                    state.resting[episode] = nil
                     return waiting
                 }
-                for continuation in waiting { continuation.resume(returning: event) }
+                for waiter in waiting { waiter.continuation.resume(returning: event) }
+            } else if let episode = event.id, event.kind == .state || event.kind == .progress {
+                let heedful = state.withLock { state -> [Waiter] in
+                    guard event.waitsForSpace == true else {
+                        state.resting[episode] = nil
+                        return []
+                    }
+                    state.resting[episode] = event
+                    let waiting = state.waiting.removeValue(forKey: episode) ?? []
+                    let others = waiting.filter { !$0.heedsSpace }
+                    if !others.isEmpty { state.waiting[episode] = others }
+                    return waiting.filter(\.heedsSpace)
+                }
+                for waiter in heedful { waiter.continuation.resume(returning: event) }
             }
             delegate(event)
         }
@@ -42,7 +65,7 @@ package final class TransferSession: Sendable {
                 defer { state.waiting = [:] }
                 return state.waiting
             }
-            for continuation in waiting.values.joined() { continuation.resume(throwing: TransferSession.gone) }
+            for waiter in waiting.values.joined() { waiter.continuation.resume(throwing: TransferSession.gone) }
         }
     }
 
@@ -107,12 +130,25 @@ package final class TransferSession: Sendable {
         _ = try await connection.perform(.acknowledge(through: event.sequence))
     }
 
-    fileprivate func end(of episode: Int64) async throws -> Event {
+    /// Of the episodes, those whose downloads rest until the cache has space, by the daemon's own word.
+    package func waitingForSpace(_ episodes: Set<Int64>) async throws -> Set<Int64> {
+        guard case .tasks(let tasks) = try await connection.perform(.tasks) else { return [] }
+        let resting = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(episodes)
+        // What was heard of the others is out of date: there is news to come.
+        inbox.state.withLock { state in
+            for episode in episodes where !resting.contains(episode) { state.resting[episode] = nil }
+        }
+        return resting
+    }
+
+    fileprivate func end(of episode: Int64, heedsSpace: Bool) async throws -> Event {
         try await withCheckedThrowingContinuation { continuation in
             let known: Result<Event, any Error>? = inbox.state.withLock { state in
                 if let event = state.ends.removeValue(forKey: episode) { return .success(event) }
+                if heedsSpace, let event = state.resting[episode] { return .success(event) }
                 if state.isEnded { return .failure(Self.gone) }
-                state.waiting[episode, default: []].append(continuation)
+                state.waiting[episode, default: []].append(
+                    Waiter(heedsSpace: heedsSpace, continuation: continuation))
                 return nil
             }
             if let known { continuation.resume(with: known) }
@@ -163,5 +199,8 @@ package struct DownloadTask: Sendable {
     }
 
     /// How the task has ended; returns when it has. Throws `ClientError` when the daemon goes first.
-    package func end() async throws -> Event { try await session.end(of: episode) }
+    package func end() async throws -> Event { try await session.end(of: episode, heedsSpace: false) }
+
+    /// How the task has ended, or an event that says that it rests until the cache has space (`Event.waitsForSpace`).
+    package func endOrRest() async throws -> Event { try await session.end(of: episode, heedsSpace: true) }
 }

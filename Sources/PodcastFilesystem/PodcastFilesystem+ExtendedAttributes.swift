@@ -116,7 +116,7 @@ extension PodcastFilesystem {
                 values.add("user.podfs.eta", WholeNumber.of((rest / rate).rounded(.up)))
             }
         }
-        // Also of a download that is tried again, or that a full disk has suspended.
+        // Also of a download that is tried again, that waits for space, or that a full disk has suspended.
         if state != .cached { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
     }
 

@@ -187,6 +187,23 @@ extension Library {
         }
     }
 
+    /// The tombstones of a show's episodes that its feed lists, newest first: `keep` alone has buried them.
+    package func buriedEpisodes(of podcast: Int64) throws -> [Episode] {
+        try query { db in
+            try EpisodeSQL.episodes(
+                db, "e.podcast = ? AND e.buried = 1 AND e.listed = 1 ORDER BY e.moment DESC, e.id DESC", [podcast])
+        }
+    }
+
+    /// Puts buried episodes back into the listings, under their names.
+    package func unbury(episodes: [Int64], now: Int64) throws {
+        try write { db in
+            let statement = try db.cachedStatement(
+                sql: "UPDATE episode SET buried = 0, changed = ? WHERE id = ? AND buried = 1")
+            for id in episodes { try statement.execute(arguments: [now, id]) }
+        }
+    }
+
     /// With a sync server what was heard is one thing, played or a position: marking an episode forgets the position. See
     /// podfs-sync(7).
     package func setPlayed(episode: Int64, _ played: Bool, now: Int64) throws {

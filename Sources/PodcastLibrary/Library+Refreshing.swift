@@ -102,6 +102,14 @@ extension Library {
         }
     }
 
+    /// Forgets the validators of a show's feed: it is asked for as a whole next time.
+    package func forgetValidators(of podcast: Int64) throws {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE podcast SET etag = NULL, last_modified = NULL WHERE id = ?", arguments: [podcast])
+        }
+    }
+
     // MARK: - After the answer
 
     /// Writes down that feeds are as they were (304), in one transaction. Validators that an answer left out stay.

@@ -90,7 +90,8 @@ package enum Command: Sendable, Codable, Equatable {
     case setPlayed(episode: Int64, Bool)
     case setPosition(episode: Int64, seconds: Double)
     /// Sets what a show has of its own, each as `KEY=VALUE`, or takes it away with `KEY=`. None is set unless all can be.
-    case set(podcast: Int64, assignments: [String])
+    /// A `keep` that removes what is cached or played is refused unless `confirmed` is true.
+    case set(podcast: Int64, assignments: [String], confirmed: Bool? = nil)
     /// From now on, events are sent.
     case watch
     /// The kept events after a sequence number.
@@ -142,8 +143,8 @@ package enum Reply: Sendable, Codable, Equatable {
     /// How many episodes the action changed, and what it could not do.
     case acted(count: Int, problems: [String])
     case events([Event])
-    /// What a show has of its own, by key.
-    case settings([String: String])
+    /// What a show has of its own, by key, and what another `keep` has done.
+    case settings([String: String], kept: KeepChange? = nil)
     /// What is outstanding of a background session, and what has ended while its client was away.
     case session(tasks: [TaskInfo], ended: [Event])
     case task(TaskInfo)
@@ -155,6 +156,23 @@ package enum Reply: Sendable, Codable, Equatable {
     case sync(SyncStatus)
     /// `nil` when nothing had arrived.
     case resumeData(ResumeData?)
+}
+
+/// What became of a show's episodes when its `keep` was changed.
+package struct KeepChange: Sendable, Codable, Equatable {
+    /// How many were removed, how many there were, and the bytes that this has freed.
+    package var removed: Int
+    package var total: Int
+    package var bytes: Int64
+    /// How many have come back that the feed lists.
+    package var returned: Int
+
+    package init(removed: Int, total: Int, bytes: Int64, returned: Int) {
+        self.removed = removed
+        self.total = total
+        self.bytes = bytes
+        self.returned = returned
+    }
 }
 
 package struct RefreshResult: Sendable, Codable, Equatable {
@@ -189,6 +207,8 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     /// Bytes per second.
     package var rate: Double?
     package var error: String?
+    /// The task rests until the cache has space for the whole file; `error` says why.
+    package var waitsForSpace: Bool?
     /// Seconds since 1970 UTC.
     package var started: Int64
 
@@ -239,6 +259,8 @@ package struct Event: Sendable, Codable, Equatable {
     /// The identifier of the background session that a task belongs to.
     package var session: String?
     package var error: String?
+    /// The task rests until the cache has space for the whole file; `error` says why.
+    package var waitsForSpace: Bool?
 
     package init(sequence: Int64, time: Int64, kind: Kind) {
         self.sequence = sequence

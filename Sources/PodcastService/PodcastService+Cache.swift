@@ -1,99 +1,103 @@
 internal import ContentCache
+internal import DaemonCore
+internal import Foundation
 internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
+internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 internal import TransferEngine
 
-// What the cache keeps: within its limit and the disk's, the least recently opened goes first.
+// Space in the cache: `StoragePolicy` decides, this asks it and does what it says.
 extension PodcastService {
-    /// What is to have room beyond the bytes that are here, at the most: a few seconds of a fast link. The limits are
-    /// looked at several times a second while bytes come, so that a whole episode need not fit at its beginning.
-    private static let lookAhead: Int64 = 16 << 20
-    /// How much more must be free than at a failed write until the next is tried: less would fill up in an instant.
-    private static let worthTrying: Int64 = 8 << 20
     /// How often a full cache is looked at again, in seconds: other programs free space without a word to podfs.
     private static let recheckInterval: Int64 = 10
 
-    /// Evicts until the limits hold, and lets transfers rest while they do not. Called whenever bytes have come, or may
-    /// go.
-    func makeRoom() {
+    /// What the service knows of the space beside the library.
+    struct StorageState {
+        var policy: StoragePolicy
+        /// When episodes became whole in this run; since 1970. Finer than the library's seconds.
+        var completions: [Int64: Duration] = [:]
+        /// Downloads that the last decision let fail.
+        var failed: Set<Int64> = []
+        /// When to look again.
+        var recheck: Int64?
+
+        init(limits: StorageLimits) { policy = StoragePolicy(limits: limits) }
+    }
+
+    /// Whether something waits for space.
+    var lacksSpace: Bool { storage.policy.isBlocked }
+
+    /// Now, since 1970: what is compared with the moment at which somebody asked for a download.
+    nonisolated var moment: Duration { .milliseconds(Int64(Date().timeIntervalSince1970 * 1_000)) }
+
+    /// Decides anew which downloads have space, evicts for them, and tells the engine.
+    ///
+    /// - Parameter isProgress: nothing has happened but that bytes have come. Returns soon where they were foreseen.
+    func makeRoom(isProgress: Bool = false) {
         guard let disk = try? DiskSpace(at: FilePath(configuration.places.cache)) else { return }
         do {
-            // Of what rests for want of space too: it decides whether there is enough to go on.
-            let active = tasks.values.filter {
-                $0.snapshot?.state == .running || $0.snapshot?.state == .queued || $0.snapshot?.error?.code == .diskFull
+            var situation = try situation(disk)
+            if isProgress, storage.policy.holds(in: situation) { return }
+            let episodes = try addFiles(to: &situation)
+            var plan = storage.policy.plan(for: situation)
+            var interrupted: Set<Int64> = []
+            while let file = plan.evictions.first {
+                if let episode = episodes[file], try evictByPolicy(episode, file: file) {
+                    situation.remove(file)
+                    if tasks[episode] != nil { interrupted.insert(episode) }
+                } else {
+                    situation.setOpen(file)
+                }
+                plan = storage.policy.plan(for: situation)
             }
-            let wanted = active.reduce(Int64(0)) { sum, record in
-                // No more is looked ahead than that: the sum of many large ones is no overflow.
-                min(sum, Self.lookAhead)
-                    + max(0, (record.snapshot?.total ?? record.guess ?? 0) - (record.snapshot?.received ?? 0))
-            }
-            let demand = EvictionPolicy.Demand(
-                used: try usedBytes(), disk: disk, incoming: min(wanted, Self.lookAhead))
-            if configuration.eviction.plan(for: demand, from: []).shortage == nil {
-                return settle(nil, free: disk.free, freed: 0)
-            }
-            let renditions = try library.evictionCandidates()
-            let candidates = renditions.map { rendition in
-                EvictionPolicy.Candidate(
-                    id: rendition.file, allocated: rendition.received, lastOpened: rendition.lastOpened,
-                    isPlayed: rendition.played, isPinned: rendition.pinned,
-                    isInTransfer: tasks[rendition.episode].map { $0.snapshot?.state != .failed } ?? false)
-            }
-            var eviction = configuration.eviction.eviction(for: demand, from: candidates)
-            let episodes = Dictionary(renditions.map { ($0.file, $0.episode) }, uniquingKeysWith: { first, _ in first })
-            while let candidate = eviction.next() {
-                let isGone = try episodes[candidate.id].map { try evictByPolicy($0, file: candidate.id) } ?? false
-                eviction.record(isGone ? .evicted : .inUse)
-            }
-            let freed = eviction.evicted.reduce(Int64(0)) { $0 + $1.allocated }
-            // Nothing is to stay free: the disk itself tells when it is full. To stop before that, for what is only
-            // foreseen, would leave the rest of it unused and a reader without the bytes that it has room for.
-            if let shortage = eviction.shortage, shortage.isCacheFull || shortage.floor > 0 || disk.free + freed <= 0 {
-                settle(shortage, free: disk.free, freed: freed)
-            } else {
-                settle(nil, free: disk.free, freed: freed)
-            }
+            adopt(plan)
+            for episode in interrupted { restart(episode) }
         } catch {
             log.error("\(error)")
         }
     }
 
-    /// Decides whether transfers may write.
-    private func settle(_ shortage: Shortage?, free: Int64, freed: Int64) {
-        if let shortage {
-            let reason = "no space left in the cache: \(shortage.description)"
-            if storage.reason != reason || !storage.isFull { log.warning("\(reason)") }
-            if !storage.isFull { engine.setStorageFull(TransferError(.diskFull, reason)) }
-            storage.reason = reason
-        } else if storage.isFull {
-            // A write has failed although the limits hold: the disk has other bounds (a quota, blocks kept for root).
-            if let failedAt = storage.freeAtFailure, free + freed < failedAt + Self.worthTrying {
-                return recheckStorage()
-            }
-            storage = StorageState()
-            engine.setStorageFull(nil)
-            log.info("there is space in the cache again: transfers go on")
-            return
+    // MARK: What is there
+
+    private func situation(_ disk: DiskSpace) throws -> StorageSituation {
+        let open = tasks.isEmpty ? [] : openEpisodes()
+        let transfers = tasks.values.compactMap { record -> StorageTransfer? in
+            guard let snapshot = record.snapshot, snapshot.state != .failed else { return nil }
+            let episode = record.download.episode
+            let isHeld = record.download.suspended || holds.withLock { $0.isHeld(episode) }
+            return StorageTransfer(
+                id: MediaID(episode), number: record.download.id, asked: record.asked, received: snapshot.received,
+                expected: snapshot.total ?? record.guess, isConfirmed: snapshot.total != nil,
+                isAutomatic: record.download.automatic && snapshot.priority == .automatic,
+                isRead: open.contains(episode), isWanted: !isHeld && !snapshot.isWaitingForConditions,
+                isRetrying: snapshot.isRetrying)
         }
-        if storage.isFull { recheckStorage() }
+        return StorageSituation(
+            used: try usedBytes(), diskTotal: disk.total, diskFree: disk.free, transfers: transfers)
     }
 
-    /// A write has failed for want of space.
-    func storageIsFull(_ error: TransferError) {
-        log.warning("\(error.message)")
-        let free = (try? DiskSpace(at: FilePath(configuration.places.cache)))?.free ?? 0
-        storage.reason = error.message
-        storage.freeAtFailure = free
-        makeRoom()
-        recheckStorage()
-    }
-
-    private func recheckStorage() {
-        storage.recheck = now() + Self.recheckInterval
-        planUpkeep()
+    /// - Returns: the episodes of the files.
+    private func addFiles(to situation: inout StorageSituation) throws -> [String: Int64] {
+        let places = Dictionary(
+            situation.transfers.enumerated().map { ($1.id.rawValue, $0) }, uniquingKeysWith: { first, _ in first })
+        var episodes: [String: Int64] = [:]
+        for rendition in try library.evictionCandidates() {
+            episodes[rendition.file] = rendition.episode
+            if let place = places[rendition.episode], !rendition.complete {
+                situation.transfers[place].file = rendition.file
+            } else {
+                situation.files.append(
+                    StorageFile(
+                        id: rendition.file, bytes: rendition.received,
+                        lastUse: max(
+                            .seconds(rendition.lastOpened), storage.completions[rendition.episode] ?? .zero),
+                        isPlayed: rendition.played))
+            }
+        }
+        return episodes
     }
 
     /// Bytes in the cache: as written down, and as heard since of what is in transfer.
@@ -103,24 +107,66 @@ extension PodcastService {
         return used
     }
 
+    // MARK: What follows
+
     /// - Returns: `false` when somebody has the file open.
     private func evictByPolicy(_ episode: Int64, file: String) throws -> Bool {
         guard try evict(file, of: episode) else { return false }
+        storage.completions[episode] = nil
         let name = try library.episode(id: episode)?.name ?? file
         log.info("evicted \(name) to make room")
         broadcastChange(episode: episode)
         return true
     }
 
-    /// Whether bytes may be written.
-    struct StorageState {
-        /// Why not.
-        var reason: String?
-        /// What was free when a write failed although the limits held.
-        var freeAtFailure: Int64?
-        /// When to look again.
-        var recheck: Int64?
+    private func adopt(_ plan: StoragePlan) {
+        let before = storage.policy
+        storage.policy.adopt(plan)
+        storage.failed = Set(plan.failures.keys.map(\.rawValue))
+        for (id, reason) in plan.waiting { setAwaitsSpace(id.rawValue, Self.error(reason)) }
+        for id in before.waiting.keys where plan.waiting[id] == nil { setAwaitsSpace(id.rawValue, nil) }
+        for (id, reason) in plan.failures { engine.exceedsSpace(id.rawValue, Self.error(reason)) }
+        if let stop = plan.stop {
+            if stop != before.stop { log.warning("\(Self.error(stop).message)") }
+            // Where the disk has refused a write the engine has found it out itself, and may try again.
+            if !stop.isWriteRefused, before.stop == nil || before.stop?.isWriteRefused == true {
+                engine.setStorageFull(Self.error(stop))
+            }
+        } else if before.stop != nil {
+            engine.setStorageFull(nil)
+            log.info("there is space in the cache again: transfers go on")
+        }
+        guard storage.policy.isBlocked else { return }
+        storage.recheck = now() + Self.recheckInterval
+        planUpkeep()
+    }
 
-        var isFull: Bool { reason != nil }
+    private static func error(_ reason: StorageShortage) -> TransferError {
+        TransferError(.diskFull, "no space left in the cache: \(reason.description)")
+    }
+
+    private func setAwaitsSpace(_ episode: Int64, _ reason: TransferError?) {
+        let old = spaceWaits.withLock { waits in
+            defer { waits[episode] = reason }
+            return waits[episode]
+        }
+        guard old != reason else { return }
+        engine.setAwaitsSpace(episode, reason)
+        if old == nil, let reason, let path = tasks[episode]?.path { log.info("\(path) waits: \(reason.message)") }
+    }
+
+    /// What has come of a download was evicted: the download begins anew when it has space.
+    private func restart(_ episode: Int64) {
+        tasks[episode]?.snapshot?.received = 0
+        tasks[episode]?.recordedBytes = 0
+        applySuspension(of: episode)
+    }
+
+    /// A write has failed for want of space.
+    func storageIsFull(_ error: TransferError) {
+        log.warning("\(error.message)")
+        let free = (try? DiskSpace(at: FilePath(configuration.places.cache)))?.free ?? 0
+        storage.policy.writeFailed(free: free)
+        makeRoom()
     }
 }

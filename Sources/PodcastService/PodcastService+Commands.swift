@@ -13,6 +13,8 @@ extension PodcastService {
         commandsUnderWay += 1
         do {
             let reply = try await carryOut(command, for: client)
+            // It may have freed space, or taken away what waited for it.
+            if lacksSpace { makeRoom() }
             client.send(.reply, number: number, reply)
         } catch let failure as Failure {
             client.send(failure, number: number)
@@ -62,7 +64,8 @@ extension PodcastService {
             broadcastChange(episode: episode)
             planUpkeep()
             return .done
-        case .set(let podcast, let assignments): return try set(podcast, assignments)
+        case .set(let podcast, let assignments, let confirmed):
+            return try set(podcast, assignments, isConfirmed: confirmed ?? false)
         case .events(let since): return .events(try keptEvents(since: since))
         case .openSession(let session): return try openSession(session, for: client)
         case .createTask(let episode): return try createTask(episode, for: client)

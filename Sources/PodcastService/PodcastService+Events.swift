@@ -51,8 +51,10 @@ extension PodcastService {
     /// What is to be done when it is certain what the library has.
     struct PendingEffects {
         var effects: [() -> Void] = []
-        /// The limits of the cache are to be looked at.
+        /// Bytes have come: the limits of the cache are to be looked at.
         var hasNewBytes = false
+        /// What wants space in the cache has changed.
+        var changesDemand = false
         var hasCompletion = false
         /// Episodes of which it is told that they have changed: once is enough.
         var changed: Set<Int64> = []
@@ -63,7 +65,7 @@ extension PodcastService {
         guard let pending else { return }
         for effect in pending.effects { effect() }
         if pending.hasCompletion { tellIfIdle() }
-        if pending.hasNewBytes { makeRoom() }
+        if pending.hasNewBytes || pending.changesDemand { makeRoom(isProgress: !pending.changesDemand) }
         considerIdle()
     }
 
@@ -75,7 +77,10 @@ extension PodcastService {
     private func take(_ item: EventQueue.Item) {
         switch item {
         case .transfer(let event): take(event)
-        case .opened(let episode): noteOpened(episode)
+        case .opened(let episode):
+            noteOpened(episode)
+            // A download that waits for space does not wait for a reader.
+            if tasks[episode] != nil, lacksSpace { pending?.changesDemand = true }
         case .marker(let work): work()
         }
     }
@@ -135,6 +140,7 @@ extension PodcastService {
         }
         if snapshot.state == .remote || snapshot.state == .cached {
             tasks[snapshot.key] = nil
+            pending?.changesDemand = true
         } else if var record {
             // The library learns of the progress now and then, for the time when no daemon runs.
             if record.recorded + 2 <= now() {
@@ -144,12 +150,18 @@ extension PodcastService {
                     episode: snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
             }
             let changed = record.snapshot?.state != snapshot.state
+            if changed || record.snapshot?.total != snapshot.total
+                || record.snapshot?.isRetrying != snapshot.isRetrying
+                || record.snapshot?.isWaitingForConditions != snapshot.isWaitingForConditions
+            {
+                pending?.changesDemand = true
+            }
             record.snapshot = snapshot
             tasks[snapshot.key] = record
             // The failure was told as such, and is the last that is heard of the task.
             if snapshot.state == .failed { return }
             broadcast(event(changed ? .state : .progress, snapshot, record))
-            if !storage.isFull, snapshot.state == .running || changed { pending?.hasNewBytes = true }
+            if snapshot.state == .running { pending?.hasNewBytes = true }
             return
         }
         // The completion was told as such, and is the last that is heard of the task.
@@ -168,6 +180,7 @@ extension PodcastService {
         try library.complete(
             episode: episode, generation: generation, size: size, sha256: sha256,
             fileState: file.flatMap { engine.file($0)?.state?.text }, now: now())
+        storage.completions[episode] = moment
         let record = tasks.removeValue(forKey: episode)
         var event = event(.completed, episode, .cached, record)
         event.generation = generation
@@ -179,13 +192,17 @@ extension PodcastService {
             log.info("complete: \(record?.path ?? "episode \(episode)"), \(size) bytes")
             runHook(configuration.onDownload, episode: episode)
         }
-        pending?.hasNewBytes = true
+        pending?.changesDemand = true
         pending?.hasCompletion = true
     }
 
     /// Something has completed: was it the last?
     func tellIfIdle() {
-        guard tasks.values.allSatisfy({ $0.snapshot?.state != .running && $0.snapshot?.state != .queued }),
+        guard
+            tasks.values.allSatisfy({ record in
+                record.snapshot?.state != .running && record.snapshot?.state != .queued
+                    || waitsForSpace(record.download.episode)
+            }),
             uploads.values.allSatisfy({ $0.state != .running && $0.state != .queued })
         else { return }
         broadcast(Event(sequence: nextSequence(), time: now(), kind: .idle))
@@ -199,6 +216,7 @@ extension PodcastService {
             tasks[episode]?.download.error = error.message
             tasks[episode]?.snapshot?.state = .failed
             tasks[episode]?.snapshot?.error = error
+            pending?.changesDemand = true
         }
         var event = event(.failed, episode, .failed, record)
         event.generation = record?.snapshot?.generation
@@ -234,6 +252,7 @@ extension PodcastService {
         event.rate = snapshot.rate
         event.ranges = snapshot.present.text
         event.error = snapshot.error?.message
+        if snapshot.isWaitingForSpace { event.waitsForSpace = true }
         return event
     }
 

@@ -1,4 +1,5 @@
 internal import Logging
+internal import PodcastLibrary
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
@@ -10,6 +11,7 @@ extension PodcastService {
         commandsUnderWay == 0 && refreshing.isEmpty && feeds.isAtRest && clients.withLock { $0.isEmpty }
             && tasks.values.allSatisfy { record in
                 record.snapshot.map { $0.state == .suspended || $0.state == .failed } ?? true
+                    || waitsForSpace(record.download.episode)
             }
             && uploads.values.allSatisfy { $0.state == .suspended || $0.state == .failed }
     }

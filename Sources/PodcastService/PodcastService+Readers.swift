@@ -211,7 +211,7 @@ extension PodcastService {
         await endSession(key)
         for episode in episodes { closed(episode) }
         // What it had open may go now.
-        if storage.isFull { makeRoom() }
+        if lacksSpace { makeRoom() }
         considerIdle()
     }
 }

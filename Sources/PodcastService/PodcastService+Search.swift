@@ -272,6 +272,8 @@ extension PodcastService {
 
     /// An episode was closed. Of an unsubscribed one nothing stays, unless somebody opens it again soon.
     func closed(_ episode: Int64) {
+        // Its download is one in the background from now on; or its file may go.
+        if tasks[episode] != nil || lacksSpace { makeRoom() }
         guard !openEpisodes().contains(episode), let place = try? library.place(of: episode),
             (try? library.isEphemeral(podcast: place.podcast)) ?? false
         else { return }

@@ -10,8 +10,8 @@ extension PodcastService {
     /// What a client has opened.
     struct ClientSession {
         var configuration: SessionConfiguration
-        /// Tasks that it has created and not begun.
-        var created: Set<Int64> = []
+        /// Tasks that it has created and not begun, and when; since 1970.
+        var created: [Int64: Duration] = [:]
         /// Tasks that it has begun and that end with it.
         var begun: Set<Int64> = []
     }
@@ -32,7 +32,7 @@ extension PodcastService {
         guard !identifier.isEmpty else {
             throw Failure(kind: .usage, message: "a background session needs an identifier")
         }
-        let outstanding = tasks.values.filter { $0.download.session == identifier }.map { Self.info($0) }
+        let outstanding = tasks.values.filter { $0.download.session == identifier }.map { info($0) }
         let ended = try keptEvents(since: try library.acknowledged(session: identifier)).filter {
             $0.session == identifier
         }
@@ -53,7 +53,7 @@ extension PodcastService {
         guard let row = try library.episode(id: episode), let podcast = try library.podcast(id: row.podcast) else {
             throw Failure(message: "episode \(episode) is not in the library")
         }
-        sessions[key]?.created.insert(episode)
+        sessions[key]?.created[episode] = moment
         var info = TaskInfo(
             id: tasks[episode]?.download.id ?? 0, kind: .download, path: podcast.name + "/" + row.name,
             episode: episode, state: TransferState.suspended.rawValue, received: row.cachedBytes,
@@ -68,16 +68,16 @@ extension PodcastService {
         // A task that was made and not begun is suspended once, beside what its client has added.
         let isTakenBack = holds.withLock { $0.resume(episode, by: key) }
         if isTakenBack { applySuspension(of: episode) }
-        guard !isTakenBack, sessions[key]?.created.contains(episode) ?? false else {
+        guard !isTakenBack, let asked = sessions[key]?.created[episode] else {
             if isTakenBack, tasks[episode] == nil { return .done }
             guard let record = tasks[episode] else {
                 throw Failure(kind: .usage, message: "there is no task for episode \(episode): create it first")
             }
-            return .task(Self.info(record))
+            return .task(info(record))
         }
         let row = try library.episode(id: episode)
         guard let row else { throw Failure(message: "episode \(episode) is no longer in the library") }
-        sessions[key]?.created.remove(episode)
+        sessions[key]?.created[episode] = nil
         if row.complete {
             // It is here: the completion is all there is to tell.
             let event = try completion(of: row, session: identifier(of: key))
@@ -86,23 +86,22 @@ extension PodcastService {
         }
         let download = try library.enqueue(episode: episode, session: identifier(of: key), now: now())
         if download.session == Self.passingSession { sessions[key]?.begun.insert(episode) }
-        if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
-        tasks[episode]?.download = download
+        try register(download, asked: asked)
         makeRoom()
         run(episode)
-        return tasks[episode].map { .task(Self.info($0)) } ?? .done
+        return tasks[episode].map { .task(info($0)) } ?? .done
     }
 
     func suspendTask(_ episode: Int64, for client: ClientConnection) throws -> Reply {
         let key = ObjectIdentifier(client)
         try requireSession(key)
-        let isCreated = sessions[key]?.created.contains(episode) ?? false
+        let isCreated = sessions[key]?.created[episode] != nil
         guard isCreated || tasks[episode] != nil else {
             throw Failure(kind: .usage, message: "there is no task for episode \(episode)")
         }
         holds.withLock { $0.suspend(episode, by: key) }
         applySuspension(of: episode)
-        return tasks[episode].map { .task(Self.info($0)) } ?? .done
+        return tasks[episode].map { .task(info($0)) } ?? .done
     }
 
     func cancelTask(
@@ -110,7 +109,7 @@ extension PodcastService {
     ) async throws -> Reply {
         let key = ObjectIdentifier(client)
         try requireSession(key)
-        sessions[key]?.created.remove(episode)
+        sessions[key]?.created[episode] = nil
         sessions[key]?.begun.remove(episode)
         if producesResumeData {
             let data = await engine.cancelProducingResumeData(episode, load: loader(episode))
@@ -195,6 +194,8 @@ extension PodcastService {
 
     /// Begins a task, or lets one go on that has failed, as far as nobody has suspended it.
     func run(_ episode: Int64, priority: TransferPriority = .asked) {
+        // What can never have space has failed already: it is not begun again.
+        if storage.failed.contains(episode) { return }
         let isSuspended = isSuspended(episode)
         engine.setSuspended(episode, isSuspended, load: loader(episode))
         if !isSuspended { engine.fill(episode, priority: priority, load: loader(episode)) }

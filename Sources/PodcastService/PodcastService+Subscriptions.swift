@@ -89,25 +89,6 @@ extension PodcastService {
         }
     }
 
-    /// What a show has of its own from now on.
-    func set(_ id: Int64, _ assignments: [String]) throws -> Reply {
-        guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
-        let changes: [ShowSettingChange]
-        do {
-            changes = try assignments.map { try ShowSettingChange($0) }
-        } catch let error as ShowSettingError {
-            throw Failure(kind: .usage, message: error.message)
-        }
-        for change in changes { try library.set(podcast: id, key: change.key.rawValue, value: change.value) }
-        feeds.forgetJob(id)
-        if !changes.isEmpty {
-            backUpSoon()
-            try tidy(id)
-            broadcastChange(podcast: id, name: podcast.name)
-        }
-        return .settings(try library.settings(of: id))
-    }
-
     /// The server refuses an episode's address: the feed may have a newer one by now.
     func renewAddress(of episode: Int64) {
         Task {

@@ -8,24 +8,30 @@ internal import TransferEngine
 // What people and programs do with tasks and cached bytes.
 extension PodcastService {
     func taskList() -> [TaskInfo] {
-        let downloads = tasks.values.map(Self.info)
+        let downloads = tasks.values.map(info)
         let others = Array(refreshing.values) + feeds.tasks + uploads.values.map(Self.info)
         return (downloads + others).sorted { $0.id < $1.id }
     }
 
-    static func info(_ record: TaskRecord) -> TaskInfo {
+    /// Whether a download waits for space, as last decided.
+    func waitsForSpace(_ episode: Int64) -> Bool { spaceWaits.withLock { $0[episode] != nil } }
+
+    func info(_ record: TaskRecord) -> TaskInfo {
         let state = record.snapshot?.state ?? .queued
-        return TaskInfo(
+        var info = TaskInfo(
             id: record.download.id, kind: .download, path: record.path, episode: record.download.episode,
             state: state.rawValue, received: record.snapshot?.received ?? 0, expected: record.snapshot?.total,
             rate: record.snapshot?.rate,
             error: record.snapshot?.error?.message ?? (state == .failed ? record.download.error : nil),
             started: record.download.created)
+        if waitsForSpace(record.download.episode) { info.waitsForSpace = true }
+        return info
     }
 
     func act(_ action: TaskAction, on episodes: [Int64]) async throws -> Reply {
         var count = 0
         var problems: [String] = []
+        if action == .download || action == .resume { try begin(episodes) }
         for id in episodes {
             guard let episode = try library.episode(id: id) else {
                 problems.append("episode \(id) is no longer in the library")
@@ -38,7 +44,6 @@ extension PodcastService {
                 broadcastChange(episode: id)
             }
         }
-        if storage.isFull { makeRoom() }
         return .acted(count: count, problems: problems)
     }
 
@@ -47,12 +52,10 @@ extension PodcastService {
         switch action {
         case .download, .resume:
             if episode.complete { return nil }
-            try begin(episode.id)
-            try setSuspended(episode.id, false)
             run(episode.id)
         case .suspend:
             if episode.complete { return "it is cached already" }
-            try begin(episode.id)
+            try begin(episode.id, asked: moment)
             try setSuspended(episode.id, true)
             applySuspension(of: episode.id)
         case .cancel:
@@ -70,11 +73,31 @@ extension PodcastService {
     }
 
     /// Makes sure that an episode has a task that people can see.
-    private func begin(_ episode: Int64) throws {
+    private func begin(_ episode: Int64, asked: Duration) throws {
         let download = try library.enqueue(episode: episode, session: Self.commonSession, now: now())
+        try register(download, asked: asked)
+    }
+
+    /// A person wants the whole of these episodes: one decision says which have space.
+    private func begin(_ episodes: [Int64]) throws {
+        let asked = moment
+        for id in episodes {
+            guard let episode = try library.episode(id: id), !episode.complete else { continue }
+            try begin(id, asked: asked)
+            try setSuspended(id, false)
+        }
+        makeRoom()
+    }
+
+    /// Takes a download into the list. One that had failed is as one that has not begun: it asks for space again.
+    func register(_ download: Download, asked: Duration) throws {
+        let episode = download.episode
         if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
         tasks[episode]?.download = download
-        makeRoom()
+        tasks[episode]?.asked = asked
+        guard tasks[episode]?.snapshot?.state == .failed else { return }
+        tasks[episode]?.snapshot?.state = .queued
+        tasks[episode]?.snapshot?.error = nil
     }
 
     /// A person's suspension: it is written down, and outlives the daemon.

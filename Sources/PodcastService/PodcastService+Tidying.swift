@@ -15,20 +15,22 @@ extension PodcastService {
         ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
     }
 
-    /// Keeps what is to be kept of a show, and fetches its newest episodes ahead.
+    /// Keeps what is to be kept of a show, and fetches its newest episodes ahead. What an earlier, narrower `keep` has
+    /// buried comes back, as far as the feed lists it.
     func tidy(_ podcast: Int64) throws {
         let settings = settings(of: podcast)
         let keep = settings.keep ?? configuration.keep
         let newest = settings.autoDownload ?? configuration.autoDownload
-        let (automatic, declined) = try library.marks(of: podcast)
-        guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
-        let open = openEpisodes()
-        let episodes = try library.episodes(of: podcast).map { episode in
-            RetainedEpisode(
-                episode, isOpen: open.contains(episode.id),
-                isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
-                isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
+        let (automatic, _) = try library.marks(of: podcast)
+        let returning = try returning(to: podcast, keep: keep)
+        if !returning.isEmpty {
+            try library.unbury(episodes: returning, now: now())
+            refreshes.rhythms[podcast] = nil
+            for episode in returning { broadcastChange(episode: episode) }
+            log.info("\(returning.count) episodes are kept again")
         }
+        guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
+        let episodes = try retained(try library.episodes(of: podcast), of: podcast)
         let leaving = Retention(episodes, keep: keep, now: now()).rows
         if !leaving.isEmpty { try bury(leaving) }
         let plan = AutoDownload(
@@ -37,10 +39,10 @@ extension PodcastService {
             let download = try library.enqueue(
                 episode: episode, session: Self.commonSession, automatic: true, now: now())
             if tasks[episode] == nil { tasks[episode] = try makeRecord(download) }
-            run(episode, priority: .automatic)
         }
-        if !plan.cancel.isEmpty || !plan.evict.isEmpty { Task { await drop(plan) } }
         makeRoom()
+        for episode in plan.enqueue { run(episode, priority: .automatic) }
+        if !plan.cancel.isEmpty || !plan.evict.isEmpty { Task { await drop(plan) } }
     }
 
     /// Ends and drops what was fetched ahead and is no longer among the newest. One that somebody has open stays.

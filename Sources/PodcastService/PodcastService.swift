@@ -63,7 +63,9 @@ package actor PodcastService {
     nonisolated let notice: Mutex<String?>
     /// How the library came to be opened.
     private let recovery: LibraryRecovery?
-    var storage = StorageState()
+    var storage: StorageState
+    /// Downloads that wait for space, and why; also asked from the engine's thread.
+    nonisolated let spaceWaits = Mutex<[Int64: TransferError]>([:])
     var searches = SearchState()
     var assetState = AssetState()
     /// Whole files that are being read to see whether they are right, by episode.
@@ -91,6 +93,8 @@ package actor PodcastService {
         var recordedBytes: Int64 = 0
         /// How large the file is by its feed; `nil` when that says nothing.
         var guess: Int64?
+        /// When somebody last asked for it; since 1970.
+        var asked: Duration
     }
 
     /// - Parameters:
@@ -105,6 +109,7 @@ package actor PodcastService {
         self.recovery = recovery
         notice = Mutex(recovery?.notice)
         self.onIdle = onIdle
+        storage = StorageState(limits: configuration.storage)
         var transfers = configuration.transfers
         // Answered by a refresh of the feed.
         transfers.limits.renewsAddress = true
@@ -148,15 +153,15 @@ package actor PodcastService {
         for download in try library.downloads() {
             guard let record = try makeRecord(download) else { continue }
             tasks[download.episode] = record
-            if download.error == nil, !download.suspended {
-                engine.fill(
-                    download.episode, priority: download.automatic ? .automatic : .asked,
-                    load: loader(download.episode))
-            }
+        }
+        // Before any of them begins: they go on as far as there is space for them.
+        makeRoom()
+        for record in tasks.values.sorted(by: { $0.download.id < $1.download.id })
+        where record.download.error == nil && !record.download.suspended {
+            run(record.download.episode, priority: record.download.automatic ? .automatic : .asked)
         }
         takeUpWork()
         try startUploads(isRecovering: recovery != nil)
-        makeRoom()
         watchConditions()
         considerIdle()
         planUpkeep()
@@ -250,6 +255,7 @@ package actor PodcastService {
                 isComplete: row.isComplete)
             source.credentials = credentials(of: row.podcast, row.access)
             source.reach = row.access.leads
+            source.awaitsSpace = spaceWaits.withLock { $0[episode] }
             return source
         }
     }
@@ -266,7 +272,8 @@ package actor PodcastService {
             let podcast = try library.podcast(id: episode.podcast)
         else { return nil }
         var record = TaskRecord(
-            download: download, path: podcast.name + "/" + episode.name, podcast: podcast.id, snapshot: nil)
+            download: download, path: podcast.name + "/" + episode.name, podcast: podcast.id, snapshot: nil,
+            asked: .seconds(download.created))
         record.snapshot = DownloadSnapshot(
             key: episode.id, generation: episode.generation,
             state: download.error != nil ? .failed : download.suspended ? .suspended : .queued,

@@ -1,4 +1,4 @@
-package import ContentCache
+package import DaemonCore
 package import PodcastFeed
 package import PodcastLibrary
 package import PodcastProtocol
@@ -18,7 +18,7 @@ package struct ServiceConfiguration: Sendable {
     /// Run when the last task has ended.
     package var onIdle: String?
     /// What the cache may take, and what it leaves free.
-    package var eviction = EvictionPolicy()
+    package var storage = StorageLimits()
     /// What downloads wait for that nobody has asked for.
     package var conditions = ConditionSource.constant(.unknown)
     package var allowsMetered = false

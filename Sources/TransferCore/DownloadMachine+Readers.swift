@@ -144,7 +144,7 @@ extension DownloadMachine {
     }
 
     /// Ends the connections that serve no blocked reader.
-    private mutating func dropUnwanted() -> [Action] {
+    mutating func dropUnwanted() -> [Action] {
         if !isFilling, !hasBlockedReaders { awaitedAddress = nil }
         let serving = servingConnections()
         var actions: [Action] = []

@@ -36,6 +36,24 @@ extension DownloadMachine {
         return actions + answerAll(error)
     }
 
+    /// The whole file has no space yet, for the reason given, or has it now. Background filling rests; what is present
+    /// stays, and a reader gets what it asks for.
+    package mutating func setAwaitsSpace(_ reason: TransferError?, now: Int64) -> [Action] {
+        let fillsNow = fillsInBackground
+        awaitsSpace = reason
+        if isCached || isFinishing || fillsInBackground == fillsNow { return [] }
+        return (reason == nil ? [] : dropUnwanted()) + plan(now)
+    }
+
+    /// The whole file can never have space: the task fails, unless somebody reads. The failure is not remembered, so that
+    /// a reader who comes later is served.
+    package mutating func exceedsSpace(_ error: TransferError, now: Int64) -> [Action] {
+        guard isFilling, !isCached, !isFinishing, failure == nil, !hasBlockedReaders, handles == 0 else { return [] }
+        let actions = fail(error, now: now)
+        failureForgotten = nil
+        return actions
+    }
+
     /// There is space again.
     package mutating func storageAvailable(now: Int64) -> [Action] {
         guard storageFull != nil else { return [] }

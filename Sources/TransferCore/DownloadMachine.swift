@@ -183,6 +183,8 @@ package struct DownloadMachine: Sendable {
     package internal(set) var failure: TransferError?
     /// There is no space for more bytes: nothing is asked for until there is.
     package internal(set) var storageFull: TransferError?
+    /// The whole file has no space yet: it is not filled in the background, and readers are served.
+    package internal(set) var awaitsSpace: TransferError?
     /// When the failure is remembered no more; `nil` once that has come.
     var failureForgotten: Int64?
     var connections: [ConnectionID: Connection] = [:]
@@ -261,12 +263,24 @@ package struct DownloadMachine: Sendable {
             && failure == nil && storageFull == nil
     }
 
+    /// Whether the task rests only because its file has no space yet.
+    package var isWaitingForSpace: Bool {
+        isFilling && awaitsSpace != nil && !isSuspended && !isCached && !isFinishing && failure == nil
+            && storageFull == nil
+    }
+
+    /// Whether a connection was lost, and the next try has to wait.
+    package var isRetrying: Bool { retryAt != nil && isFilling && connections.isEmpty }
+
     /// Whether bytes may be fetched that no reader is blocked on.
-    var fillsInBackground: Bool { isFilling && !isSuspended && (allowsAutomatic || priority > .automatic) }
+    var fillsInBackground: Bool {
+        isFilling && !isSuspended && awaitsSpace == nil && (allowsAutomatic || priority > .automatic)
+    }
 
     /// Why the task does not go on, or what went wrong last while it tries again, as people are told.
     package var error: TransferError? {
         if isCached { return nil }
+        if isWaitingForSpace, state == .queued { return awaitsSpace }
         if let failure { return failure }
         guard isFilling, !isFinishing else { return nil }
         return storageFull ?? (isSuspended ? nil : recentError)

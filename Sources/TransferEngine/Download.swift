@@ -71,6 +71,7 @@ final class Download {
         if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
         if !engine.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
         if let full = engine.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
+        if let reason = source.awaitsSpace { _ = machine.setAwaitsSpace(reason, now: engine.now) }
     }
 
     /// How many opens and reads wait for an answer.
@@ -166,6 +167,16 @@ final class Download {
     func storageAvailable() {
         checkpoints.hurry(at: engine.now)
         apply { machine, now in machine.storageAvailable(now: now) }
+        report(force: false)
+    }
+
+    func setAwaitsSpace(_ reason: TransferError?) {
+        apply { machine, now in machine.setAwaitsSpace(reason, now: now) }
+        report(force: false)
+    }
+
+    func exceedsSpace(_ error: TransferError) {
+        apply { machine, now in machine.exceedsSpace(error, now: now) }
         report(force: false)
     }
 
@@ -316,6 +327,7 @@ final class Download {
             force || reported?.state != state || reported?.generation != machine.generation
             || reported?.error != machine.error || reported?.priority != machine.priority
             || reported?.isWaitingForConditions != machine.isWaitingForConditions
+            || reported?.isRetrying != machine.isRetrying
         guard isNews || now >= reportDue && reported?.received != machine.present.byteCount else { return }
         let snapshot = self.snapshot
         // A machine that was only loaded is no news.
@@ -331,6 +343,7 @@ final class Download {
             received: machine.present.byteCount, total: machine.pin?.total,
             rate: machine.state == .running ? rate.bytesPerSecond(at: engine.now) : nil, error: machine.error,
             present: machine.present, isTask: machine.isFilling, priority: machine.priority,
-            isWaitingForConditions: machine.isWaitingForConditions)
+            isWaitingForConditions: machine.isWaitingForConditions, isWaitingForSpace: machine.isWaitingForSpace,
+            isRetrying: machine.isRetrying)
     }
 }

@@ -25,6 +25,8 @@ package struct DownloadSource: Sendable {
     package var isSuspended: Bool
     /// What the task counts for.
     package var priority: TransferPriority
+    /// Why the whole file has no space yet; see `TransferEngine.setAwaitsSpace`.
+    package var awaitsSpace: TransferError?
     /// The owner knows that the cache file is whole. When it does not and the file is, it is told so once more.
     package var isComplete: Bool
 
@@ -78,11 +80,16 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var priority: TransferPriority
     /// The task is automatic, and rests until such tasks may run.
     package var isWaitingForConditions: Bool
+    /// The whole file has no space yet: `error` says why.
+    package var isWaitingForSpace: Bool
+    /// The server has failed, and is asked again later.
+    package var isRetrying: Bool
 
     package init(
         key: Int64, generation: Int, state: TransferState, received: Int64, total: Int64?, rate: Double? = nil,
         error: TransferError? = nil, present: ByteRanges = ByteRanges(), isTask: Bool,
-        priority: TransferPriority = .asked, isWaitingForConditions: Bool = false
+        priority: TransferPriority = .asked, isWaitingForConditions: Bool = false, isWaitingForSpace: Bool = false,
+        isRetrying: Bool = false
     ) {
         self.key = key
         self.generation = generation
@@ -95,6 +102,8 @@ package struct DownloadSnapshot: Sendable, Equatable {
         self.isTask = isTask
         self.priority = priority
         self.isWaitingForConditions = isWaitingForConditions
+        self.isWaitingForSpace = isWaitingForSpace
+        self.isRetrying = isRetrying
     }
 }
 

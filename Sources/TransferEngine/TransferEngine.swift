@@ -183,6 +183,18 @@ package final class TransferEngine: Sendable {
     /// missing bytes are answered with the error.
     package func setStorageFull(_ error: TransferError?) { mailbox.post { $0.setStorageFull(error) } }
 
+    /// Says that the whole file of a download has no space yet, for the reason given, or that it has it now. Without space
+    /// it is not filled in the background: its task is *queued*, and readers are served. A download that is not at hand
+    /// learns it from its source.
+    package func setAwaitsSpace(_ key: Int64, _ reason: TransferError?) {
+        mailbox.post { $0.download(key)?.setAwaitsSpace(reason) }
+    }
+
+    /// Says that the whole file of a download can never have space: its task fails, unless somebody reads it.
+    package func exceedsSpace(_ key: Int64, _ error: TransferError) {
+        mailbox.post { $0.download(key)?.exceedsSpace(error) }
+    }
+
     // MARK: Data
 
     /// Sends a request; the head comes first, then the body in pieces as it arrives. The request ends when the

@@ -24,7 +24,7 @@ struct DownloadWait {
         var done = 0
     }
 
-    /// Fetches all.
+    /// Fetches all, as far as there is space: what waits for some is left to the daemon when nothing else is to come.
     ///
     /// - Returns: a line for each that is not here in the end.
     func run() async throws -> [String] {
@@ -87,14 +87,29 @@ struct DownloadWait {
                 rest.take(end, path: end.path ?? "")
                 continue
             }
-            let task = try await session.downloadTask(episode: episode)
-            tasks.append(task)
-            try await task.resume()
+            tasks.append(try await session.downloadTask(episode: episode))
         }
+        // All are asked for before the first begins: one that is complete at once is not to go for a later one.
+        for task in tasks { try await task.resume() }
         note(episodes.count - rest.episodes.count)
-        for task in tasks {
-            rest.take(try await task.end(), episode: task.episode, path: task.info.path)
-            note(episodes.count - rest.episodes.count)
+        while !tasks.isEmpty {
+            var resting: [(task: DownloadTask, event: Event)] = []
+            for task in tasks {
+                let event = try await task.endOrRest()
+                if !event.endsTask {
+                    resting.append((task, event))
+                    continue
+                }
+                rest.take(event, episode: task.episode, path: task.info.path)
+                note(episodes.count - rest.episodes.count)
+            }
+            let remain = resting.map(\.task.episode)
+            // Some may have got their space when others ended.
+            if resting.count == tasks.count, try await session.waitingForSpace(Set(remain)).count == remain.count {
+                for (task, event) in resting { rest.take(event, episode: task.episode, path: task.info.path) }
+                return
+            }
+            tasks = resting.map(\.task)
         }
     }
 }
@@ -103,6 +118,7 @@ extension DownloadWait.Rest {
     fileprivate mutating func take(_ end: Event, episode: Int64? = nil, path: String) {
         episodes.removeAll { $0 == episode ?? end.id }
         if end.kind == .completed { return }
-        problems.append("\(path): \(end.error ?? "the download was cancelled")")
+        let reason = end.error ?? "the download was cancelled"
+        problems.append("\(path): \(end.endsTask ? "" : "waits: ")\(reason)")
     }
 }

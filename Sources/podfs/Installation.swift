@@ -1,5 +1,5 @@
 import CLinux
-import ContentCache
+import DaemonCore
 import Foundation
 import Glibc
 import PodcastClient
@@ -86,7 +86,7 @@ struct Installation: Sendable {
         service.onDownload = configuration.hooks.onDownload
         service.onNewEpisode = configuration.hooks.onNewEpisode
         service.onIdle = configuration.hooks.onIdle
-        service.eviction = EvictionPolicy(
+        service.storage = StorageLimits(
             capacity: configuration.cache.limit, keepFree: configuration.cache.keepFree)
         service.conditions = .system()
         service.schedule = RefreshSchedule(

@@ -1,4 +1,5 @@
 import ContentCache
+import DaemonCore
 import Foundation
 import PodcastClient
 import PodcastLibrary
@@ -7,6 +8,7 @@ import PodcastService
 import SystemPackage
 import TestSupport
 import Testing
+import TransferCore
 
 /// What stays in a cache that is too small.
 struct CacheTests {
@@ -20,7 +22,7 @@ struct CacheTests {
 
     private func start(capacity: Int64, keepFree: Int64 = 0) async throws -> (RunningService, ServiceClient) {
         let daemon = try await home.start {
-            $0.eviction = EvictionPolicy(capacity: capacity, keepFree: keepFree)
+            $0.storage = StorageLimits(capacity: capacity, keepFree: keepFree)
         }
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
@@ -63,17 +65,14 @@ struct CacheTests {
         var lease: MediaReader? = try MediaReader(name: file, in: FilePath(home.places.cache))
         let third = try daemon.episode(3).id
         try await client.act(.download, third)
-        try await waitUntil(description: "the download rests") {
-            try await client.tasks().first { $0.episode == third }?.state == "suspended"
-        }
+        let rest = try await client.event("the download waits") { $0.id == third && $0.waitsForSpace == true }
+        #expect(rest.state == "queued" && rest.received == 0)
         let task = try #require(try await client.tasks().first)
+        #expect(task.state == "queued" && task.waitsForSpace == true)
         #expect(task.error?.hasPrefix("no space left in the cache: the cache is full") == true)
         #expect(task.error?.contains("podfs evict") == true)
         #expect(try cached(daemon) == [1, 2])
-        // A reader is told at once.
-        await #expect { try await client.read(third, 199_000..<200_000) } throws: {
-            ($0 as? Failure)?.errorNumber == 28
-        }
+        #expect(home.web.requests(for: "/feed-3.mp3").isEmpty)
         // The file is closed and the next look finds room; a person's command is such a look.
         withExtendedLifetime(lease) {}
         lease = nil
@@ -83,15 +82,96 @@ struct CacheTests {
         await daemon.stop()
     }
 
+    /// The cache has room for two of five: they become whole, and the others wait, until the first is heard.
+    @Test func asManyAsFitBecomeWholeAndTheOthersWaitTheirTurn() async throws {
+        let (daemon, client) = try await start(capacity: 450_000)
+        let ids = try (1...5).map { try daemon.episode($0).id }
+        #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 5, problems: []))
+        for id in ids[..<2] { try await client.completion(of: id) }
+        for id in ids[2...] {
+            try await client.event("\(id) waits") { $0.id == id && $0.waitsForSpace == true && $0.state == "queued" }
+        }
+        #expect(try cached(daemon) == [1, 2])
+        #expect(try await client.tasks().map(\.waitsForSpace) == [true, true, true])
+        for number in 3...5 { #expect(home.web.requests(for: "/feed-\(number).mp3").isEmpty) }
+        // All is done that can be: the daemon may leave, and says so.
+        try await client.event("all is done") { $0.kind == .idle }
+        try await client.perform(.setPlayed(episode: ids[0], true))
+        try await client.completion(of: ids[2])
+        #expect(try cached(daemon) == [2, 3])
+        await daemon.stop()
+        // The next daemon remembers who waits.
+        let second = try await home.start { $0.storage = StorageLimits(capacity: 900_000, keepFree: 0) }
+        try await waitUntil(description: "the rest is complete") { try cached(second) == [2, 3, 4, 5] }
+        await second.stop()
+    }
+
+    @Test func aReaderOfWhatWaitsIsServedAtOnceBeyondTheLimit() async throws {
+        let (daemon, client) = try await start(capacity: 450_000)
+        try await download(1, 2, with: daemon, client)
+        for number in 1...2 { try await client.act(.pin, try daemon.episode(number).id) }
+        let third = try daemon.episode(3).id
+        try await client.act(.download, third)
+        try await client.event("the download waits") { $0.id == third && $0.waitsForSpace == true }
+        let grant = try await client.open(third)
+        let read = try await client.read(third, 0..<1_000, generation: grant.generation)
+        #expect(read.present.covers(0..<1_000))
+        // As long as it is open the whole of it comes.
+        try await client.completion(of: third)
+        #expect(try cached(daemon) == [1, 2, 3])
+        client.close(third)
+        // Nobody reads it: the limit holds again.
+        try await waitUntil(description: "the limit holds") { try cached(daemon) == [1, 2] }
+        await daemon.stop()
+    }
+
+    @Test func whatIsLargerThanTheCacheFailsAndCanBeRead() async throws {
+        let gate = Gate(heldAt: 100_000)
+        let media = Resource(home.content(1, size: Self.size), etag: "\"m1\"")
+        home.web.serve("/feed-1.mp3", media) { _ in .hold(gate) }
+        let (daemon, client) = try await start(capacity: 150_000)
+        let first = try daemon.episode(1).id
+        try await client.act(.download, first)
+        let failure = try await client.event("it fails") { $0.kind == .failed && $0.id == first }
+        #expect(failure.error?.contains("do not fit into cache.limit (146.5 KiB)") == true)
+        gate.open()
+        let grant = try await client.open(first)
+        let read = try await client.read(first, 199_000..<200_000, generation: grant.generation)
+        #expect(read.present.covers(199_000..<200_000))
+        await daemon.stop()
+    }
+
+    /// Parts that earlier downloads have left do not keep the first from becoming whole.
+    @Test func partsGiveWayToOneThatCanBeWhole() async throws {
+        let gate = Gate(heldAt: 120_000)
+        for number in 1...3 {
+            let media = Resource(home.content(number, size: Self.size), etag: "\"m\(number)\"")
+            home.web.serve("/feed-\(number).mp3", media) { _ in .hold(gate) }
+        }
+        let (before, first) = try await start(capacity: 1 << 30)
+        let ids = try (1...3).map { try before.episode($0).id }
+        _ = try await first.perform(.act(.download, episodes: ids))
+        for id in ids[..<2] {
+            try await first.event("a part of \(id) is here") { $0.id == id && $0.received == 120_000 }
+        }
+        await before.stop()
+        gate.open()
+        let daemon = try await home.start { $0.storage = StorageLimits(capacity: 390_000, keepFree: 0) }
+        let second = try await daemon.connect()
+        try await waitUntil(description: "one is whole, the others wait") {
+            try await second.tasks().map(\.waitsForSpace) == [true, true]
+        }
+        #expect(try cached(daemon) == [1])
+        await daemon.stop()
+    }
+
     @Test func unpinningMakesRoom() async throws {
         let (daemon, client) = try await start(capacity: 450_000)
         try await download(1, 2, with: daemon, client)
         for number in 1...2 { try await client.act(.pin, try daemon.episode(number).id) }
         let third = try daemon.episode(3).id
         try await client.act(.download, third)
-        try await waitUntil(description: "the download rests") {
-            try await client.tasks().first { $0.episode == third }?.state == "suspended"
-        }
+        try await client.event("the download waits") { $0.id == third && $0.waitsForSpace == true }
         try await client.act(.unpin, try daemon.episode(1).id)
         try await client.completion(of: third)
         #expect(try cached(daemon) == [2, 3])
@@ -109,7 +189,7 @@ struct CacheTests {
         #expect(try await client.tasks().first?.error?.contains("cache.keep_free") == true)
         await daemon.stop()
         // With another configuration the next daemon goes on.
-        let second = try await home.start { $0.eviction = EvictionPolicy(capacity: 1 << 40, keepFree: 0) }
+        let second = try await home.start { $0.storage = StorageLimits(capacity: 1 << 40, keepFree: 0) }
         try await waitUntil(description: "the episode is complete") { try second.episode(1).complete }
         await second.stop()
     }
@@ -118,7 +198,7 @@ struct CacheTests {
         let (daemon, client) = try await start(capacity: 1 << 30)
         try await download(1, 2, 3, with: daemon, client)
         await daemon.stop()
-        let second = try await home.start { $0.eviction = EvictionPolicy(capacity: 250_000, keepFree: 0) }
+        let second = try await home.start { $0.storage = StorageLimits(capacity: 250_000, keepFree: 0) }
         #expect(try cached(second).count == 1)
         await second.stop()
     }

@@ -249,7 +249,20 @@ struct SchedulingTests {
         try await client.act(.download, ids[0])
         try await client.completion(of: ids[0])
         try await client.act(.pin, ids[1])
-        try await set(client, daemon, "keep=2 episodes")
+        // Something cached would go: nothing happens without a word.
+        let id = try show(daemon).id
+        let refusal = await client.failure(of: .set(podcast: id, assignments: ["keep=2 episodes", "auto_download=1"]))
+        #expect(refusal?.kind == .refused)
+        #expect(
+            refusal?.message
+                == "keep='2 episodes' removes 1 of 4 episodes of Show, 1 of them cached (195.3 KiB): nothing was changed; "
+                + "add --yes to go on")
+        #expect(try daemon.library.settings(of: id).isEmpty)
+        #expect(try daemon.library.episodes(of: id).count == 4 && home.cacheFiles.count == 1)
+        let change = KeepChange(removed: 1, total: 4, bytes: 200_000, returned: 0)
+        #expect(
+            try await client.perform(.set(podcast: id, assignments: ["keep=2 episodes"], confirmed: true))
+                == .settings(["keep": "2 episodes"], kept: change))
         #expect(try daemon.library.episodes(of: show(daemon).id).map(\.id) == [ids[3], ids[2], ids[1]])
         #expect(home.cacheFiles.isEmpty)
         // They do not come back with the next refresh.
@@ -257,6 +270,68 @@ struct SchedulingTests {
         _ = try await refresh(client)
         #expect(try daemon.library.episodes(of: show(daemon).id).count == 3)
         await daemon.stop()
+    }
+
+    @Test func aWiderKeepBringsBackWhatTheFeedListsUnderItsNames() async throws {
+        home.publish(episodes: 5, etag: "\"v1\"")
+        let (daemon, client) = try await start()
+        let id = try show(daemon).id
+        let before = try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] }
+        // Nothing is cached or played: it is said what goes, and it goes.
+        let narrow = try await client.perform(.set(podcast: id, assignments: ["keep=1 episode"]))
+        let removed = KeepChange(removed: 4, total: 5, bytes: 0, returned: 0)
+        #expect(narrow == .settings(["keep": "1 episode"], kept: removed))
+        #expect(try daemon.library.refreshSubject(of: id)?.etag == "\"v1\"")
+        let wider = try await client.perform(.set(podcast: id, assignments: ["keep=3 episodes"]))
+        let returned = KeepChange(removed: 0, total: 1, bytes: 0, returned: 2)
+        #expect(wider == .settings(["keep": "3 episodes"], kept: returned))
+        #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == Array(before[..<3]))
+        _ = try await client.perform(.set(podcast: id, assignments: ["keep="]))
+        #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == before)
+        // The feed is asked for as a whole, and nothing changes any more.
+        #expect(try daemon.library.refreshSubject(of: id)?.etag == nil)
+        _ = try await refresh(client)
+        #expect(home.web.requests(for: "/feed.xml").last?.headers["if-none-match"] == nil)
+        #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == before)
+        await daemon.stop()
+    }
+
+    @Test func whatTheFeedNoLongerListsDoesNotComeBack() async throws {
+        home.publish(episodes: 3)
+        let (daemon, client) = try await start()
+        try await set(client, daemon, "keep=1 episode")
+        var shorter = FeedBuilder.show("Show", episodes: 3) { self.home.web.url("/feed-\($0).mp3") }
+        // The oldest leaves the feed.
+        shorter.items.removeLast()
+        home.web.serve("/feed.xml", Resource(text: shorter.text))
+        _ = try await refresh(client)
+        try await set(client, daemon, "keep=all")
+        #expect(try show(daemon).episodes == 2)
+        await daemon.stop()
+    }
+
+    /// The configuration file speaks of all shows: what it keeps again comes back with the next refresh.
+    @Test func aWiderKeepOfTheConfigurationCountsToo() async throws {
+        home.publish(episodes: 3, etag: "\"v1\"")
+        var daemon = try await home.start { $0.keep = .episodes(1) }
+        try await daemon.connect().subscribe(home.web.url("/feed.xml"))
+        #expect(try show(daemon).episodes == 1)
+        await daemon.stop()
+        daemon = try await home.start { $0.keep = .episodes(2) }
+        _ = try await refresh(try await daemon.connect())
+        #expect(try show(daemon).episodes == 2)
+        await daemon.stop()
+    }
+
+    @Test(
+        arguments: [
+            ("5 episodes", "all", true), ("all", "5 episodes", false), ("5 episodes", "6 episodes", true),
+            ("6 episodes", "5 episodes", false), ("5 days", "5 days", true), ("6 days", "5 days", false),
+            ("listed", "all", true), ("listed", "5 days", false), ("5 days", "listed", false),
+            ("5 days", "5 episodes", false), ("all", "all", true),
+        ])
+    func oneKeepIsWithinAnother(narrow: String, wide: String, isWithin: Bool) throws {
+        #expect(try #require(Keep(narrow)).isWithin(#require(Keep(wide))) == isWithin)
     }
 
     @Test func aFeedThatBreaksOffOrIsEmptyTakesNothingAway() async throws {

@@ -123,6 +123,53 @@ import Testing
         #expect(bench.machine.state == .cached)
     }
 
+    // MARK: Space for the whole
+
+    @Test func withoutSpaceForTheWholeItIsQueuedWithTheReason() {
+        let bench = filling()
+        #expect(bench.awaitsSpace(full) == [.abort(1)])
+        #expect(bench.machine.state == .queued)
+        #expect(bench.machine.error == full)
+        #expect(bench.machine.isWaitingForSpace)
+        #expect(bench.machine.deadline == nil && !bench.machine.isIdle)
+        #expect(bench.fill() == [] && bench.retry() == [])
+        #expect(bench.awaitsSpace(nil) == [.connect(2, .part(1_000..<10_000, forReader: false))])
+        #expect(bench.machine.error == nil && !bench.machine.isWaitingForSpace)
+    }
+
+    @Test func aReaderIsServedWhileItWaitsForSpace() {
+        let bench = filling()
+        _ = bench.awaitsSpace(full)
+        #expect(bench.open(6) == [.answerOpen(6, nil)])
+        #expect(bench.read(7, 1_000..<1_100) == [.connect(2, .part(1_000..<10_000, forReader: true))])
+        #expect(bench.head(2, MachineBench.part(1_000..<10_000)) == [])
+        #expect(bench.machine.state == .running && bench.machine.error == nil)
+        #expect(bench.received(2, 100) == [.answerRead(7, nil), .serving(2, false), .hold(2)])
+        #expect(bench.awaitsSpace(nil) == [.resume(2, forReader: false)])
+    }
+
+    @Test func aReaderWhoComesFirstIsServedToo() {
+        let bench = MachineBench()
+        #expect(bench.awaitsSpace(full) == [])
+        #expect(bench.open(1) == [.connect(1, .whole(direct: false, forReader: true))])
+    }
+
+    @Test func whatIsTooLargeFailsAndIsServedWhenSomebodyReads() {
+        let bench = filling()
+        #expect(bench.exceedsSpace(full) == [.abort(1), .failed(full)])
+        #expect(bench.machine.state == .failed && bench.machine.isIdle)
+        #expect(bench.read(7, 1_000..<1_100) == [.connect(2, .part(1_000..<10_000, forReader: true))])
+        #expect(bench.machine.failure == nil)
+        #expect(bench.exceedsSpace(full) == [], "somebody reads it")
+    }
+
+    @Test func whatIsBeingFinishedNeedsNoSpaceForTheWhole() {
+        let bench = filling()
+        _ = bench.received(1, 9_000)
+        #expect(bench.awaitsSpace(full) == [] && bench.exceedsSpace(full) == [])
+        #expect(bench.machine.state == .running)
+    }
+
     @Test func whatTheDiskDidNotKeepComesAgain() {
         let bench = filling()
         _ = bench.received(1, 9_000)

@@ -58,6 +58,8 @@ final class MachineBench {
 
     func storageFailed(_ error: TransferError) -> [Machine.Action] { machine.storageFailed(error, now: now) }
     func storageIsFull(_ error: TransferError) -> [Machine.Action] { machine.storageIsFull(error, now: now) }
+    func awaitsSpace(_ reason: TransferError?) -> [Machine.Action] { machine.setAwaitsSpace(reason, now: now) }
+    func exceedsSpace(_ error: TransferError) -> [Machine.Action] { machine.exceedsSpace(error, now: now) }
     func storageAvailable() -> [Machine.Action] { machine.storageAvailable(now: now) }
 
     func renewed(_ isNew: Bool) -> [Machine.Action] { machine.addressRenewed(isNew, now: now) }

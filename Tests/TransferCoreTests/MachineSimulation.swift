@@ -67,7 +67,8 @@ struct MachineSimulation {
         case 45..<46: try pass(Int64.random(in: 1...70_000, using: &random))
         case 46..<47: try fullStorage()
         case 49..<52: try renew(random.chance(50))
-        case 53..<56: try allowAutomatic(random.chance(50))
+        case 53..<55: try allowAutomatic(random.chance(50))
+        case 55..<56: try awaitSpace(random.chance(50))
         case 52..<53: try perform("address", machine.addressChanged(now: now))
         case 47..<49: try perform("space", machine.storageAvailable(now: now))
         default: try moveConnection()
@@ -78,6 +79,15 @@ struct MachineSimulation {
         try perform("automatic \(allowed)", machine.setAllowsAutomatic(allowed, now: now))
         let rests = machine.isWaitingForConditions && !machine.hasBlockedReaders && handles == 0
         try check(!rests || connections.isEmpty, "an automatic task holds a connection")
+    }
+
+    private mutating func awaitSpace(_ awaits: Bool) throws {
+        let reason = awaits ? TransferError(.diskFull, "full") : nil
+        let hadSpace = machine.awaitsSpace == nil
+        try perform("awaits space \(awaits)", machine.setAwaitsSpace(reason, now: now))
+        // Later a reader may come and go, and what it has asked for is held for a while.
+        let rests = hadSpace && machine.isWaitingForSpace && !machine.hasBlockedReaders && handles == 0
+        try check(!rests || connections.isEmpty, "a task without space holds a connection")
     }
 
     private mutating func renew(_ isNew: Bool) throws {
@@ -295,6 +305,7 @@ struct MachineSimulation {
         server.brokenness = 0
         server.stopsAt = nil
         try perform("space", machine.storageAvailable(now: now))
+        try perform("space for the whole", machine.setAwaitsSpace(nil, now: now))
         try perform("unsuspend", machine.setSuspended(false, now: now))
         try perform("retry", machine.retry(now: now))
         var rounds = 0

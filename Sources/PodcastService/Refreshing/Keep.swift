@@ -34,6 +34,18 @@ package enum Keep: Sendable, Equatable {
     }
 }
 
+extension Keep {
+    /// Whether everything that this keeps is kept by `other` too, whatever the feed lists and the date is.
+    package func isWithin(_ other: Keep) -> Bool {
+        switch (self, other) {
+        case (_, .all), (.listed, .listed): true
+        case (.episodes(let count), .episodes(let most)): count <= most
+        case (.days(let count), .days(let most)): count <= most
+        default: false
+        }
+    }
+}
+
 extension Keep: CustomStringConvertible {
     /// As it is written in settings.
     package var description: String {

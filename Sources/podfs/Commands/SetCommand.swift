@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import PodcastClient
 import PodcastLibrary
+import PodcastPages
 import PodcastProtocol
 
 struct SetCommand: PodfsCommand {
@@ -10,6 +11,8 @@ struct SetCommand: PodfsCommand {
         discussion: """
             A show: auto_download, keep, names.template, transfers.rate_limit, user_agent; see podfs.conf(5). KEY= takes the \
             show's own value away. Without KEY=VALUE the show's own values are printed.
+            A narrower keep removes episodes at once and says how many; where any of them is cached or played it needs --yes. \
+            With a wider keep those that the feed lists come back under their names.
             An episode: played=0 or 1, position=SECONDS.
 
             Examples:
@@ -24,6 +27,9 @@ struct SetCommand: PodfsCommand {
     @Argument(help: ArgumentHelp("What to set.", valueName: "key=value"))
     var assignments: [String] = []
 
+    @Flag(help: "Set keep also where it removes episodes that are cached or played.")
+    var yes = false
+
     func perform() async throws {
         let installation = try Installation()
         let library = try installation.existingLibrary()
@@ -32,7 +38,8 @@ struct SetCommand: PodfsCommand {
             if assignments.isEmpty { return Self.print(try library.settings(of: id)) }
             let daemon = try installation.daemon()
             defer { daemon.end() }
-            _ = try await daemon.perform(.set(podcast: id, assignments: assignments))
+            let reply = try await daemon.perform(.set(podcast: id, assignments: assignments, confirmed: yes))
+            if case .settings(_, let change?) = reply { Self.print(change) }
         case .episode(let id):
             let commands = try assignments.map { try Self.command($0, episode: id) }
             guard !commands.isEmpty else {
@@ -46,6 +53,16 @@ struct SetCommand: PodfsCommand {
 
     private static func print(_ settings: [String: String]) {
         for (key, value) in settings.sorted(by: { $0.key < $1.key }) { Terminal.print("\(key)=\(value)") }
+    }
+
+    private static func print(_ change: KeepChange) {
+        if change.removed > 0 {
+            Terminal.print(
+                "removed \(change.removed) of \(change.total) episodes, \(ByteText.size(change.bytes)) freed")
+        }
+        if change.returned > 0 {
+            Terminal.print("\(change.returned) \(change.returned == 1 ? "episode is" : "episodes are") back")
+        }
     }
 
     private static func command(_ assignment: String, episode: Int64) throws -> Command {

@@ -1,5 +1,6 @@
 import CLinux
 import ContentCache
+import DaemonCore
 import Foundation
 import Glibc
 import PodcastFeed
@@ -199,7 +200,7 @@ extension Doctor {
     func cache() -> Finding {
         let folder = installation.places.cache
         let settings = ((try? installation.configuration()) ?? Configuration()).cache
-        let policy = EvictionPolicy(capacity: settings.limit, keepFree: settings.keepFree)
+        let limits = StorageLimits(capacity: settings.limit, keepFree: settings.keepFree)
         var above = folder
         while access(above, F_OK) != 0, above != "/" {
             above = URL(fileURLWithPath: above).deletingLastPathComponent().path
@@ -211,7 +212,7 @@ extension Doctor {
             return .problem("cache", "\(above): \(error)", remedy: "see whether its disk is mounted")
         }
         let used = Self.allocated(folder)
-        let floor = policy.floor(total: disk.total)
+        let floor = limits.floor(total: disk.total)
         let sizes =
             "\(ByteText.size(used)) of \(ByteText.size(settings.limit)), \(ByteText.size(disk.free)) free on the disk"
         let evict = "podfs evict PATH frees the space of an episode"

@@ -37,9 +37,9 @@ import TransferCore
                 #expect((0...1 << 44).contains(range.total ?? 0) && range.range?.upperBound ?? 0 <= 1 << 44)
             }
             for ranged in [true, false] {
-                _ = ResponseVerdict(head, offset: 0, ranged: ranged, pin: nil, refusesText: true)
+                _ = ResponseVerdict(head, offset: 0, ranged: ranged, pin: nil, expects: .media)
                 let pin = Pin(total: 100, validator: nil)
-                _ = ResponseVerdict(head, offset: 50, ranged: ranged, pin: pin, refusesText: true)
+                _ = ResponseVerdict(head, offset: 50, ranged: ranged, pin: pin, expects: .media)
             }
         }
     }

@@ -1,0 +1,239 @@
+internal import TransferCore
+
+/// One computation of a `StoragePlan`.
+struct StorageRound {
+    /// A file that may go.
+    private struct Victim {
+        var file: String
+        var bytes: Int64
+        /// `nil` where the time of use does not protect it: played files, and parts.
+        var lastUse: Duration?
+        /// The transfer whose part it is.
+        var transfer: MediaID?
+    }
+
+    private let policy: StoragePolicy
+    private let situation: StorageSituation
+    private let floor: Int64
+    /// Transfers that would go on, the first to be served first.
+    private let ranked: [StorageTransfer]
+    /// What may still go, in the order in which it does.
+    private var victims: [Victim]
+    private var plan = StoragePlan()
+
+    // 128 bits because no sum of sizes overflows them, whatever a file system reports.
+    private var used: Int128
+    private var free: Int128
+    private var reservedBytes: Int128 = 0
+
+    init(policy: StoragePolicy, situation: StorageSituation) {
+        self.policy = policy
+        self.situation = situation
+        floor = policy.limits.floor(total: situation.diskTotal)
+        // What is about to fail is no reason to evict anything: its part is a file like others afterwards.
+        let tooLarge = situation.transfers.filter { transfer in
+            transfer.isWanted && !transfer.isRead && transfer.received > policy.limits.capacity
+        }
+        used = Int128(situation.used) - tooLarge.reduce(0) { $0 + Int128($1.received) }
+        free = Int128(situation.diskFree)
+        let order = situation.transfers.map { transfer in
+            let isGrowing = Self.size(of: transfer, limits: policy.limits) == nil
+            let hasSpace = policy.reserved.contains(transfer.id)
+            return (Rank(transfer, isGrowing: isGrowing, hasSpace: hasSpace), transfer)
+        }.sorted { $0.0 < $1.0 }.map(\.1)
+        ranked = order.filter { $0.isWanted || $0.isRead }
+        let files = situation.files.enumerated().filter(\.element.mayGo).sorted { one, other in
+            let (a, b) = (one.element, other.element)
+            if a.isPlayed != b.isPlayed { return a.isPlayed }
+            if a.lastUse != b.lastUse { return a.lastUse < b.lastUse }
+            return one.offset < other.offset
+        }.map(\.element)
+        victims =
+            files.map { Victim(file: $0.id, bytes: $0.bytes, lastUse: $0.isPlayed ? nil : $0.lastUse) }
+            + order.reversed().compactMap { transfer in
+                guard transfer.mayLoseFile, let file = transfer.file, !tooLarge.contains(transfer) else { return nil }
+                return Victim(file: file, bytes: transfer.received, transfer: transfer.id)
+            }
+    }
+
+    /// Readers first, then what moves before what cannot, what was asked for before what is fetched ahead, and what has its
+    /// space already before what asks for some: so nothing is taken away for something that counts for no more. What grows
+    /// has never all of its space: it takes none from what has, and among those that grow the one that was asked for first
+    /// goes on at the others' expense. Otherwise two could take each other's space for ever.
+    private struct Rank: Comparable {
+        let standing: Int
+        let number: Int64
+        let id: MediaID
+
+        init(_ transfer: StorageTransfer, isGrowing: Bool, hasSpace: Bool) {
+            let demand = transfer.isRead ? 0 : transfer.isWanted ? 1 : 2
+            let claim =
+                switch (isGrowing, transfer.isAutomatic, hasSpace) {
+                case (false, false, true): 0
+                case (false, false, false): 1
+                case (false, true, true): 2
+                case (false, true, false): 3
+                case (true, false, _): 4
+                case (true, true, _): 5
+                }
+            standing = demand << 4 | (transfer.isRetrying ? 8 : 0) | claim
+            number = transfer.number
+            id = transfer.id
+        }
+
+        static func < (one: Rank, other: Rank) -> Bool {
+            (one.standing, one.number, one.id) < (other.standing, other.number, other.id)
+        }
+    }
+
+    mutating func run() -> StoragePlan {
+        restoreLimits()
+        for transfer in ranked {
+            if transfer.isRead { serve(transfer) } else { admit(transfer) }
+        }
+        plan.stop = stop()
+        if plan.stop?.isWriteRefused ?? false {
+            // They rest already, and a person's command may try the disk again at any time.
+            plan.waiting = plan.waiting.filter { $0.value.isCacheFull }
+        }
+        return plan
+    }
+
+    // MARK: Room
+
+    /// Below this much on the disk nothing grows: what is to stay free, or where the disk has refused a write.
+    private var growthFloor: Int128 { max(Int128(floor), Int128(policy.freeAtFailedWrite ?? 0)) }
+
+    /// Bytes that may be reserved without any eviction.
+    private var room: Int128 {
+        min(Int128(max(0, policy.limits.capacity)) - used, free - growthFloor) - reservedBytes
+    }
+
+    private func total(_ victims: some Sequence<Victim>) -> Int128 { victims.reduce(0) { $0 + Int128($1.bytes) } }
+
+    private mutating func evict(atLeast bytes: Int128, where mayGo: (Victim) -> Bool = { _ in true }) {
+        var freed: Int128 = 0
+        var rest: [Victim] = []
+        for victim in victims {
+            guard freed < bytes, mayGo(victim) else {
+                rest.append(victim)
+                continue
+            }
+            freed += Int128(victim.bytes)
+            plan.evictions.append(victim.file)
+        }
+        victims = rest
+        used -= freed
+        free += freed
+    }
+
+    /// Evicts for `bytes` of room, if that is enough.
+    private mutating func makeRoom(_ bytes: Int128, where mayGo: (Victim) -> Bool = { _ in true }) -> Bool {
+        let lacking = bytes - room
+        if lacking <= 0 { return true }
+        guard total(victims.filter(mayGo)) >= lacking else { return false }
+        evict(atLeast: lacking, where: mayGo)
+        return true
+    }
+
+    // MARK: Decisions
+
+    /// The limits hold for what is there, whatever is to come: they were lowered, a reader has exceeded them, or somebody
+    /// else has filled the disk.
+    private mutating func restoreLimits() {
+        let excess = max(used - Int128(max(0, policy.limits.capacity)), Int128(floor) - free)
+        if excess > 0 { evict(atLeast: excess) }
+        // A disk that refuses is given space by whole files; parts would come again, and meet the same disk.
+        guard let failed = policy.freeAtFailedWrite, !ranked.isEmpty else { return }
+        let lacking = Int128(failed) + Int128(StoragePolicy.worthTrying) - free
+        let isFile = { (victim: Victim) in victim.transfer == nil }
+        if lacking > 0, total(victims.filter(isFile)) >= lacking { evict(atLeast: lacking, where: isFile) }
+    }
+
+    /// A size larger than the cache that only a feed tells is no size: the server will say.
+    private static func size(of transfer: StorageTransfer, limits: StorageLimits) -> Int64? {
+        guard let expected = transfer.expected else { return nil }
+        return transfer.isConfirmed || expected <= limits.capacity ? expected : nil
+    }
+
+    private func size(of transfer: StorageTransfer) -> Int64? { Self.size(of: transfer, limits: policy.limits) }
+
+    /// Bytes that a transfer has to have room for before it goes on.
+    private func need(of transfer: StorageTransfer) -> Int64 {
+        if let size = size(of: transfer), size >= transfer.received { return size - max(0, transfer.received) }
+        let rest = policy.limits.capacity.subtractingReportingOverflow(max(0, transfer.received))
+        return min(policy.growth, max(1, rest.overflow ? policy.growth : rest.partialValue))
+    }
+
+    /// Something reads it: whole if possible, else as far as the disk goes.
+    private mutating func serve(_ transfer: StorageTransfer) {
+        let need = Int128(need(of: transfer))
+        if !makeRoom(need) {
+            let lacking = min(need, Int128(StoragePolicy.lookAhead)) - (free - growthFloor)
+            if lacking > 0 { evict(atLeast: lacking) }
+        }
+        reservedBytes += need
+        plan.reserved.insert(transfer.id)
+    }
+
+    private mutating func admit(_ transfer: StorageTransfer) {
+        let known = size(of: transfer)
+        let least = max(known ?? 0, transfer.received)
+        if least > policy.limits.capacity {
+            var reason = shortage(incoming: 0)
+            reason.tooLarge = least
+            plan.failures[transfer.id] = reason
+            return
+        }
+        let need = need(of: transfer)
+        // One of unknown size may never become whole: it takes the parts of those behind it alone, or two of them would
+        // take each other's for ever.
+        let kept = known == nil ? plan.reserved.union(plan.waiting.keys) : plan.reserved
+        let isRoom = makeRoom(Int128(need)) { victim in
+            if let part = victim.transfer { return part != transfer.id && !kept.contains(part) }
+            return victim.lastUse.map { $0 <= transfer.asked } ?? true
+        }
+        if isRoom {
+            reservedBytes += Int128(need)
+            plan.reserved.insert(transfer.id)
+            // Its part is not to go for one that comes after it.
+            victims.removeAll { $0.transfer == transfer.id }
+        } else {
+            plan.waiting[transfer.id] = shortage(incoming: need)
+        }
+    }
+
+    /// Without any room left even a reader is refused.
+    private func stop() -> StorageShortage? {
+        guard !ranked.isEmpty else { return nil }
+        let readers = ranked.filter(\.isRead)
+        let wanted = readers.reduce(Int128(0)) { $0 + Int128(need(of: $1)) }
+        if floor > 0 {
+            let left = free - Int128(floor)
+            let least = min(wanted, Int128(StoragePolicy.lookAhead))
+            if left + total(victims) < max(1, least) {
+                var reason = shortage(incoming: Int64(clamping: least))
+                (reason.isCacheFull, reason.isDiskFull) = (false, true)
+                return reason
+            }
+        }
+        guard let failed = policy.freeAtFailedWrite else { return nil }
+        let regained = free - Int128(failed)
+        let enough = min(Int128(StoragePolicy.worthTrying), max(1, readers.isEmpty ? reservedBytes : wanted))
+        let isServed = readers.isEmpty ? !plan.reserved.isEmpty && regained >= enough : regained >= enough
+        if isServed || regained >= Int128(StoragePolicy.worthTrying) { return nil }
+        var reason = shortage(incoming: 0)
+        (reason.isCacheFull, reason.isDiskFull, reason.isWriteRefused) = (false, false, true)
+        return reason
+    }
+
+    private func shortage(incoming: Int64) -> StorageShortage {
+        let limits = policy.limits
+        let cacheRoom = Int128(max(0, limits.capacity)) - used - reservedBytes
+        let diskRoom = free - Int128(floor) - reservedBytes
+        return StorageShortage(
+            isCacheFull: cacheRoom < Int128(incoming), isDiskFull: diskRoom < Int128(max(1, incoming)),
+            used: Int64(clamping: max(0, used)), reserved: Int64(clamping: reservedBytes), capacity: limits.capacity,
+            free: Int64(clamping: free), floor: floor, isFloorChosen: limits.keepFree != nil, incoming: incoming)
+    }
+}

@@ -1,0 +1,66 @@
+/// Why bytes may not be written: which limit does not hold, and by how much.
+package struct StorageShortage: Error, Sendable, Equatable, CustomStringConvertible {
+    /// `cache.limit` is reached.
+    package var isCacheFull: Bool
+    /// Less is free on the disk than is to stay free.
+    package var isDiskFull: Bool
+    /// The disk refused a write although both limits held: a quota, or blocks that it reserves for root.
+    package var isWriteRefused = false
+    /// Bytes that alone exceed `cache.limit`; `nil` for anything smaller.
+    package var tooLarge: Int64?
+
+    /// Bytes in the cache, and those that are reserved for transfers under way.
+    package var used: Int64
+    package var reserved: Int64
+    package var capacity: Int64
+    /// Free bytes of the disk, and what is to stay free.
+    package var free: Int64
+    package var floor: Int64
+    /// Whether `cache.keep_free` is set.
+    package var isFloorChosen: Bool
+    /// Bytes that were to be written.
+    package var incoming: Int64
+
+    /// One line for people: which limit it is and what to do.
+    package var description: String {
+        let limit = "cache.limit (\(Self.size(capacity)))"
+        if let tooLarge {
+            return "\(Self.size(tooLarge)) do not fit into \(limit): raise it; a program that opens the file gets it "
+                + "all the same"
+        }
+        let wanted = incoming > 0 ? ", \(Self.size(incoming)) more wanted" : ""
+        let taken =
+            reserved > 0
+            ? "\(Self.size(used)) of \(limit) taken, \(Self.size(reserved)) reserved for other downloads"
+            : "\(Self.size(used)) of \(limit) taken"
+        let floor = "\(Self.size(floor)) stay free by " + (isFloorChosen ? "cache.keep_free" : "default")
+        switch (isCacheFull, isDiskFull) {
+        case (true, true):
+            return "cache and disk are full (\(taken), \(Self.size(free)) free on the disk of which \(floor)"
+                + "\(wanted)): free some with podfs evict or podfs unpin"
+        case (_, true):
+            return "the disk is full (\(Self.size(free)) free of which \(floor)\(wanted)): delete something there, "
+                + "use podfs evict or podfs unpin, or set cache.keep_free lower"
+        case (true, _):
+            return "the cache is full (\(taken)\(wanted)): free some with podfs evict or podfs unpin, or raise "
+                + "cache.limit"
+        default:
+            return "the disk refuses to store more (\(Self.size(free)) free\(wanted)): delete something there, or use "
+                + "podfs evict or podfs unpin"
+        }
+    }
+
+    /// `512 B`, `1.5 MiB`, `10 GiB`: units as the configuration spells them, a tenth only where there is one.
+    package static func size(_ bytes: Int64) -> String {
+        guard bytes >= 1024 else { return "\(bytes) B" }
+        var value = Double(bytes)
+        var unit = "B"
+        // What would be rounded to 1024 is one of the next unit.
+        for larger in ["KiB", "MiB", "GiB", "TiB", "PiB"] where value >= 1023.95 {
+            value /= 1024
+            unit = larger
+        }
+        let tenths = Int64((value * 10).rounded())
+        return tenths % 10 == 0 ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
+    }
+}

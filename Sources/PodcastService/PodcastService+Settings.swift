@@ -1,0 +1,86 @@
+internal import DaemonCore
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+// What a show has of its own: `podfs set SHOW KEY=VALUE`.
+extension PodcastService {
+    /// What a show has of its own from now on. All is set, or nothing.
+    ///
+    /// - Parameter isConfirmed: also where another `keep` removes episodes that are cached or played.
+    func set(_ id: Int64, _ assignments: [String], isConfirmed: Bool) throws -> Reply {
+        guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
+        let changes: [ShowSettingChange]
+        do {
+            changes = try assignments.map { try ShowSettingChange($0) }
+        } catch let error as ShowSettingError {
+            throw Failure(kind: .usage, message: error.message)
+        }
+        if changes.isEmpty { return .settings(try library.settings(of: id)) }
+        let before = settings(of: id).keep ?? configuration.keep
+        let after = changes.last { $0.key == .keep }.map { $0.value.flatMap(Keep.init) ?? configuration.keep } ?? before
+        var change: KeepChange?
+        if after != before {
+            change = try keepChange(of: podcast, to: after)
+            if !isConfirmed { try refuseLosses(of: podcast, keep: after) }
+        }
+        for change in changes { try library.set(podcast: id, key: change.key.rawValue, value: change.value) }
+        if !after.isWithin(before) { try library.forgetValidators(of: id) }
+        feeds.forgetJob(id)
+        backUpSoon()
+        try tidy(id)
+        broadcastChange(podcast: id, name: podcast.name)
+        return .settings(try library.settings(of: id), kept: change)
+    }
+
+    /// The episodes of a show with what retention must know of them.
+    func retained(_ episodes: [Episode], of podcast: Int64) throws -> [RetainedEpisode] {
+        let (automatic, declined) = try library.marks(of: podcast)
+        let open = openEpisodes()
+        return episodes.map { episode in
+            RetainedEpisode(
+                episode, isOpen: open.contains(episode.id),
+                isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
+                isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
+        }
+    }
+
+    /// Those of a show's buried episodes that its feed lists and that are to be kept: they come back.
+    func returning(to podcast: Int64, keep: Keep) throws -> [Int64] {
+        let buried = try library.buriedEpisodes(of: podcast)
+        if buried.isEmpty { return [] }
+        let living = try library.episodes(of: podcast)
+        let leaving = Set(Retention(try retained(living + buried, of: podcast), keep: keep, now: now()).rows)
+        return buried.map(\.id).filter { !leaving.contains($0) }
+    }
+
+    /// What another `keep` would do to a show; `nil` for nothing.
+    private func keepChange(of podcast: Podcast, to keep: Keep) throws -> KeepChange? {
+        let episodes = try library.episodes(of: podcast.id)
+        let leaving = Set(Retention(try retained(episodes, of: podcast.id), keep: keep, now: now()).rows)
+        let bytes = episodes.reduce(Int64(0)) { $0 + (leaving.contains($1.id) ? $1.cachedBytes : 0) }
+        let returned = try returning(to: podcast.id, keep: keep).count
+        if leaving.isEmpty, returned == 0 { return nil }
+        return KeepChange(removed: leaving.count, total: episodes.count, bytes: bytes, returned: returned)
+    }
+
+    /// Throws where something would go that a person has fetched or heard; nothing has happened then.
+    private func refuseLosses(of podcast: Podcast, keep: Keep) throws {
+        let episodes = try library.episodes(of: podcast.id)
+        let leaving = Set(Retention(try retained(episodes, of: podcast.id), keep: keep, now: now()).rows)
+        let gone = episodes.filter { leaving.contains($0.id) }
+        let cached = gone.filter { $0.cachedBytes > 0 }
+        let played = gone.count(where: \.played)
+        guard !cached.isEmpty || played > 0 else { return }
+        let bytes = cached.reduce(Int64(0)) { $0 + $1.cachedBytes }
+        var losses: [String] = []
+        if !cached.isEmpty { losses.append("\(cached.count) of them cached (\(StorageShortage.size(bytes)))") }
+        if played > 0 { losses.append("\(played) played") }
+        throw Failure(
+            kind: .refused,
+            message: "keep='\(keep)' removes \(gone.count) of \(episodes.count) episodes of \(podcast.name), "
+                + "\(losses.joined(separator: " and ")): nothing was changed; add --yes to go on")
+    }
+}

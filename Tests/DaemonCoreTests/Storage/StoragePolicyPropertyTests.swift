@@ -1,0 +1,268 @@
+import DaemonCore
+import Testing
+import TransferCore
+
+/// Invariants of the policy over random caches that live on: downloads arrive, receive, end; readers come and go.
+struct StoragePolicyPropertyTests {
+    /// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed.
+    struct Generator: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return z ^ (z >> 31)
+        }
+    }
+
+    @Test func nothingOpenOrPinnedIsLostAndTheLimitsHold() throws {
+        var evictions = 0
+        for seed in 0..<UInt64(300) {
+            var cache = SimulatedCache(seed: seed)
+            for _ in 0..<60 {
+                cache.randomEvent()
+                try cache.decide()
+            }
+            evictions += cache.evicted
+        }
+        // Otherwise the runs say nothing.
+        #expect(evictions > 500)
+    }
+
+    /// The world stands still but for the downloads: in the end each is whole or has failed, or waits while what is protected
+    /// leaves too little room for it.
+    @Test func somethingAlwaysProgresses() throws {
+        var (completions, waits, failures) = (0, 0, 0)
+        for seed in 1_000..<UInt64(1_300) {
+            var cache = SimulatedCache(seed: seed)
+            for _ in 0..<40 {
+                cache.randomEvent()
+                try cache.decide()
+            }
+            cache.settleDown()
+            try cache.decide()
+            // Each step completes a step of a download; there are no more than so many.
+            for _ in 0..<2_000 where cache.progress() { try cache.decide() }
+            let goesOn = cache.progress()
+            #expect(!goesOn, "seed \(seed): it never ends")
+            try cache.checkEnd()
+            completions += cache.completed
+            failures += cache.failed
+            waits += cache.policy.waiting.count
+        }
+        #expect(completions > 1_000 && waits > 100 && failures > 10)
+    }
+}
+
+/// A cache with a policy, and a world in which anything may happen.
+struct SimulatedCache {
+    struct Violation: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    private let seed: UInt64
+    private var random: StoragePolicyPropertyTests.Generator
+    private(set) var policy: StoragePolicy
+    private var transfers: [StorageTransfer] = []
+    private var files: [StorageFile] = []
+    /// What the downloads really bring.
+    private var sizes: [MediaID: Int64] = [:]
+    /// Files that are open though nobody has told: only their leases show it.
+    private var leased: Set<String> = []
+    private var pinned: Set<MediaID> = []
+    private var others: Int64 = 0
+    private var clock = 0
+    private var last: Int64 = 0
+    private let disk: Int64
+    private(set) var evicted = 0
+    private(set) var completed = 0
+    private(set) var failed = 0
+
+    init(seed: UInt64) {
+        self.seed = seed
+        random = StoragePolicyPropertyTests.Generator(state: seed)
+        // Above the least step of a download of unknown size, which is 64 KiB.
+        disk = .random(in: 2_000_000...9_000_000, using: &random)
+        policy = StoragePolicy(
+            limits: StorageLimits(
+                capacity: .random(in: 500_000...5_000_000, using: &random),
+                keepFree: .random(in: 0...500_000, using: &random)))
+    }
+
+    private var used: Int64 { files.reduce(0) { $0 + $1.bytes } + transfers.reduce(0) { $0 + $1.received } }
+    private var free: Int64 { disk - others - used }
+
+    private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+
+    private mutating func any(_ count: Int) -> Int? { count == 0 ? nil : Int.random(in: 0..<count, using: &random) }
+
+    // MARK: Events
+
+    mutating func randomEvent() {
+        clock += 1
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<25: arrive()
+        case 25..<70: for _ in 0..<3 { _ = progress() }
+        case 70..<76: if let index = any(transfers.count) { transfers[index].isRead.toggle() }
+        case 76..<80: if let index = any(transfers.count) { transfers[index].isWanted.toggle() }
+        case 80..<83: if let index = any(transfers.count) { transfers[index].isRetrying.toggle() }
+        case 83..<87: if let index = any(files.count) { files[index].isPinned.toggle() }
+        case 87..<90: if let index = any(files.count) { files[index].isPlayed = true }
+        case 90..<93: if let index = any(files.count) { leased.formSymmetricDifference([files[index].id]) }
+        case 93..<95: others = .random(in: 0...disk / 2, using: &random)
+        case 95..<97: if let index = any(transfers.count) { transfers.remove(at: index) }
+        default: if let index = any(transfers.count) { transfers[index].asked = .seconds(clock) }
+        }
+    }
+
+    private mutating func arrive() {
+        last += 1
+        let id = MediaID(last)
+        let size = Int64.random(in: 1...2_000_000, using: &random)
+        sizes[id] = size
+        var transfer = StorageTransfer(
+            id: id, number: last, asked: .seconds(clock), expected: chance(70) ? size : nil,
+            isAutomatic: chance(30), isRead: chance(10))
+        // A feed may be wrong.
+        if transfer.expected == nil, chance(50) {
+            transfer.expected = .random(in: 1...8_000_000, using: &random)
+            transfer.isConfirmed = false
+        }
+        if chance(10) { pinned.insert(id) }
+        transfers.append(transfer)
+    }
+
+    /// Some bytes come for a download that may write.
+    ///
+    /// - Returns: `false` when there is none.
+    mutating func progress() -> Bool {
+        guard policy.stop == nil else { return false }
+        let movable = transfers.indices.filter { index in
+            let transfer = transfers[index]
+            return policy.reserved.contains(transfer.id)
+                && (transfer.isRead || transfer.isWanted && !transfer.isRetrying)
+        }
+        guard let choice = any(movable.count) else { return false }
+        let index = movable[choice]
+        let id = transfers[index].id
+        let size = sizes[id] ?? 1
+        transfers[index].received = min(size, transfers[index].received + .random(in: 1...60_000, using: &random))
+        transfers[index].file = pinned.contains(id) ? nil : "media \(id)"
+        guard transfers[index].received == size else {
+            // The head has come long since.
+            if chance(80), transfers[index].expected != nil { confirm(index, size) }
+            return true
+        }
+        let transfer = transfers.remove(at: index)
+        completed += 1
+        files.append(
+            StorageFile(
+                id: "media \(id)", bytes: size, lastUse: .seconds(clock), isPinned: pinned.contains(id),
+                isOpen: transfer.isRead))
+        return true
+    }
+
+    private mutating func confirm(_ index: Int, _ size: Int64) {
+        transfers[index].expected = size
+        transfers[index].isConfirmed = true
+    }
+
+    /// Servers recover, and readers leave: only what protects files stays as it is.
+    mutating func settleDown() {
+        for index in transfers.indices {
+            transfers[index].isRead = false
+            transfers[index].isRetrying = false
+            transfers[index].isWanted = true
+            if transfers[index].expected != nil { confirm(index, sizes[transfers[index].id] ?? 1) }
+        }
+        others = 0
+    }
+
+    // MARK: Decisions
+
+    private var situation: StorageSituation {
+        StorageSituation(used: used, diskTotal: disk, diskFree: free, transfers: transfers, files: files)
+    }
+
+    private func check(_ holds: Bool, _ message: @autoclosure () -> String) throws {
+        if !holds { throw Violation(description: "seed \(seed): \(message())") }
+    }
+
+    /// Plans, removes and adopts as an owner does.
+    mutating func decide() throws {
+        var known = situation
+        var plan = policy.plan(for: known)
+        var rounds = 0
+        while let file = plan.evictions.first {
+            rounds += 1
+            try check(rounds < 1_000, "evicts for ever")
+            if leased.contains(file) {
+                known.setOpen(file)
+            } else {
+                try remove(file)
+                known.remove(file)
+            }
+            plan = policy.plan(for: known)
+        }
+        policy.adopt(plan)
+        try check(plan.reserved.isDisjoint(with: plan.waiting.keys), "reserved and waiting")
+        for id in plan.failures.keys {
+            guard let index = transfers.firstIndex(where: { $0.id == id }) else { continue }
+            let gone = transfers.remove(at: index)
+            failed += 1
+            try check(!gone.isRead, "a file that is read has failed")
+            try check(max(sizes[id] ?? 0, gone.received) > policy.limits.capacity, "one that fits has failed")
+        }
+        try checkReservations()
+    }
+
+    private mutating func remove(_ file: String) throws {
+        evicted += 1
+        if let index = files.firstIndex(where: { $0.id == file }) {
+            let gone = files.remove(at: index)
+            return try check(!gone.isPinned && !gone.isOpen, "\(file) was lost")
+        }
+        guard let index = transfers.firstIndex(where: { $0.file == file }) else {
+            throw Violation(description: "seed \(seed): \(file) is not there")
+        }
+        try check(!transfers[index].isRead && !pinned.contains(transfers[index].id), "\(file) was lost")
+        transfers[index].received = 0
+        transfers[index].file = nil
+    }
+
+    /// What has its space can be whole beside all others that have theirs, unless somebody reads.
+    private func checkReservations() throws {
+        let admitted = transfers.filter { policy.reserved.contains($0.id) }
+        guard !transfers.contains(where: \.isRead), policy.stop == nil else { return }
+        var needed: Int64 = 0
+        for transfer in admitted where transfer.isConfirmed {
+            needed += max(0, (transfer.expected ?? 0) - transfer.received)
+        }
+        guard needed > 0 else { return }
+        try check(used + needed <= policy.limits.capacity, "more is reserved than the limit allows")
+        let floor = policy.limits.floor(total: disk)
+        try check(free - needed >= floor, "more is reserved than the disk has")
+    }
+
+    /// Nothing goes on: whoever waits could not be helped by anything that may go.
+    func checkEnd() throws {
+        let areWaiting = transfers.allSatisfy { policy.waiting[$0.id] != nil || policy.stop != nil }
+        try check(areWaiting, "some neither wait nor go on")
+        if policy.stop != nil { return }
+        for transfer in transfers {
+            let mayGo = files.filter { file in
+                !file.isPinned && !file.isOpen && !leased.contains(file.id)
+                    && (file.isPlayed || file.lastUse <= transfer.asked)
+            }.reduce(Int64(0)) { $0 + $1.bytes }
+            let parts = transfers.filter { $0.id != transfer.id && $0.file != nil }
+                .reduce(Int64(0)) { $0 + $1.received }
+            let floor = policy.limits.floor(total: disk)
+            let room = min(policy.limits.capacity - used, free - floor) + mayGo + parts
+            let need = transfer.expected.map { $0 - transfer.received } ?? 1
+            let isHelpless = need > room || transfer.expected == nil
+            try check(isHelpless, "\(transfer.id) waits for \(need) and could have \(room)")
+        }
+    }
+}

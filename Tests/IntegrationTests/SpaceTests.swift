@@ -1,0 +1,37 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A cache that is smaller than what is asked for, as its user sees it.
+@Suite(.timeLimit(.minutes(2))) struct SpaceTests {
+    private static let size = 3_000_000
+
+    /// One of three episodes fits.
+    @Test func asManyAsFitBecomeWholeTheOthersSayWhyTheyWaitAndAReaderIsServed() async throws {
+        let show = try await MountedShow(
+            size: Self.size, length: Self.size, configuration: "[cache]\nlimit = \"5 MB\"\nkeep_free = \"0 B\"\n")
+        let result = try await show.home.run("download", MountedShow.show, "--wait")
+        #expect(result.exitCode == 2, "one of them is here")
+        let lines = result.error.split(separator: "\n").filter { $0.contains("waits: no space left in the cache") }
+        #expect(lines.count == 2, "\(result.error)")
+        #expect(lines.allSatisfy { $0.contains("raise cache.limit") && $0.contains("2.9 MiB more wanted") })
+        let states = try await [1, 2, 3].asyncMap { try await show.attribute("state", of: show.path($0)) ?? "" }
+        #expect(states.sorted() == ["cached", "queued", "queued"])
+        let waiting = try #require(states.firstIndex(of: "queued")) + 1
+        let reason = try #require(try await show.attribute("error", of: show.path(waiting)))
+        #expect(reason.hasPrefix("no space left in the cache: the cache is full"))
+        #expect(try await show.status().contains(reason))
+        #expect(try await show.home.run("status").output.contains(reason))
+        // Whoever opens it is served, all of it.
+        let read = try await show.read(show.path(waiting))
+        #expect(MountedShow.content(waiting, size: Self.size).matches(read.standardOutput), "\(read.error)")
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<Result>(_ transform: (Element) async throws -> Result) async rethrows -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try await transform(element)) }
+        return results
+    }
+}
