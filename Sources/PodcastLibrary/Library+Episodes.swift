@@ -190,7 +190,11 @@ extension Library {
     /// The tombstones of a show's episodes that its feed lists, newest first: `keep` alone has buried them.
     package func buriedEpisodes(of podcast: Int64) throws -> [Episode] {
         try query { db in
-            try EpisodeSQL.episodes(
+            // Most shows have none, and every refresh asks.
+            let one = try db.cachedStatement(
+                sql: "SELECT 1 FROM episode WHERE podcast = ? AND buried = 1 AND listed = 1 LIMIT 1")
+            guard try Int.fetchOne(one, arguments: [podcast]) != nil else { return [] }
+            return try EpisodeSQL.episodes(
                 db, "e.podcast = ? AND e.buried = 1 AND e.listed = 1 ORDER BY e.moment DESC, e.id DESC", [podcast])
         }
     }

@@ -229,6 +229,7 @@ extension DownloadMachine {
         hasFile = false
         present = ByteRanges()
         self.pin = pin
+        earlyEnd = nil
         lies = 0
         distrusts = false
         lacksValidator = false

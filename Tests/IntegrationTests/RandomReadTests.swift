@@ -127,13 +127,14 @@ import Testing
         let show = try await MountedShow(episodes: 1, size: size, length: size)
         let gate = Gate(heldAt: size / 2)
         show.server.serve("/1.mp3", MountedShow.resource(1, size: size), [.hold(gate)])
-        // dd drops the file's pages and reads nothing (POSIX_FADV_DONTNEED).
-        let dropper = try ChildProcess(
-            "sh", ["-c", "while :; do dd if=\"$0\" iflag=nocache count=0 status=none || exit; done", show.path(1)])
         let readers = try (1...4).map { _ in
             try ChildProcess("sh", ["-ec", "for n in 1 2 3 4 5; do sha256sum < \"$0\"; done", show.path(1)])
         }
         try await gate.waitUntilReached()
+        // Not before a reader has asked: an open without a read, as dd's, may have the held response dropped. dd drops the
+        // file's pages and reads nothing (POSIX_FADV_DONTNEED).
+        let dropper = try ChildProcess(
+            "sh", ["-c", "while :; do dd if=\"$0\" iflag=nocache count=0 status=none || exit; done", show.path(1)])
         gate.open()
         let original = try show.home.directory.write("original", content.bytes)
         let sum = try await ChildProcess.run("sha256sum", [original]).output.prefix(64)

@@ -248,7 +248,8 @@ extension PodcastService {
         record.snapshot = snapshot
         uploads[snapshot.key] = record
         // The media are on their way: what ends the daemon from now on is not how the upload begins.
-        if snapshot.sent > record.upload.progress.held { uploadEnded(snapshot.key) }
+        // So is an attempt that has ended with an error and waits to be repeated.
+        if snapshot.sent > record.upload.progress.held || snapshot.error != nil { uploadEnded(snapshot.key) }
         // The failure was told as such, and is the last that is heard of the task.
         if snapshot.state != .failed { broadcast(event(changed ? .state : .progress, record)) }
         considerIdle()
