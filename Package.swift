@@ -46,7 +46,7 @@ let package = Package(
         // What a feed says, and what the library keeps of it.
         target("PodcastFeed", ["CLibXML2"]),
         target("PodcastLibrary", ["PodcastFeed", "TransferCore", "CLinux", grdb]),
-        target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "CLibXML2"]),
+        target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "TransferCore", "CLibXML2"]),
 
         // Transfers. These know nothing of podcasts.
         target("TransferCore", []),
@@ -93,7 +93,9 @@ let package = Package(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
         tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
-        tests("PodcastPagesTests", ["PodcastPages", "PodcastLibrary", "PodcastFeed", "CCrypto", "TestSupport"]),
+        tests(
+            "PodcastPagesTests",
+            ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore"]),
         tests("DaemonCoreTests", ["DaemonCore", "TransferCore"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
@@ -120,8 +122,7 @@ let package = Package(
             "IntegrationTests",
             [
                 "podfs", "CLinux", "PodcastClient", "PodcastLibrary", "PodcastPages", "PodcastProtocol",
-                "PodcastService",
-                "TestSupport",
+                "PodcastService", "TestSupport", "TransferCore",
             ]),
     ]
 )

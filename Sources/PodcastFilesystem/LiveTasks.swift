@@ -31,7 +31,7 @@ package final class LiveTasks: Sendable {
         mutating func noteRate(_ second: Int64) {
             // Of what runs: the last word of a task that was halted is no rate any more.
             rates.note(
-                tasks.values.reduce(0) { $0 + ($1.info.state == "running" ? $1.info.rate ?? 0 : 0) }, at: second)
+                tasks.values.reduce(0) { $0 + ($1.info.state == .running ? $1.info.rate ?? 0 : 0) }, at: second)
         }
     }
 
@@ -67,7 +67,7 @@ package final class LiveTasks: Sendable {
             defer { state.noteRate(now) }
             if event.kind == .failed {
                 state.failures[key] = event.error
-            } else if event.state != "failed" {
+            } else if event.state != .failed {
                 state.failures[key] = nil
             }
             if let known = state.tasks[key], let old = known.generation, let new = event.generation, new > old,
@@ -75,7 +75,8 @@ package final class LiveTasks: Sendable {
             {
                 state.past[key] = (old, ranges)
             }
-            guard let name = event.state, !event.endsTask || event.kind == .failed, name != "remote", name != "cached",
+            guard let current = event.state, !event.endsTask || event.kind == .failed, current != .remote,
+                current != .cached,
                 let number = event.task
             else {
                 state.tasks[key] = nil
@@ -85,11 +86,12 @@ package final class LiveTasks: Sendable {
                 state.tasks[key]
                 ?? Task(
                     info: TaskInfo(
-                        id: number, kind: event.taskKind.flatMap(TaskInfo.Kind.init(rawValue:)) ?? .download,
-                        path: event.path ?? "", episode: event.id, state: name, received: 0, expected: nil, rate: nil,
+                        id: number, kind: event.taskKind ?? .download,
+                        path: event.path ?? "", episode: event.id, state: current, received: 0, expected: nil,
+                        rate: nil,
                         error: nil, started: event.time))
             task.info.id = number
-            task.info.state = name
+            task.info.state = current
             task.info.path = event.path ?? task.info.path
             task.info.error = event.error
             task.info.rate = event.rate

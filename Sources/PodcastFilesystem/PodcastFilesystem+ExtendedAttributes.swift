@@ -88,19 +88,19 @@ extension PodcastFilesystem {
         let size = episode.size
         // A task that goes on has the last error of its own, or none any more.
         let error =
-            task.map { $0.info.state == "failed" ? $0.info.error ?? episode.download?.error : $0.info.error }
+            task.map { $0.info.state == .failed ? $0.info.error ?? episode.download?.error : $0.info.error }
             ?? live.failure(of: episode.id) ?? episode.download?.error
         let received = episode.complete ? size.bytes : max(task?.info.received ?? 0, episode.cachedBytes)
         let expected = task?.info.expected ?? (size.source == .unknown ? nil : size.bytes)
-        let state: TransferState
+        let state: TaskState
         if episode.complete {
             state = .cached
         } else if let task {
-            state = TransferState(rawValue: task.info.state) ?? .queued
+            state = task.info.state
         } else if error != nil {
             state = .failed
         } else if let download = episode.download {
-            state = download.suspended ? .suspended : .queued
+            state = download.state
         } else {
             state = .remote
         }

@@ -4,6 +4,7 @@ package import PodcastLibrary
 package import PodcastProtocol
 internal import Synchronization
 package import SystemPackage
+internal import TransferCore
 
 /// The folder of podcasts: answers the kernel's requests from the library, the cache and what the daemon says.
 ///
@@ -349,7 +350,7 @@ extension Library {
         let uploads = try uploads().map { upload in
             TaskInfo(
                 id: upload.id, kind: .upload, path: upload.title, episode: nil,
-                state: upload.error != nil ? "failed" : upload.suspended ? "suspended" : "queued",
+                state: upload.state,
                 received: upload.progress.held, expected: upload.size, rate: nil, error: upload.error,
                 started: upload.created)
         }
@@ -359,7 +360,7 @@ extension Library {
             }
             return TaskInfo(
                 id: download.id, kind: .download, path: podcast.name + "/" + episode.name, episode: episode.id,
-                state: download.error != nil ? "failed" : download.suspended ? "suspended" : "queued",
+                state: download.state,
                 received: episode.cachedBytes, expected: episode.confirmedSize ?? episode.length, rate: nil,
                 error: download.error, started: download.created)
         }

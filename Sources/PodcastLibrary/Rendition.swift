@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// The bytes of an episode as one server answer defined them: what the cache holds, or is fetching.
 ///
 /// An episode has at most one current rendition. Its generation is what tells it from those before it.
@@ -81,4 +83,7 @@ package struct Download: Sendable, Equatable {
         self.error = error
         self.errorNumber = errorNumber
     }
+
+    /// The state of the task until the daemon has begun it again.
+    package var state: TaskState { error != nil ? .failed : suspended ? .suspended : .queued }
 }

@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// Something that a person publishes. It leaves when the server has it, or when it is cancelled.
 package struct Upload: Sendable, Equatable {
     /// A file's copy, which nobody changes, and what the server is told of it.
@@ -49,6 +51,9 @@ package struct Upload: Sendable, Equatable {
     package var created: Int64
     /// Why it failed, one line; `nil` unless it failed.
     package var error: String?
+
+    /// The state of the task until the daemon has begun it again.
+    package var state: TaskState { error != nil ? .failed : suspended ? .suspended : .queued }
 
     package init(
         id: Int64 = 0, url: String, title: String, description: String? = nil, media: Part, size: Int64,

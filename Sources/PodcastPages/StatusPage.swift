@@ -1,3 +1,5 @@
+internal import TransferCore
+
 /// The active tasks as a page that loads itself again, `.status.html`.
 package struct StatusPage: Sendable {
     private let report: StatusReport
@@ -15,7 +17,7 @@ package struct StatusPage: Sendable {
     package var bytes: [UInt8] {
         var page = PageText()
         let isBusy = !report.tasks.isEmpty
-        let pace = report.tasks.contains { $0.state != "failed" } ? Self.pace.busy : Self.pace.idle
+        let pace = report.tasks.contains { $0.state != .failed } ? Self.pace.busy : Self.pace.idle
         page.begin(
             title: isBusy ? "\(summary.joined(separator: ", ")) – podfs" : "No active tasks – podfs", kind: "status",
             policy: PageStyle.policy, refresh: pace)
@@ -38,10 +40,7 @@ package struct StatusPage: Sendable {
     }
 
     private var summary: [String] {
-        ["running", "queued", "suspended", "failed"].compactMap { state in
-            let count = report.tasks.count { $0.state == state }
-            return count > 0 ? "\(count) \(state)" : nil
-        }
+        report.counts.compactMap { $0.count > 0 ? "\($0.count) \($0.state.rawValue)" : nil }
     }
 
     // MARK: The plot
@@ -77,8 +76,9 @@ package struct StatusPage: Sendable {
     private static let aboutShows: Set = ["download", "refresh", "artwork", "transcript"]
 
     private func add(_ task: StatusReport.Task, to page: inout PageText) {
-        let known = ["running", "queued", "suspended", "failed"]
-        page.add("<li class=\"\(known.contains(task.state) ? task.state : "queued")\"><h2 dir=\"auto\">")
+        // The style sheet has a rule for each of these.
+        let style = StatusReport.counted.contains(task.state) ? task.state : .queued
+        page.add("<li class=\"\(style.rawValue)\"><h2 dir=\"auto\">")
         let parts = task.path.split(separator: "/", maxSplits: 1)
         if Self.aboutShows.contains(task.kind), let show = parts.first {
             page.add("<a href=\"")
@@ -90,7 +90,7 @@ package struct StatusPage: Sendable {
             page.text(task.path)
         }
         page.add("</h2>")
-        if let progress = task.progress ?? (task.state == "running" ? nil : 0) {
+        if let progress = task.progress ?? (task.state == .running ? nil : 0) {
             page.add("<progress max=\"100\" value=\"\((progress * 10).rounded(.down) / 10)\"></progress>")
         } else {
             // Without a value: it is under way, nobody knows how far.
@@ -114,7 +114,7 @@ package struct StatusPage: Sendable {
     private func facts(of task: StatusReport.Task, show: String?) -> [String] {
         var facts: [String] = []
         if let show { facts.append(show) }
-        facts.append(task.kind == "download" ? task.state : "\(task.kind), \(task.state)")
+        facts.append(task.kind == "download" ? task.state.rawValue : "\(task.kind), \(task.state.rawValue)")
         if let progress = task.progress {
             let tenths = Int((progress * 10).rounded(.down))
             facts.append("\(tenths / 10).\(tenths % 10)%")
@@ -124,7 +124,7 @@ package struct StatusPage: Sendable {
         } else if task.received > 0 {
             facts.append(ByteText.size(task.received))
         }
-        if let rate = task.rate, task.state == "running" { facts.append(ByteText.rate(rate)) }
+        if let rate = task.rate, task.state == .running { facts.append(ByteText.rate(rate)) }
         if let eta = task.eta { facts.append("\(TimeText.duration(eta)) left") }
         return facts
     }

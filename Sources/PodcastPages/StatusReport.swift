@@ -1,4 +1,5 @@
 package import PodcastFeed
+package import TransferCore
 
 /// The active tasks, as `.status`, `.status.json` and `podfs status` show them.
 package struct StatusReport: Sendable, Equatable {
@@ -8,8 +9,7 @@ package struct StatusReport: Sendable, Equatable {
         package var kind: String
         /// `SHOW/EPISODE`.
         package var path: String
-        /// `queued`, `running`, `suspended` or `failed`.
-        package var state: String
+        package var state: TaskState
         /// Bytes.
         package var received: Int64
         package var expected: Int64?
@@ -20,7 +20,7 @@ package struct StatusReport: Sendable, Equatable {
         package var started: Int64
 
         package init(
-            id: Int64, kind: String, path: String, state: String, received: Int64, expected: Int64?, rate: Double?,
+            id: Int64, kind: String, path: String, state: TaskState, received: Int64, expected: Int64?, rate: Double?,
             error: String?, started: Int64
         ) {
             self.id = id
@@ -43,7 +43,7 @@ package struct StatusReport: Sendable, Equatable {
 
         /// Seconds until it is done at the present rate.
         package var eta: Double? {
-            guard state == "running", let expected, let rate, rate > 0, expected >= received else { return nil }
+            guard state == .running, let expected, let rate, rate > 0, expected >= received else { return nil }
             return ((Double(expected) - Double(received)) / rate).rounded(.up)
         }
     }
@@ -54,7 +54,13 @@ package struct StatusReport: Sendable, Equatable {
 
     package init(tasks: [Task]) { self.tasks = tasks.sorted { $0.id < $1.id } }
 
-    private func count(_ state: String) -> Int { tasks.filter { $0.state == state }.count }
+    /// The states in which a report counts tasks, those that make progress first.
+    package static let counted: [TaskState] = [.running, .queued, .suspended, .failed]
+
+    /// The number of tasks in each of the `counted` states.
+    package var counts: [(state: TaskState, count: Int)] {
+        Self.counted.map { state in (state, tasks.count { $0.state == state }) }
+    }
 
     /// Bytes per second of all tasks together.
     package var rate: Double { tasks.reduce(0) { $0 + ($1.rate ?? 0) } }
@@ -67,11 +73,8 @@ package struct StatusReport: Sendable, Equatable {
             ("tasks", .array(tasks.map(\.json))),
             (
                 "summary",
-                .object([
-                    ("running", .int(Int64(count("running")))), ("queued", .int(Int64(count("queued")))),
-                    ("suspended", .int(Int64(count("suspended")))), ("failed", .int(Int64(count("failed")))),
-                    ("rate", .int(WholeNumber.of(rate))),
-                ])
+                .object(
+                    counts.map { ($0.state.rawValue, .int(Int64($0.count))) } + [("rate", .int(WholeNumber.of(rate)))])
             ),
         ]
         // Most never see one.
@@ -88,10 +91,8 @@ package struct StatusReport: Sendable, Equatable {
     package var text: String {
         let notes = skipped.map { "skipped: \(PlainText.oneLine($0))\n" }.joined()
         if tasks.isEmpty { return "no active tasks\n" + notes }
-        var lines = [
-            "\(count("running")) running, \(count("queued")) queued, \(count("suspended")) suspended, "
-                + "\(count("failed")) failed, \(ByteText.rate(rate))"
-        ]
+        let heading = counts.map { "\($0.count) \($0.state.rawValue)" } + [ByteText.rate(rate)]
+        var lines = [heading.joined(separator: ", ")]
         lines += tasks.map(\.line)
         return lines.joined(separator: "\n") + "\n" + notes
     }
@@ -101,7 +102,7 @@ extension StatusReport.Task {
     /// One of the list's tasks.
     package var json: OrderedJSON {
         .object([
-            ("id", .int(id)), ("kind", .string(kind)), ("path", .string(path)), ("state", .string(state)),
+            ("id", .int(id)), ("kind", .string(kind)), ("path", .string(path)), ("state", .string(state.rawValue)),
             ("progress", progress.map { .double(($0 * 10).rounded(.down) / 10) } ?? .null),
             ("bytes_received", .int(received)), ("bytes_expected", .int(orNull: expected)),
             ("rate", rate.map { .int(WholeNumber.of($0)) } ?? .null),
@@ -112,7 +113,7 @@ extension StatusReport.Task {
 
     /// One line: state, bar, percent, received and size, rate, time left, path; then what went wrong.
     package var line: String {
-        var columns = [state.padded(9), ProgressBar.text(progress, width: 20), Self.percent(progress)]
+        var columns = [state.rawValue.padded(9), ProgressBar.text(progress, width: 20), Self.percent(progress)]
         columns.append("\(ByteText.size(received))/\(expected.map(ByteText.size) ?? "?")".padded(19))
         columns.append((rate.map(ByteText.rate) ?? "-").padded(10))
         columns.append((eta.map(TimeText.duration) ?? "-").padded(8))

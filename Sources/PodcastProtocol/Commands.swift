@@ -2,7 +2,7 @@ internal import Foundation
 package import TransferCore
 
 /// The version of the messages; both sides must agree.
-package let protocolVersion = 2
+package let protocolVersion = 3
 
 /// The first message of a client.
 package struct Hello: Sendable, Codable, Equatable {
@@ -200,8 +200,7 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     package var path: String
     /// The episode, when the task is about one.
     package var episode: Int64?
-    /// A `TransferState`.
-    package var state: String
+    package var state: TaskState
     package var received: Int64
     package var expected: Int64?
     /// Bytes per second.
@@ -213,7 +212,7 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     package var started: Int64
 
     package init(
-        id: Int64, kind: Kind, path: String, episode: Int64?, state: String, received: Int64, expected: Int64?,
+        id: Int64, kind: Kind, path: String, episode: Int64?, state: TaskState, received: Int64, expected: Int64?,
         rate: Double?, error: String?, started: Int64
     ) {
         self.id = id
@@ -240,8 +239,8 @@ package struct Event: Sendable, Codable, Equatable {
     package var time: Int64
     package var kind: Kind
     package var task: Int64?
-    /// A `TaskInfo.Kind` other than `download`.
-    package var taskKind: String?
+    /// The kind of the task; `nil` for a download.
+    package var taskKind: TaskInfo.Kind?
     /// The episode.
     package var id: Int64?
     /// The show, in library events.
@@ -250,7 +249,7 @@ package struct Event: Sendable, Codable, Equatable {
     package var path: String?
     /// The name that the episode's file or the show's folder had until now, in library events.
     package var formerName: String?
-    package var state: String?
+    package var state: TaskState?
     package var received: Int64?
     package var expected: Int64?
     package var rate: Double?
@@ -275,7 +274,7 @@ extension Event {
         switch kind {
         case .completed, .failed: return true
         // Of a download, and of an upload, that was cancelled.
-        case .state: return state == "remote" || state == "cancelled"
+        case .state: return state == .remote || state == .cancelled
         case .progress, .library, .idle: return false
         }
     }

@@ -233,13 +233,13 @@ extension PodcastService {
     }
 
     /// Of an episode's task, if it has one.
-    func event(_ kind: Event.Kind, _ episode: Int64, _ state: TransferState, _ record: TaskRecord?) -> Event {
+    func event(_ kind: Event.Kind, _ episode: Int64, _ state: TaskState, _ record: TaskRecord?) -> Event {
         var event = Event(sequence: nextSequence(), time: now(), kind: kind)
         event.task = record?.download.id
         event.id = episode
         event.podcast = record?.podcast
         event.path = record?.path
-        event.state = state.rawValue
+        event.state = state
         event.session = record?.download.session
         return event
     }

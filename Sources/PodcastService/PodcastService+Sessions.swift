@@ -56,9 +56,9 @@ extension PodcastService {
         sessions[key]?.created[episode] = moment
         var info = TaskInfo(
             id: tasks[episode]?.download.id ?? 0, kind: .download, path: podcast.name + "/" + row.name,
-            episode: episode, state: TransferState.suspended.rawValue, received: row.cachedBytes,
+            episode: episode, state: .suspended, received: row.cachedBytes,
             expected: row.confirmedSize, rate: nil, error: nil, started: now())
-        if row.complete { info.state = TransferState.cached.rawValue }
+        if row.complete { info.state = .cached }
         return .task(info)
     }
 
@@ -216,7 +216,7 @@ extension PodcastService {
         event.podcast = row.podcast
         event.path = try library.podcast(id: row.podcast).map { $0.name + "/" + row.name }
         event.generation = row.generation
-        event.state = TransferState.cached.rawValue
+        event.state = .cached
         event.received = row.confirmedSize
         event.expected = row.confirmedSize
         event.session = session

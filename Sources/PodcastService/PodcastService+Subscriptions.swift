@@ -111,7 +111,7 @@ extension PodcastService {
     func beginFeedTask(path: String, kind: TaskInfo.Kind = .refresh) -> Int64 {
         // Numbers of their own below zero: they are not rows.
         let task = TaskInfo(
-            id: feeds.newTask(), kind: kind, path: path, episode: nil, state: TransferState.running.rawValue,
+            id: feeds.newTask(), kind: kind, path: path, episode: nil, state: .running,
             received: 0, expected: nil, rate: nil, error: nil, started: now())
         refreshing[task.id] = task
         tellFeedTask(task, state: .running)
@@ -131,7 +131,7 @@ extension PodcastService {
         refreshing[task] = info
         var event = Event(sequence: nextSequence(), time: now(), kind: .progress)
         event.task = task
-        event.taskKind = info.kind.rawValue
+        event.taskKind = info.kind
         event.path = info.path
         event.state = info.state
         event.received = info.received
@@ -140,12 +140,12 @@ extension PodcastService {
     }
 
     /// That a task has begun, or has ended.
-    func tellFeedTask(_ task: TaskInfo, state: TransferState) {
+    func tellFeedTask(_ task: TaskInfo, state: TaskState) {
         var event = Event(sequence: nextSequence(), time: now(), kind: .state)
         event.task = task.id
-        event.taskKind = task.kind.rawValue
+        event.taskKind = task.kind
         event.path = task.path
-        event.state = state.rawValue
+        event.state = state
         broadcast(event)
     }
 }

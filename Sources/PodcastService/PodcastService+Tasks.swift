@@ -20,7 +20,7 @@ extension PodcastService {
         let state = record.snapshot?.state ?? .queued
         var info = TaskInfo(
             id: record.download.id, kind: .download, path: record.path, episode: record.download.episode,
-            state: state.rawValue, received: record.snapshot?.received ?? 0, expected: record.snapshot?.total,
+            state: state, received: record.snapshot?.received ?? 0, expected: record.snapshot?.total,
             rate: record.snapshot?.rate,
             error: record.snapshot?.error?.message ?? (state == .failed ? record.download.error : nil),
             started: record.download.created)

@@ -276,7 +276,7 @@ package actor PodcastService {
             asked: .seconds(download.created))
         record.snapshot = DownloadSnapshot(
             key: episode.id, generation: episode.generation,
-            state: download.error != nil ? .failed : download.suspended ? .suspended : .queued,
+            state: download.state,
             received: episode.cachedBytes, total: episode.confirmedSize, rate: nil,
             error: download.error.map { TransferError(.failed, $0) }, isTask: true)
         record.recordedBytes = episode.cachedBytes

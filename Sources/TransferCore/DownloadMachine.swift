@@ -249,7 +249,7 @@ package struct DownloadMachine: Sendable {
     }
 
     /// The file's state for people.
-    package var state: TransferState {
+    package var state: TaskState {
         if isCached { return .cached }
         if failure != nil { return .failed }
         if isSuspended || isFilling && !isFinishing && storageFull != nil { return .suspended }

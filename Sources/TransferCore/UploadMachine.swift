@@ -125,7 +125,7 @@ package struct UploadMachine: Sendable {
 
     // MARK: What is seen from outside
 
-    package var people: UploadState {
+    package var people: TaskState {
         switch state {
         case .suspended: .suspended
         case .requesting(_, _, let hasBegun): hasBegun ? .running : .queued
@@ -344,16 +344,4 @@ package struct UploadMachine: Sendable {
         lastError = error
         return [.failed(error)]
     }
-}
-
-/// How far an upload is, as people and programs are told.
-package enum UploadState: String, Sendable, Codable, Equatable {
-    /// Waits for its turn, or for the time of its next try.
-    case queued
-    case running
-    case suspended
-    case failed
-    /// The server has all of it.
-    case completed
-    case cancelled
 }

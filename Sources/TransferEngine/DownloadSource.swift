@@ -67,7 +67,7 @@ package struct ReadGrant: Sendable {
 package struct DownloadSnapshot: Sendable, Equatable {
     package var key: Int64
     package var generation: Int
-    package var state: TransferState
+    package var state: TaskState
     package var received: Int64
     package var total: Int64?
     /// Bytes per second over the last seconds; `nil` while nothing runs.
@@ -86,7 +86,7 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var isRetrying: Bool
 
     package init(
-        key: Int64, generation: Int, state: TransferState, received: Int64, total: Int64?, rate: Double? = nil,
+        key: Int64, generation: Int, state: TaskState, received: Int64, total: Int64?, rate: Double? = nil,
         error: TransferError? = nil, present: ByteRanges = ByteRanges(), isTask: Bool,
         priority: TransferPriority = .asked, isWaitingForConditions: Bool = false, isWaitingForSpace: Bool = false,
         isRetrying: Bool = false

@@ -32,7 +32,7 @@ package struct UploadSource: Sendable {
 /// An upload at a moment, for people and programs.
 package struct UploadSnapshot: Sendable, Equatable {
     package var key: Int64
-    package var state: UploadState
+    package var state: TaskState
     /// Bytes of the media that are on their way, or on the server by its word.
     package var sent: Int64
     package var size: Int64
@@ -42,7 +42,7 @@ package struct UploadSnapshot: Sendable, Equatable {
     package var error: TransferError?
 
     package init(
-        key: Int64, state: UploadState, sent: Int64, size: Int64, rate: Double? = nil, error: TransferError? = nil
+        key: Int64, state: TaskState, sent: Int64, size: Int64, rate: Double? = nil, error: TransferError? = nil
     ) {
         self.key = key
         self.state = state

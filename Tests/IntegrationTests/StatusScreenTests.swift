@@ -2,6 +2,7 @@ import PodcastPages
 import PodcastProtocol
 import TestSupport
 import Testing
+import TransferCore
 
 @testable import podfs
 
@@ -10,7 +11,8 @@ struct StatusScreenTests {
     private let board = TaskBoard()
 
     private func task(
-        _ id: Int64, _ path: String, state: String = "running", received: Int64 = 12 << 20, expected: Int64? = 32 << 20,
+        _ id: Int64, _ path: String, state: TaskState = .running, received: Int64 = 12 << 20,
+        expected: Int64? = 32 << 20,
         rate: Double? = 2_097_152, error: String? = nil
     ) -> TaskInfo {
         TaskInfo(
@@ -30,7 +32,7 @@ struct StatusScreenTests {
     @Test func aWideTerminalHasALineForATask() {
         board.replace(
             with: [
-                task(2, "Show/Two.mp3", state: "queued", received: 0, expected: 8 << 20, rate: nil),
+                task(2, "Show/Two.mp3", state: .queued, received: 0, expected: 8 << 20, rate: nil),
                 task(1, "Show/One.mp3"),
             ], now: 0)
         #expect(
@@ -62,7 +64,7 @@ struct StatusScreenTests {
         board.replace(
             with: (1...30).map { number in
                 task(
-                    number, hostile, state: ["running", "queued", "suspended", "failed"][Int(number) % 4],
+                    number, hostile, state: StatusReport.counted[Int(number) % 4],
                     expected: number % 3 == 0 ? nil : 32 << 20,
                     error: number % 4 == 3 ? "the server said \u{1B}]0;x\u{7}" : nil)
             }, now: 0)
@@ -80,14 +82,14 @@ struct StatusScreenTests {
     }
 
     @Test func coloursComeAndGoWithoutChangingTheText() {
-        board.replace(with: [task(1, "Show/One.mp3", state: "failed", error: "gone")], now: 0)
+        board.replace(with: [task(1, "Show/One.mp3", state: .failed, error: "gone")], now: 0)
         #expect(lines(80).last == "  failed: gone")
         #expect(lines(80, colour: true).last == "\u{1B}[31m  failed: gone\u{1B}[0m")
         #expect(lines(80, colour: true).first == "\u{1B}[1m1 failed\u{1B}[0m")
     }
 
     private func event(
-        _ kind: Event.Kind, state: String, received: Int64 = 0, rate: Double? = nil, error: String? = nil
+        _ kind: Event.Kind, state: TaskState, received: Int64 = 0, rate: Double? = nil, error: String? = nil
     ) -> Event {
         var event = Event(sequence: 1, time: 0, kind: kind)
         event.task = 7
@@ -102,36 +104,36 @@ struct StatusScreenTests {
     }
 
     @Test func eventsMoveTheBars() {
-        board.take(event(.state, state: "running", received: 10, rate: 10), now: 0)
+        board.take(event(.state, state: .running, received: 10, rate: 10), now: 0)
         #expect(lines(60).contains("Show/Seven.mp3") && lines(60).last?.contains(" 10.0%") == true)
-        board.take(event(.progress, state: "running", received: 60, rate: 20), now: 1)
+        board.take(event(.progress, state: .running, received: 60, rate: 20), now: 1)
         #expect(lines(60).last?.contains(" 60.0%") == true && lines(60).last?.contains("2s") == true)
-        board.take(event(.completed, state: "cached", received: 100), now: 2)
+        board.take(event(.completed, state: .cached, received: 100), now: 2)
         #expect(lines(60) == ["no active tasks, 1 done"])
-        board.take(event(.failed, state: "failed", error: "the server answered 404"), now: 3)
+        board.take(event(.failed, state: .failed, error: "the server answered 404"), now: 3)
         #expect(lines(60).last == "  failed: the server answered 404")
-        board.take(event(.state, state: "remote"), now: 4)
+        board.take(event(.state, state: .remote), now: 4)
         #expect(lines(60) == ["no active tasks, 1 done"])
     }
 
     @Test func aRateOfWhichNothingWasHeardForLongIsNotShown() {
-        board.take(event(.progress, state: "running", received: 60, rate: 20), now: 1)
+        board.take(event(.progress, state: .running, received: 60, rate: 20), now: 1)
         #expect(board.tasks(now: 5).first?.rate == 20)
         #expect(board.tasks(now: 7).first?.rate == nil)
         #expect(board.total(now: 7)?.task.eta == nil)
     }
 
     @Test func theTotalCountsWhatHasCompletedAndNothingThatRests() {
-        board.take(event(.completed, state: "cached", received: 100), now: 0)
+        board.take(event(.completed, state: .cached, received: 100), now: 0)
         board.replace(
             with: [
                 task(1, "a", received: 50, expected: 100, rate: 10), task(2, "b", received: 0, expected: 200),
-                task(3, "c", state: "suspended", received: 7, expected: 900),
+                task(3, "c", state: .suspended, received: 7, expected: 900),
             ], now: 0)
         let total = board.total(now: 0)?.task
         #expect(total?.received == 150 && total?.expected == 400)
         #expect(total?.rate == 10 + Double(2 << 20))
-        board.replace(with: [task(3, "c", state: "suspended")], now: 0)
+        board.replace(with: [task(3, "c", state: .suspended)], now: 0)
         #expect(board.total(now: 0) == nil)
     }
 
@@ -139,11 +141,11 @@ struct StatusScreenTests {
         board.replace(
             with: [
                 task(1, "a", received: 10 << 20, expected: 20 << 20),
-                task(2, "b", state: "queued", received: 0, expected: nil, rate: nil),
+                task(2, "b", state: .queued, received: 0, expected: nil, rate: nil),
             ], now: 0)
         #expect(board.total(now: 0)?.task.expected == 40 << 20 && board.total(now: 0)?.isEstimate == true)
         #expect(lines(80)[1].contains(" 25.0%    10.0 MiB/~40.0 MiB "))
-        board.replace(with: [task(2, "b", state: "queued", received: 0, expected: nil, rate: nil)], now: 0)
+        board.replace(with: [task(2, "b", state: .queued, received: 0, expected: nil, rate: nil)], now: 0)
         #expect(board.total(now: 0)?.task.expected == nil)
     }
 
@@ -165,10 +167,10 @@ struct StatusScreenTests {
     @Test func whereNothingCanBeDrawnAgainChangesAreLines() {
         var log = StatusLog()
         let events = [
-            event(.state, state: "running", received: 5), event(.progress, state: "running", received: 9),
-            event(.progress, state: "running", received: 12), event(.progress, state: "running", received: 19),
-            event(.completed, state: "cached", received: 100), event(.state, state: "remote"),
-            event(.state, state: "queued"), event(.state, state: "remote"), Event(sequence: 1, time: 0, kind: .idle),
+            event(.state, state: .running, received: 5), event(.progress, state: .running, received: 9),
+            event(.progress, state: .running, received: 12), event(.progress, state: .running, received: 19),
+            event(.completed, state: .cached, received: 100), event(.state, state: .remote),
+            event(.state, state: .queued), event(.state, state: .remote), Event(sequence: 1, time: 0, kind: .idle),
         ]
         let lines = events.map { log.line(for: $0)?.split(separator: " ").prefix(3).joined(separator: " ") }
         #expect(

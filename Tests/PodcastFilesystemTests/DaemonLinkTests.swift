@@ -7,6 +7,7 @@ import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
+import TransferCore
 
 /// The line to the daemon by itself.
 struct DaemonLinkTests {
@@ -61,7 +62,7 @@ struct DaemonLinkTests {
     @Test func theObserverHearsOfDaemonsThatComeAndGo() async throws {
         let journal = Journal<String>()
         let task = TaskInfo(
-            id: 9, kind: .download, path: "a/b", episode: 3, state: "running", received: 1, expected: nil, rate: nil,
+            id: 9, kind: .download, path: "a/b", episode: 3, state: .running, received: 1, expected: nil, rate: nil,
             error: nil, started: 5)
         let first = try FakeDaemon(mounted.places, tasks: [task])
         link.start(

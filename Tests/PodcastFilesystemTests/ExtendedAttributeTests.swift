@@ -6,6 +6,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
+import TransferCore
 
 struct ExtendedAttributeTests {
     private let mounted: Mounted
@@ -198,7 +199,7 @@ struct ExtendedAttributeTests {
         event.id = id
         event.path = "Show/x"
         event.generation = 1
-        event.state = "running"
+        event.state = .running
         event.received = 499_999
         event.expected = 500_000
         event.rate = 0.5
@@ -223,7 +224,7 @@ struct ExtendedAttributeTests {
             #expect(mounted.xattrNames(node).contains("user.podfs.rate"))
         }
 
-        event.state = "failed"
+        event.state = .failed
         event.kind = .failed
         event.error = "404"
         event.rate = nil
@@ -232,7 +233,7 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.error") == "404")
         #expect(mounted.fact(node, "user.podfs.rate") == nil && mounted.fact(node, "user.podfs.eta") == nil)
 
-        event.state = "remote"
+        event.state = .remote
         event.kind = .state
         event.error = nil
         daemon.send(event)
@@ -246,7 +247,7 @@ struct ExtendedAttributeTests {
         try await mounted.connect()
         var event = Event(sequence: 1, time: 1_700_000_000, kind: .failed)
         event.id = try mounted.episode().id
-        event.state = "failed"
+        event.state = .failed
         event.error = "the server answered 403"
         daemon.send(event)
         let node = try episodeNode()

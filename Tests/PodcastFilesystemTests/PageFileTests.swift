@@ -5,6 +5,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
+import TransferCore
 
 /// The pages for a browser, as files.
 struct PageFileTests {
@@ -99,7 +100,7 @@ struct PageFileTests {
         try mounted.subscribe()
         let task = TaskInfo(
             id: 4, kind: .download, path: "Show/2026-01-01 Episode 1.mp3", episode: try mounted.episode().id,
-            state: "running", received: 250_000, expected: 500_000, rate: 1_024, error: nil, started: 1_700_000_000)
+            state: .running, received: 250_000, expected: 500_000, rate: 1_024, error: nil, started: 1_700_000_000)
         let daemon = try FakeDaemon(mounted.places, tasks: [task])
         try await mounted.connect()
         try await waitUntil { try await content(".status.html").contains("<span>1 running</span>") }
@@ -109,7 +110,7 @@ struct PageFileTests {
         var event = Event(sequence: 1, time: 1_700_000_000, kind: .completed)
         event.task = 4
         event.id = task.episode
-        event.state = "cached"
+        event.state = .cached
         daemon.send(event)
         try await waitUntil { try await content(".status.html").contains("no active tasks") }
     }

@@ -7,6 +7,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
+import TransferCore
 
 /// What the daemon says, as the mount shows it and tells it to the kernel.
 struct StatusAndChangeTests {
@@ -22,10 +23,10 @@ struct StatusAndChangeTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func task(_ state: String = "running", received: Int64 = 250_000) throws -> TaskInfo {
+    private func task(_ state: TaskState = .running, received: Int64 = 250_000) throws -> TaskInfo {
         TaskInfo(
             id: 4, kind: .download, path: "Show/2026-01-01 Episode 1.mp3", episode: try mounted.episode().id,
-            state: state, received: received, expected: 500_000, rate: state == "running" ? 1_024 : nil, error: nil,
+            state: state, received: received, expected: 500_000, rate: state == .running ? 1_024 : nil, error: nil,
             started: 1_700_000_000)
     }
 
@@ -53,15 +54,15 @@ struct StatusAndChangeTests {
         daemon.send(
             event(.state) {
                 $0.task = -3
-                $0.taskKind = "refresh"
+                $0.taskKind = .refresh
                 $0.path = "Show"
-                $0.state = "running"
+                $0.state = .running
             })
         daemon.send(
             event(.completed) {
                 $0.task = 4
                 $0.id = id
-                $0.state = "cached"
+                $0.state = .cached
             })
         try await waitUntil { try await !content(of: ".status").contains("Episode 1") }
         let rest = try await content(of: ".status.json")
@@ -69,9 +70,9 @@ struct StatusAndChangeTests {
         daemon.send(
             event(.state) {
                 $0.task = -3
-                $0.taskKind = "refresh"
+                $0.taskKind = .refresh
                 $0.path = "Show"
-                $0.state = "remote"
+                $0.state = .remote
             })
         try await waitUntil { try await content(of: ".status") == "no active tasks\n" }
         // Each look has the size of that moment.
@@ -153,7 +154,7 @@ struct StatusAndChangeTests {
         let progress = event(.progress) {
             $0.id = id
             $0.task = 1
-            $0.state = "running"
+            $0.state = .running
         }
         #expect(try await messages(after: progress, daemon) == [.attributes(node(1))])
         let changed = event(.library) { $0.id = id }
@@ -165,7 +166,7 @@ struct StatusAndChangeTests {
         let completed = event(.completed) {
             $0.id = id
             $0.task = 1
-            $0.state = "cached"
+            $0.state = .cached
         }
         #expect(try await messages(after: completed, daemon) == [.attributes(node(1)), made[3]])
         // The name leads to another node since there is a second generation.
@@ -197,7 +198,7 @@ struct StatusAndChangeTests {
         let progress = event(.progress) {
             $0.id = id
             $0.task = 1
-            $0.state = "running"
+            $0.state = .running
         }
         // Told at each opening that another size has become known before: there is nothing to add until it asks.
         let questions: [(Int64, () throws -> Int64?)] = [

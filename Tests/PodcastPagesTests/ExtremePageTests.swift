@@ -2,6 +2,7 @@ import PodcastFeed
 import PodcastLibrary
 import TestSupport
 import Testing
+import TransferCore
 
 @testable import PodcastPages
 
@@ -31,7 +32,7 @@ import Testing
                 ]
                 #expect(texts.allSatisfy { !$0.isEmpty })
                 let task = StatusReport.Task(
-                    id: moment, kind: "download", path: "p", state: "running", received: moment,
+                    id: moment, kind: "download", path: "p", state: .running, received: moment,
                     expected: ExtremeNumbers.integers.randomElement(using: &dice), rate: duration, error: nil,
                     started: moment)
                 var report = StatusReport(tasks: [task, task])

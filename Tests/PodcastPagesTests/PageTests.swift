@@ -3,6 +3,7 @@ import Foundation
 import PodcastFeed
 import PodcastLibrary
 import Testing
+import TransferCore
 
 @testable import PodcastPages
 
@@ -147,7 +148,8 @@ struct ShowPageTests {
         expectHarmless(page(show, [episode]))
         expectHarmless(text(ShelfPage([show], newest: [1: .min]).bytes))
         let task = StatusReport.Task(
-            id: 1, kind: "download", path: "\(nasty)/\(name)", state: nasty, received: -5, expected: .max, rate: 1e300,
+            id: 1, kind: "download", path: "\(nasty)/\(name)", state: .running, received: -5, expected: .max,
+            rate: 1e300,
             error: nasty, started: 0)
         expectHarmless(text(StatusPage(StatusReport(tasks: [task]), rates: [1, .infinity, 2]).bytes))
     }
@@ -235,11 +237,12 @@ struct ShelfPageTests {
 }
 
 struct StatusPageTests {
-    private func task(_ id: Int64, _ state: String, expected: Int64? = 1_000, error: String? = nil) -> StatusReport.Task
+    private func task(_ id: Int64, _ state: TaskState, expected: Int64? = 1_000, error: String? = nil)
+        -> StatusReport.Task
     {
         StatusReport.Task(
             id: id, kind: "download", path: "Show/Ep \(id).mp3", state: state, received: 523, expected: expected,
-            rate: state == "running" ? 100 : nil, error: error, started: 0)
+            rate: state == .running ? 100 : nil, error: error, started: 0)
     }
 
     @Test func nothingToDoIsSaidWell() {
@@ -252,8 +255,8 @@ struct StatusPageTests {
 
     @Test func tasksHaveBarsAndWords() {
         let report = StatusReport(tasks: [
-            task(1, "running"), task(2, "queued", expected: nil), task(3, "failed", error: "the server answered 404"),
-            task(4, "running", expected: nil),
+            task(1, .running), task(2, .queued, expected: nil), task(3, .failed, error: "the server answered 404"),
+            task(4, .running, expected: nil),
         ])
         let page = text(StatusPage(report, rates: [0, 100, 200]).bytes)
         for part in [
@@ -268,7 +271,7 @@ struct StatusPageTests {
     }
 
     @Test func whereAllHasFailedThereIsNoHurry() {
-        let page = text(StatusPage(StatusReport(tasks: [task(1, "failed")]), rates: []).bytes)
+        let page = text(StatusPage(StatusReport(tasks: [task(1, .failed)]), rates: []).bytes)
         #expect(page.contains("content=\"10\"") && page.contains("<strong>0 B/s</strong>"))
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import PodcastPages
 import Testing
+import TransferCore
 
 struct StatusReportTests {
     private func task(
-        _ id: Int64 = 7, path: String = "Show/Episode.mp3", state: String = "running", received: Int64 = 523,
+        _ id: Int64 = 7, path: String = "Show/Episode.mp3", state: TaskState = .running, received: Int64 = 523,
         expected: Int64? = 1_000, rate: Double? = 3, error: String? = nil
     ) -> StatusReport.Task {
         StatusReport.Task(
@@ -64,7 +65,7 @@ struct StatusReportTests {
     }
 
     @Test func whatIsUnknownIsNull() throws {
-        let value = try firstTask(StatusReport(tasks: [task(state: "queued", received: 0, expected: nil, rate: nil)]))
+        let value = try firstTask(StatusReport(tasks: [task(state: .queued, received: 0, expected: nil, rate: nil)]))
         for name in ["progress", "bytes_expected", "rate", "eta", "error"] {
             #expect(value[name] is NSNull, "\(name)")
         }
@@ -72,7 +73,7 @@ struct StatusReportTests {
     }
 
     @Test func onlyARunningTaskHasATimeLeft() throws {
-        for state in ["queued", "suspended", "failed"] {
+        for state in [TaskState.queued, .suspended, .failed] {
             let value = try firstTask(StatusReport(tasks: [task(state: state)]))
             #expect(value["eta"] is NSNull, "\(state)")
         }
@@ -86,8 +87,8 @@ struct StatusReportTests {
 
     @Test func theSummaryCountsStatesAndAddsRates() throws {
         let report = StatusReport(tasks: [
-            task(1, rate: 1_000.5), task(2, rate: 2_000.5), task(3, state: "queued", rate: nil),
-            task(4, state: "suspended", rate: nil), task(5, state: "failed", rate: nil, error: "gone"),
+            task(1, rate: 1_000.5), task(2, rate: 2_000.5), task(3, state: .queued, rate: nil),
+            task(4, state: .suspended, rate: nil), task(5, state: .failed, rate: nil, error: "gone"),
         ])
         let summary = try #require(try json(report)["summary"] as? [String: Int])
         #expect(summary == ["running": 2, "queued": 1, "suspended": 1, "failed": 1, "rate": 3_001])
@@ -102,7 +103,7 @@ struct StatusReportTests {
 
     @Test func hostileNamesAreWholeInJSON() throws {
         let path = "Show \"x\"\\/\u{1B}[31mred\u{7}\n\u{202E}gpj.exe\u{2028}\u{7F}"
-        let report = StatusReport(tasks: [task(path: path, state: "failed", error: "a\nb\u{1B}c")])
+        let report = StatusReport(tasks: [task(path: path, state: .failed, error: "a\nb\u{1B}c")])
         let value = try firstTask(report)
         #expect(value["path"] as? String == path)
         #expect(value["error"] as? String == "a\nb\u{1B}c")
@@ -154,8 +155,8 @@ struct StatusReportTests {
     @Test func textHasAHeadingAndALineATask() {
         let report = StatusReport(tasks: [
             task(1, path: "A/b.mp3", received: 524_288, expected: 1_048_576, rate: 2_048),
-            task(2, path: "C/d.mp3", state: "queued", received: 0, expected: nil, rate: nil),
-            task(3, path: "E/f.mp3", state: "failed", received: 0, expected: 1_000, rate: nil, error: "404"),
+            task(2, path: "C/d.mp3", state: .queued, received: 0, expected: nil, rate: nil),
+            task(3, path: "E/f.mp3", state: .failed, received: 0, expected: 1_000, rate: nil, error: "404"),
         ])
         #expect(
             report.text == """
@@ -169,7 +170,7 @@ struct StatusReportTests {
 
     @Test func hostileNamesStayOnTheirLineAndSteerNoTerminal() {
         let path = "Show\u{1B}]0;x\u{7}/a\nb\r\u{85}\u{2028}\u{2029}\u{202E}3pm\u{2066}\u{61C}\u{200F}.mp3"
-        let text = StatusReport(tasks: [task(path: path, state: "failed", error: "line 1\nline 2\u{1B}[2J")]).text
+        let text = StatusReport(tasks: [task(path: path, state: .failed, error: "line 1\nline 2\u{1B}[2J")]).text
         #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count == 3)
         let harmful = text.unicodeScalars.filter {
             $0.properties.generalCategory == .control && $0 != "\n" || $0.properties.isBidiControl

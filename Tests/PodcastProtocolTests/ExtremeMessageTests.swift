@@ -43,7 +43,7 @@ import TransferCore
         var event = Event(sequence: 11, time: 22, kind: .progress)
         (event.task, event.id, event.generation, event.received, event.expected, event.rate) = (33, 44, 55, 66, 77, 88)
         let task = TaskInfo(
-            id: 11, kind: .download, path: "p", episode: 22, state: "running", received: 33, expected: 44, rate: 55,
+            id: 11, kind: .download, path: "p", episode: 22, state: .running, received: 33, expected: 44, rate: 55,
             error: nil, started: 66)
         let resume = ResumeData(key: 11, generation: 22, total: 33, present: "0-1", url: "u")
         let commands: [Command] = [

@@ -107,7 +107,7 @@ import TransferCore
 
     @Test func repliesAreReadBack() {
         let task = TaskInfo(
-            id: 1, kind: .artwork, path: "Show/Episode.mp3", episode: 3, state: "running", received: 1, expected: nil,
+            id: 1, kind: .artwork, path: "Show/Episode.mp3", episode: 3, state: .running, received: 1, expected: nil,
             rate: 0.5, error: nil, started: 1_700_000_000)
         let replies: [Reply] = [
             .done, .subscribed(name: "Show", episodes: 3, skipped: 1), .tasks([task]), .tasks([]), .text("a\nb"),
@@ -124,6 +124,29 @@ import TransferCore
         for reply in replies { #expect(roundTrip(reply), "\(reply)") }
     }
 
+    /// `podfs events --since` reads what earlier versions have kept.
+    @Test func statesAndKindsOfTasksAreWords() throws {
+        var event = Event(sequence: 1, time: 2, kind: .state)
+        event.state = .cancelled
+        event.taskKind = .upload
+        let json = #"{"kind":"state","sequence":1,"state":"cancelled","taskKind":"upload","time":2}"#
+        #expect(WireJSON.decode(Event.self, Array(json.utf8)) == event)
+        let written = String(decoding: WireJSON.encode(event), as: UTF8.self)
+        #expect(written.contains(#""state":"cancelled""#) && written.contains(#""taskKind":"upload""#))
+        let states: [TaskState] = [
+            .remote, .queued, .running, .suspended, .cached, .failed, .completed, .cancelled,
+        ]
+        for state in states { #expect(WireJSON.encode(state) == Array("\"\(state)\"".utf8)) }
+    }
+
+    @Test(arguments: [#""state":"paused""#, #""state":7"#, #""taskKind":"chapter""#, #""kind":"news""#])
+    func aWordOfAnotherVersionIsRefused(member: String) {
+        let known = [#""kind":"state""#, #""sequence":1"#, #""time":2"#]
+        let members = known.filter { !member.hasPrefix($0.prefix(7)) } + [member]
+        #expect(WireJSON.decode(Event.self, Array("{\(members.joined(separator: ","))}".utf8)) == nil)
+        #expect(WireJSON.decode(Event.self, Array("{\(known.joined(separator: ","))}".utf8)) != nil)
+    }
+
     @Test func eventsAreReadBack() {
         #expect(roundTrip(Event(sequence: 1, time: 2, kind: .library)))
         var event = Event(sequence: .max, time: 1_700_000_000, kind: .progress)
@@ -132,7 +155,7 @@ import TransferCore
         event.podcast = 3
         event.generation = 4
         event.path = "Show/Episode"
-        event.state = "running"
+        event.state = .running
         event.received = 5
         event.expected = 6
         event.rate = 7.5

@@ -66,9 +66,9 @@ struct CacheTests {
         let third = try daemon.episode(3).id
         try await client.act(.download, third)
         let rest = try await client.event("the download waits") { $0.id == third && $0.waitsForSpace == true }
-        #expect(rest.state == "queued" && rest.received == 0)
+        #expect(rest.state == .queued && rest.received == 0)
         let task = try #require(try await client.tasks().first)
-        #expect(task.state == "queued" && task.waitsForSpace == true)
+        #expect(task.state == .queued && task.waitsForSpace == true)
         #expect(task.error?.hasPrefix("no space left in the cache: the cache is full") == true)
         #expect(task.error?.contains("podfs evict") == true)
         #expect(try cached(daemon) == [1, 2])
@@ -89,7 +89,7 @@ struct CacheTests {
         #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 5, problems: []))
         for id in ids[..<2] { try await client.completion(of: id) }
         for id in ids[2...] {
-            try await client.event("\(id) waits") { $0.id == id && $0.waitsForSpace == true && $0.state == "queued" }
+            try await client.event("\(id) waits") { $0.id == id && $0.waitsForSpace == true && $0.state == .queued }
         }
         #expect(try cached(daemon) == [1, 2])
         #expect(try await client.tasks().map(\.waitsForSpace) == [true, true, true])
@@ -184,7 +184,7 @@ struct CacheTests {
         let first = try daemon.episode(1).id
         try await client.act(.download, first)
         try await waitUntil(description: "the download rests") {
-            try await client.tasks().first?.state == "suspended"
+            try await client.tasks().first?.state == .suspended
         }
         #expect(try await client.tasks().first?.error?.contains("cache.keep_free") == true)
         await daemon.stop()

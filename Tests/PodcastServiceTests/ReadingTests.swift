@@ -143,7 +143,7 @@ struct ReadingTests {
         #expect(failure?.errorNumber == number)
         #expect(failure?.message.contains("\(status)") == true)
         let event = try await client.event("the open has failed") { $0.kind == .failed && $0.id == id }
-        #expect(event.error == failure?.message && event.state == "failed" && event.task == nil)
+        #expect(event.error == failure?.message && event.state == .failed && event.task == nil)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.cacheFiles.isEmpty)
         await daemon.stop()
@@ -163,7 +163,7 @@ struct ReadingTests {
         #expect(content.matches(try home.bytes(of: file, in: 600_000..<700_001), at: 600_000))
 
         let event = try await client.completion(of: episode.id)
-        #expect(event.received == 700_001 && event.expected == 700_001 && event.state == "cached")
+        #expect(event.received == 700_001 && event.expected == 700_001 && event.state == .cached)
         #expect(event.path == "Show/\(episode.name)" && event.podcast == episode.podcast && event.generation == 1)
         try await watcher.completion(of: episode.id)
         // The library has it before anybody is told.

@@ -7,6 +7,7 @@ import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
+import TransferCore
 
 @testable import PodcastService
 
@@ -71,7 +72,7 @@ struct RefreshBatchTests {
         let found = try launcher.connect(
             role: .mount,
             onEvent: { event in
-                guard event.taskKind == "refresh", event.state == "remote", let path = event.path,
+                guard event.taskKind == .refresh, event.state == .remote, let path = event.path,
                     let podcast = try? library.podcast(named: path)
                 else { return }
                 statuses.withLock { $0.append(podcast.httpStatus) }

@@ -4,6 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 struct RefreshingTests {
     private let home: ServiceHome
@@ -52,8 +53,8 @@ struct RefreshingTests {
         let event = try #require(new.first { $0.kind == .library })
         #expect(event.podcast == podcast.id && event.path == "Show")
         // The task was there, and is no more.
-        let states = new.filter { $0.taskKind == "refresh" }
-        #expect(states.map(\.state) == ["running", "remote"] && states.allSatisfy { ($0.task ?? 0) < 0 })
+        let states = new.filter { $0.taskKind == .refresh }
+        #expect(states.map(\.state) == [.running, .remote] && states.allSatisfy { ($0.task ?? 0) < 0 })
         #expect(try await client.tasks().isEmpty)
         await daemon.stop()
     }
@@ -68,7 +69,7 @@ struct RefreshingTests {
         async let results = refresh(client)
         try await gate.waitUntilReached()
         let tasks = try await client.tasks()
-        #expect(tasks.map(\.kind) == [.refresh] && tasks.map(\.path) == ["Show"] && tasks.map(\.state) == ["running"])
+        #expect(tasks.map(\.kind) == [.refresh] && tasks.map(\.path) == ["Show"] && tasks.map(\.state) == [.running])
         gate.open()
         #expect(try await results.map(\.added) == [0])
         #expect(try await client.tasks().isEmpty)

@@ -5,6 +5,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 /// Refreshes that come by themselves, feeds that move, and what a refresh leads to.
 struct SchedulingTests {
@@ -231,7 +232,7 @@ struct SchedulingTests {
         post.yield(LinkConditions(isMetered: true, isOnBattery: false))
         let newest = try daemon.episode(2).id
         try await waitUntil(description: "the download waits") {
-            try await client.tasks().first { $0.episode == newest }?.state == "queued"
+            try await client.tasks().first { $0.episode == newest }?.state == .queued
         }
         #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
         // What a person reads does not wait.

@@ -34,7 +34,7 @@ struct SessionTests {
         try await client.event("half is here") { $0.id == id && $0.received == 300_000 }
     }
 
-    private func state(_ state: String, of id: Int64, _ client: ServiceClient) async throws {
+    private func state(_ state: TaskState, of id: Int64, _ client: ServiceClient) async throws {
         try await waitUntil(description: "episode \(id) is \(state)") {
             client.events.entries.last { $0.id == id && $0.state != nil }?.state == state
         }
@@ -48,7 +48,7 @@ struct SessionTests {
         let id = try daemon.episode().id
         let session = try await open(.default)
         let task = try await session.downloadTask(episode: id)
-        #expect(task.info.state == "suspended" && task.info.received == 0)
+        #expect(task.info.state == .suspended && task.info.received == 0)
         #expect(try await client.tasks().isEmpty)
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
         try await task.resume()
@@ -65,7 +65,7 @@ struct SessionTests {
         #expect(last?.kind == .completed && last?.task == ends.first?.task)
         // What is cached already ends at once.
         let again = try await session.downloadTask(episode: id)
-        #expect(again.info.state == "cached")
+        #expect(again.info.state == .cached)
         try await again.resume()
         #expect(try await again.end().kind == .completed)
         #expect(home.web.requests(for: "/feed-1.mp3").count == 1)
@@ -79,7 +79,7 @@ struct SessionTests {
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
         session.end()
-        try await state("remote", of: id, client)
+        try await state(.remote, of: id, client)
         #expect(try await client.tasks().isEmpty)
         #expect(home.cacheFiles.count == 1)
         #expect(try daemon.library.downloads().isEmpty)
@@ -92,7 +92,7 @@ struct SessionTests {
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
         session.end()
-        try await state("remote", of: id, client)
+        try await state(.remote, of: id, client)
         try await waitUntil(description: "the file has gone, and the library knows") {
             try home.cacheFiles.isEmpty && daemon.library.rendition(of: id) == nil
         }
@@ -173,17 +173,17 @@ struct SessionTests {
         try await task.suspend()
         try await same.suspend()
         try await same.suspend()
-        try await state("suspended", of: id, client)
+        try await state(.suspended, of: id, client)
         gate.open()
         try await task.resume()
         try await same.resume()
         // One suspension is left, and it is no person's.
         let held = try await client.tasks().map(\.state)
-        #expect(held == ["suspended"])
+        #expect(held == [.suspended])
         #expect(try daemon.library.download(of: id)?.suspended == false)
         // A reader still gets what it asks for.
         _ = try await client.read(id, 550_000..<600_000)
-        #expect(try await client.tasks().map(\.state) == ["suspended"])
+        #expect(try await client.tasks().map(\.state) == [.suspended])
         second.end()
         try await client.completion(of: id)
         first.end()
@@ -198,7 +198,7 @@ struct SessionTests {
         try await half(client, id)
         try await task.cancel()
         let end = try await task.end()
-        #expect(end.kind == .state && end.state == "remote")
+        #expect(end.kind == .state && end.state == .remote)
         #expect(home.cacheFiles.isEmpty)
         #expect(try await client.tasks().isEmpty)
         session.end()
@@ -212,7 +212,7 @@ struct SessionTests {
         try await task.resume()
         try await half(client, id)
         let data = try #require(try await task.cancelProducingResumeData())
-        #expect(try await task.end().state == "remote")
+        #expect(try await task.end().state == .remote)
         #expect(data.present == "0-299999" && data.total == 600_000)
         #expect(try await client.tasks().isEmpty)
         // The data may be kept anywhere, for as long as one likes.
@@ -223,7 +223,7 @@ struct SessionTests {
         home.web.clearLog()
         let later = try await open(.default)
         let again = try await later.downloadTask(resumeData: kept)
-        #expect(again.info.state == "suspended" && again.info.received == 300_000)
+        #expect(again.info.state == .suspended && again.info.received == 300_000)
         try await again.resume()
         #expect(try await again.end().kind == .completed)
         #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [300_000])

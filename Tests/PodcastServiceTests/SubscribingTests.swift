@@ -4,6 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 struct SubscribingTests {
     private let home: ServiceHome
@@ -215,7 +216,7 @@ struct SubscribingTests {
         #expect(try daemon.library.downloads().isEmpty)
         #expect(try await client.tasks().isEmpty)
         try await waitUntil { home.cacheFiles.isEmpty }
-        try await client.event("the task has gone") { $0.id == second.id && $0.state == "remote" }
+        try await client.event("the task has gone") { $0.id == second.id && $0.state == .remote }
         let failure = await client.failure(of: .unsubscribe(podcast: first.podcast))
         #expect(failure?.message == "there is no such show")
         gate.open()
@@ -239,7 +240,7 @@ struct SubscribingTests {
         _ = try await client.perform(.rename(podcast: episode.podcast, episode: nil, name: "New"))
         #expect(try await paths() == ["New/Pilot.mp3"])
         try await client.event("of the task") {
-            $0.kind == .state && $0.path == "New/Pilot.mp3" && $0.state == "suspended"
+            $0.kind == .state && $0.path == "New/Pilot.mp3" && $0.state == .suspended
         }
         await daemon.stop()
     }

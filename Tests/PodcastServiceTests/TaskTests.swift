@@ -7,6 +7,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 struct TaskTests {
     private let home: ServiceHome
@@ -36,7 +37,7 @@ struct TaskTests {
         try await client.event("half is here") { $0.id == id && $0.received == 300_000 }
     }
 
-    private func state(_ state: String, of id: Int64, _ client: ServiceClient) async throws {
+    private func state(_ state: TaskState, of id: Int64, _ client: ServiceClient) async throws {
         try await waitUntil(description: "episode \(id) is \(state)") {
             client.events.entries.last { $0.id == id && $0.state != nil }?.state == state
         }
@@ -70,7 +71,7 @@ struct TaskTests {
         try await downloadHalf(client, id)
         let task = try #require(try await client.tasks().first)
         #expect(task.kind == .download && task.path == "Show/2026-01-01 Episode 1.mp3" && task.episode == id)
-        #expect(task.state == "running" && task.received == 300_000 && task.expected == 600_000 && task.error == nil)
+        #expect(task.state == .running && task.received == 300_000 && task.expected == 600_000 && task.error == nil)
         #expect(try daemon.library.downloads().map(\.id) == [task.id])
         let event = try await client.event("of progress") { $0.received == 300_000 }
         #expect(event.ranges == "0-299999" && event.task == task.id && event.path == task.path)
@@ -96,8 +97,8 @@ struct TaskTests {
         let (daemon, client, id) = try await stalled()
         try await downloadHalf(client, id)
         #expect(try await client.act(.suspend, id).count == 1)
-        try await state("suspended", of: id, client)
-        #expect(try await client.tasks().map(\.state) == ["suspended"])
+        try await state(.suspended, of: id, client)
+        #expect(try await client.tasks().map(\.state) == [.suspended])
         #expect(try daemon.library.download(of: id)?.suspended == true)
         await daemon.stop()
 
@@ -106,7 +107,7 @@ struct TaskTests {
         let second = try await home.start()
         let again = try await second.connect()
         let task = try #require(try await again.tasks().first)
-        #expect(task.state == "suspended" && task.received == 300_000)
+        #expect(task.state == .suspended && task.received == 300_000)
         #expect(home.web.requests.isEmpty)
         #expect(try await again.act(.resume, id).count == 1)
         try await again.completion(of: id)
@@ -120,13 +121,13 @@ struct TaskTests {
         let (daemon, client, id) = try await stalled()
         try await downloadHalf(client, id)
         try await client.act(.suspend, id)
-        try await state("suspended", of: id, client)
+        try await state(.suspended, of: id, client)
         gate.open()
         let grant = try await client.read(id, 550_000..<600_000)
         let bytes = try home.bytes(of: try #require(grant.file), in: 550_000..<600_000)
         #expect(home.content(1, size: 600_000).matches(bytes, at: 550_000))
         #expect(try daemon.library.download(of: id)?.suspended == true)
-        #expect(try await client.tasks().map(\.state) == ["suspended"])
+        #expect(try await client.tasks().map(\.state) == [.suspended])
         await daemon.stop()
     }
 
@@ -135,7 +136,7 @@ struct TaskTests {
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
         #expect(try await client.act(.suspend, id).count == 1)
-        #expect(try await client.tasks().map(\.state) == ["suspended"])
+        #expect(try await client.tasks().map(\.state) == [.suspended])
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
         try await client.act(.resume, id)
         try await client.completion(of: id)
@@ -153,7 +154,7 @@ struct TaskTests {
         #expect(try await client.tasks().isEmpty)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.cacheFiles.count == 1)
-        try await state("remote", of: id, client)
+        try await state(.remote, of: id, client)
         await daemon.stop()
 
         gate.open()
@@ -200,13 +201,13 @@ struct TaskTests {
             try await client.connection.exchange(.read, request.payload)
         }
         #expect(failure?.errorNumber == ENODATA)
-        try await state("failed", of: id, client)
+        try await state(.failed, of: id, client)
         let download = try #require(try daemon.library.download(of: id))
         #expect(download.error == failure?.message && download.errorNumber == Int(ENODATA))
         let event = try await client.event("it has failed") { $0.kind == .failed }
         #expect(event.id == id && event.error == failure?.message && event.path == "Show/2026-01-01 Episode 1.mp3")
         let tasks = try await client.tasks()
-        #expect(tasks.map(\.state) == ["failed"] && tasks[0].error == failure?.message)
+        #expect(tasks.map(\.state) == [.failed] && tasks[0].error == failure?.message)
         await daemon.stop()
 
         // The next daemon shows it, and does not try by itself.
@@ -214,7 +215,7 @@ struct TaskTests {
         let second = try await home.start()
         let again = try await second.connect()
         let failed = try await again.tasks()
-        #expect(failed.map(\.state) == ["failed"] && failed[0].error == failure?.message)
+        #expect(failed.map(\.state) == [.failed] && failed[0].error == failure?.message)
         #expect(home.web.requests.isEmpty)
         home.publish()
         try await again.act(.resume, id)
@@ -229,7 +230,7 @@ struct TaskTests {
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
         try await client.act(.download, id)
-        try await state("failed", of: id, client)
+        try await state(.failed, of: id, client)
         #expect(try daemon.library.download(of: id)?.errorNumber == Int(EACCES))
         await daemon.stop()
         // The next daemon's engine knows nothing of it.
@@ -238,7 +239,7 @@ struct TaskTests {
         #expect(try await again.act(.cancel, id).count == 1)
         #expect(try await again.tasks().isEmpty)
         #expect(try second.library.downloads().isEmpty)
-        try await state("remote", of: id, again)
+        try await state(.remote, of: id, again)
         await second.stop()
     }
 
@@ -271,7 +272,7 @@ struct TaskTests {
         #expect(try await client.tasks().isEmpty)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.cacheFiles.isEmpty)
-        try await state("remote", of: id, client)
+        try await state(.remote, of: id, client)
         await daemon.stop()
     }
 

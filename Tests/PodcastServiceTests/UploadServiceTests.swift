@@ -53,7 +53,7 @@ import TransferEngine
         return problems
     }
 
-    private func state(_ state: String, of id: Int64, _ client: ServiceClient) async throws {
+    private func state(_ state: TaskState, of id: Int64, _ client: ServiceClient) async throws {
         try await waitUntil(description: "upload \(id) is \(state)") {
             try await client.tasks().first { $0.id == id }?.state == state
         }
@@ -75,8 +75,8 @@ import TransferEngine
         let info = try await publish(request(), client)
         #expect(info.kind == .upload && info.path == "Title" && info.expected == Int64(content.size))
         let event = try await end(of: info.id, client)
-        #expect(event.kind == .completed && event.taskKind == "upload" && event.path == "Title")
-        #expect(event.state == "completed" && event.received == Int64(content.size) && event.id == nil)
+        #expect(event.kind == .completed && event.taskKind == .upload && event.path == "Title")
+        #expect(event.state == .completed && event.received == Int64(content.size) && event.id == nil)
         try expectWhole()
         #expect(try await client.tasks().isEmpty && daemon.library.uploads().isEmpty && copies.isEmpty)
         guard case .events(let kept) = try await client.perform(.events(since: 0)) else { return }
@@ -101,14 +101,14 @@ import TransferEngine
         let id = try await publish(request(), client).id
         try await client.event("bytes go") { $0.task == id && ($0.received ?? 0) > 0 }
         #expect(try await act(.suspend, id, client) == [])
-        try await state("suspended", of: id, client)
+        try await state(.suspended, of: id, client)
         #expect(try daemon.library.upload(id: id)?.suspended == true)
         #expect(try await act(.resume, id, client) == [])
-        try await state("running", of: id, client)
+        try await state(.running, of: id, client)
         #expect(try await act(.pin, id, client).count == 1)
         #expect(try await act(.cancel, id, client) == [])
         let event = try await end(of: id, client)
-        #expect(event.kind == .state && event.state == "cancelled")
+        #expect(event.kind == .state && event.state == .cancelled)
         #expect(try await client.tasks().isEmpty && daemon.library.uploads().isEmpty && copies.isEmpty)
         #expect(try await act(.resume, id, client) == ["there is no upload:\(id); see: podfs status"])
         await daemon.stop()
@@ -140,7 +140,7 @@ import TransferEngine
         await first.stop()
         try server.start()
         let (second, other) = try await start()
-        #expect(try await other.tasks().map(\.state) == ["suspended"])
+        #expect(try await other.tasks().map(\.state) == [.suspended])
         #expect(server.calls.isEmpty)
         _ = try await act(.resume, id, other)
         #expect(try await end(of: id, other).kind == .completed)
@@ -206,7 +206,7 @@ import TransferEngine
         await daemon.stop()
         // The next daemon leaves it at that, until a person has looked.
         let (second, other) = try await start()
-        #expect(try await other.tasks().map(\.state) == ["failed"])
+        #expect(try await other.tasks().map(\.state) == [.failed])
         _ = try await act(.resume, id, other)
         #expect(try await end(of: id, other).kind == .completed)
         try expectWhole()
@@ -221,7 +221,7 @@ import TransferEngine
         let id = try await publish(request(), client).id
         let event = try await end(of: id, client)
         #expect(event.kind == .failed && event.error?.contains("413") ?? false)
-        #expect(try await client.tasks().map(\.state) == ["failed"] && copies.count == 1)
+        #expect(try await client.tasks().map(\.state) == [.failed] && copies.count == 1)
         _ = try await act(.resume, id, client)
         try await client.event("it completes") { $0.task == id && $0.kind == .completed }
         try expectWhole()
@@ -267,7 +267,7 @@ import TransferEngine
         for name in copies { unlink("\(home.places.uploads)/\(name)") }
         let (second, other) = try await start()
         let task = try #require(try await other.tasks().first { $0.id == id })
-        #expect(task.state == "failed" && task.error?.contains("the copy of a.mp4 is gone") ?? false)
+        #expect(task.state == .failed && task.error?.contains("the copy of a.mp4 is gone") ?? false)
         await second.stop()
     }
 

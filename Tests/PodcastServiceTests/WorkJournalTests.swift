@@ -4,6 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 /// Daemons that die under their work. One that dies here is one whose journal is not closed.
 @Suite struct WorkJournalTests {
@@ -143,8 +144,8 @@ import Testing
             try daemon.library.podcasts().allSatisfy { $0.nextRefresh ?? 0 > now }
         }
         // Of each the end comes before the next begins.
-        let states = watcher.events.entries.filter { $0.taskKind == "refresh" }.compactMap(\.state)
-        #expect(!zip(states, states.dropFirst()).contains { $0 == "running" && $1 == "running" }, "\(states)")
+        let states = watcher.events.entries.filter { $0.taskKind == .refresh }.compactMap(\.state)
+        #expect(!zip(states, states.dropFirst()).contains { $0 == .running && $1 == .running }, "\(states)")
         // The last end is counted a moment after it is in the library.
         try await waitUntil(description: "nothing is held against any of them") {
             try Data(contentsOf: URL(fileURLWithPath: home.places.workDeaths)) == Data("[]".utf8)
@@ -186,7 +187,7 @@ import Testing
         let daemon = try await home.start()
         let client = try await daemon.connect()
         let task = try #require(try await client.tasks().first)
-        #expect(task.state == "suspended" && task.error?.contains("podfs resume upload:\(upload.id)") == true)
+        #expect(task.state == .suspended && task.error?.contains("podfs resume upload:\(upload.id)") == true)
         #expect(home.web.requests.isEmpty)
         try await client.perform(.actOnUploads(.resume, ids: [upload.id]))
         try await waitUntil(description: "it is sent, and refused") { !home.web.requests(for: "/post").isEmpty }

@@ -53,7 +53,7 @@ final class FeedPump: Sendable {
             self.job = job
             inquiry = job.inquiry
             task = TaskInfo(
-                id: number, kind: .refresh, path: job.show.name, episode: nil, state: TransferState.running.rawValue,
+                id: number, kind: .refresh, path: job.show.name, episode: nil, state: .running,
                 received: 0, expected: nil, rate: nil, error: nil, started: now)
         }
     }

@@ -12,9 +12,7 @@ extension PodcastService {
         var upload: Upload
         var snapshot: UploadSnapshot?
 
-        var state: UploadState {
-            snapshot?.state ?? (upload.error != nil ? .failed : upload.suspended ? .suspended : .queued)
-        }
+        var state: TaskState { snapshot?.state ?? upload.state }
     }
 
     /// Takes up what an earlier daemon left.
@@ -186,7 +184,7 @@ extension PodcastService {
     static func info(_ record: UploadRecord) -> TaskInfo {
         let upload = record.upload
         return TaskInfo(
-            id: upload.id, kind: .upload, path: upload.title, episode: nil, state: record.state.rawValue,
+            id: upload.id, kind: .upload, path: upload.title, episode: nil, state: record.state,
             received: record.snapshot?.sent ?? upload.progress.held, expected: upload.size,
             rate: record.snapshot?.rate, error: record.snapshot?.error?.message ?? upload.error,
             started: upload.created)
@@ -287,12 +285,12 @@ extension PodcastService {
         broadcast(event)
     }
 
-    private func event(_ kind: Event.Kind, _ record: UploadRecord, state: UploadState? = nil) -> Event {
+    private func event(_ kind: Event.Kind, _ record: UploadRecord, state: TaskState? = nil) -> Event {
         var event = Event(sequence: nextSequence(), time: now(), kind: kind)
         event.task = record.upload.id
-        event.taskKind = TaskInfo.Kind.upload.rawValue
+        event.taskKind = .upload
         event.path = record.upload.title
-        event.state = (state ?? record.state).rawValue
+        event.state = state ?? record.state
         event.received = record.snapshot?.sent ?? record.upload.progress.held
         event.expected = record.upload.size
         event.rate = record.snapshot?.rate

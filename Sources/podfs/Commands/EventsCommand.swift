@@ -5,6 +5,7 @@ import PodcastFeed
 import PodcastPages
 import PodcastProtocol
 import Synchronization
+import TransferCore
 
 struct EventsCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -69,9 +70,9 @@ extension Event {
     fileprivate var json: String {
         let value = OrderedJSON.object([
             ("seq", .int(sequence)), ("time", .string(TimeText.iso8601(time))), ("event", .string(kind.rawValue)),
-            ("task", .int(orNull: task)), ("kind", .string(orNull: task.map { _ in taskKind ?? "download" })),
+            ("task", .int(orNull: task)), ("kind", .string(orNull: task.map { _ in (taskKind ?? .download).rawValue })),
             ("id", .int(orNull: id)), ("path", .string(orNull: path)),
-            ("state", .string(orNull: state)), ("bytes_received", .int(orNull: received)),
+            ("state", .string(orNull: state?.rawValue)), ("bytes_received", .int(orNull: received)),
             ("bytes_expected", .int(orNull: expected)), ("error", .string(orNull: error)),
         ])
         return String(decoding: value.encoded(pretty: false), as: UTF8.self)
@@ -80,13 +81,13 @@ extension Event {
     /// The same for people.
     fileprivate var line: String {
         var words = [TimeText.iso8601(time), kind.rawValue]
-        if kind == .state || kind == .progress, let state { words.append(state) }
+        if kind == .state || kind == .progress, let state { words.append(state.rawValue) }
         if let received, let expected, kind != .completed {
             words.append("\(ByteText.size(received))/\(ByteText.size(expected))")
         } else if let expected, kind == .completed {
             words.append(ByteText.size(expected))
         }
-        if let task, taskKind == TaskInfo.Kind.upload.rawValue { words.append("upload:\(task)") }
+        if let task, taskKind == .upload { words.append("upload:\(task)") }
         if let path { words.append(PlainText.oneLine(path)) }
         let line = words.joined(separator: " ")
         return error.map { line + ": " + PlainText.oneLine($0) } ?? line

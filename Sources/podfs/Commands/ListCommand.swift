@@ -4,6 +4,7 @@ import PodcastFeed
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
+import TransferCore
 
 struct ListCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -61,19 +62,18 @@ struct ListCommand: PodfsCommand {
     }
 
     private struct State {
-        var name: String
+        var name: TaskState
         var progress: Double
     }
 
     private static func state(of episode: Episode, _ task: TaskInfo?) -> State {
-        if episode.complete { return State(name: "cached", progress: 100) }
+        if episode.complete { return State(name: .cached, progress: 100) }
         let expected = task?.expected ?? episode.size.bytes
         let received = max(task?.received ?? 0, episode.cachedBytes)
         let progress = expected > 0 ? min(99.9, (Double(received) * 1_000 / Double(expected)).rounded(.down) / 10) : 0
         if let task { return State(name: task.state, progress: progress) }
-        guard let download = episode.download else { return State(name: "remote", progress: progress) }
-        let name = download.error != nil ? "failed" : download.suspended ? "suspended" : "queued"
-        return State(name: name, progress: progress)
+        guard let download = episode.download else { return State(name: .remote, progress: progress) }
+        return State(name: download.state, progress: progress)
     }
 
     private static func line(_ podcast: Podcast) -> String {
@@ -87,7 +87,8 @@ struct ListCommand: PodfsCommand {
         let size = episode.size
         let mark = size.source == .server ? "" : "~"
         let length = size.source == .unknown ? "?" : mark + ByteText.size(size.bytes)
-        let shown = state.name == "remote" || state.name == "cached" ? state.name : "\(state.name) \(state.progress)%"
+        let name = state.name.rawValue
+        let shown = state.name == .remote || state.name == .cached ? name : "\(name) \(state.progress)%"
         return "\(PlainText.oneLine(episode.name))  \(length)  \(shown)"
     }
 
@@ -109,7 +110,7 @@ struct ListCommand: PodfsCommand {
             ("duration", .double(orNull: episode.duration)), ("url", .string(url)),
             ("type", .string(orNull: episode.type)),
             ("size", size.source == .unknown ? .null : .int(size.bytes)),
-            ("size_source", .string(size.source.rawValue)), ("state", .string(state.name)),
+            ("size_source", .string(size.source.rawValue)), ("state", .string(state.name.rawValue)),
             ("progress", .double(state.progress)),
         ])
     }

@@ -6,6 +6,7 @@ import PodcastFilesystem
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
+import TransferCore
 
 struct PublishCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -140,7 +141,7 @@ struct PublishCommand: PodfsCommand {
     private func show(_ task: TaskInfo) {
         if json {
             for task in StatusReport([task]).tasks { Terminal.print(task.json) }
-        } else if task.state == UploadWait.completed {
+        } else if task.state == .completed {
             Terminal.print("published \(PlainText.oneLine(task.path))")
         } else {
             Terminal.print("upload:\(task.id) \(PlainText.oneLine(task.path))")
@@ -150,7 +151,6 @@ struct PublishCommand: PodfsCommand {
 
 /// Waits for the end of an upload, over the deaths of daemons.
 struct UploadWait {
-    static let completed = "completed"
     private let installation: Installation
 
     init(_ installation: Installation) { self.installation = installation }
@@ -176,7 +176,7 @@ struct UploadWait {
                 guard case .tasks(let tasks) = try await daemon.perform(.tasks) else {
                     throw ClientError(.disagrees, "the daemon's answer cannot be read")
                 }
-                if let present = tasks.first(where: { $0.id == task.id }), present.state != "failed" {
+                if let present = tasks.first(where: { $0.id == task.id }), present.state != .failed {
                     tell(present.error)
                 } else {
                     return try result(of: task, await howItEnded(task, daemon))
@@ -201,7 +201,7 @@ struct UploadWait {
         }
         // Neither there nor kept: somebody has cancelled it.
         var event = Event(sequence: 0, time: 0, kind: .state)
-        event.state = "cancelled"
+        event.state = .cancelled
         return event
     }
 
@@ -209,7 +209,7 @@ struct UploadWait {
         switch event.kind {
         case .completed:
             var task = task
-            task.state = Self.completed
+            task.state = .completed
             task.received = event.received ?? task.received
             task.expected = event.expected ?? task.expected
             task.rate = nil

@@ -30,7 +30,7 @@ struct SubscribeCommand: PodfsCommand {
     func perform() async throws {
         let progress = ProgressLine()
         let daemon = try Installation().daemon(onEvent: { event in
-            guard event.taskKind == TaskInfo.Kind.refresh.rawValue, let path = event.path, !event.endsTask else {
+            guard event.taskKind == .refresh, let path = event.path, !event.endsTask else {
                 return
             }
             progress.show(ProgressText.fetching(path, received: event.received, expected: event.expected))

@@ -4,6 +4,7 @@ import Glibc
 import PodcastClient
 import PodcastPages
 import PodcastProtocol
+import TransferCore
 
 /// The demonstration: a server, a home, a mount, a reader; and nothing left of them.
 struct Demo {
@@ -129,7 +130,9 @@ struct Demo {
         let state = PathResolver.attribute("user.podfs.state", of: path) ?? "?"
         let sum = PathResolver.attribute("user.podfs.sha256", of: path) ?? "?"
         Terminal.print("Read \(ByteText.size(Int64(count))); state \(state), sha256 \(sum.prefix(16))…")
-        guard state == "cached" else { throw CommandError(.failed, "the episode is \(state), not cached") }
+        guard state == TaskState.cached.rawValue else {
+            throw CommandError(.failed, "the episode is \(state), not cached")
+        }
     }
 
     private static func readAll(_ path: String) throws -> Int {

@@ -1,4 +1,5 @@
 import PodcastPages
+import TransferCore
 
 /// Draws what `podfs status --watch` shows: a pure function of the tasks, the size of the terminal and its colours.
 struct StatusScreen {
@@ -48,10 +49,7 @@ struct StatusScreen {
     }
 
     private func heading(_ tasks: [StatusReport.Task], done: Int) -> String {
-        var counts = ["running", "queued", "suspended", "failed"].map { state in
-            (state, tasks.filter { $0.state == state }.count)
-        }
-        counts.append(("done", done))
+        let counts = StatusReport(tasks: tasks).counts.map { ($0.state.rawValue, $0.count) } + [("done", done)]
         let words = counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
         if tasks.isEmpty { return done > 0 ? "no active tasks, \(done) done" : "no active tasks" }
         return words
@@ -63,7 +61,7 @@ struct StatusScreen {
         // Names come from outside: nothing in them may steer a terminal.
         let path = PlainText.oneLine(task.path)
         let style = Self.style(of: task.state)
-        let state = task.kind == "download" ? task.state : task.kind
+        let state = task.kind == "download" ? task.state.rawValue : task.kind
         if let error = task.error {
             let reason = PlainText.oneLine(error)
             let label = "\(state): "
@@ -103,11 +101,11 @@ struct StatusScreen {
     /// Feeds come without a size.
     private func hasBar(_ task: StatusReport.Task) -> Bool { task.kind == "download" || task.received > 0 }
 
-    private static func style(of state: String) -> Style? {
+    private static func style(of state: TaskState) -> Style? {
         switch state {
-        case "running": .green
-        case "suspended": .yellow
-        case "failed": .red
+        case .running: .green
+        case .suspended: .yellow
+        case .failed: .red
         default: .dim
         }
     }

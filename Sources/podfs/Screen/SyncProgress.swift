@@ -17,7 +17,7 @@ final class SyncProgress: Sendable {
 
     /// An event of the daemon.
     func take(_ event: Event) {
-        let isFetch = event.taskKind == TaskInfo.Kind.refresh.rawValue
+        let isFetch = event.taskKind == .refresh
         // A show that is removed is told as a change of the library.
         guard let path = event.path, isFetch || event.kind == .library && event.podcast != nil else { return }
         let count = done.withLock { done in

@@ -1,6 +1,7 @@
 import PodcastFilesystem
 import PodcastPages
 import PodcastProtocol
+import TransferCore
 
 /// What is known of the tasks by the daemon's events, for who draws it. Belongs to one loop.
 final class TaskBoard {
@@ -34,11 +35,11 @@ final class TaskBoard {
 
     /// The tasks, those that do something first.
     func tasks(now: Double) -> [StatusReport.Task] {
-        let order = ["running", "queued", "suspended", "failed"]
+        let order = StatusReport.counted
         func place(_ task: StatusReport.Task) -> Int { order.firstIndex(of: task.state) ?? order.count }
         return StatusReport(live.all).tasks.map { task in
             var task = task
-            if task.state != "running" || now - (heard[task.id] ?? 0) > Self.silence { task.rate = nil }
+            if task.state != .running || now - (heard[task.id] ?? 0) > Self.silence { task.rate = nil }
             return task
         }
         .sorted { (place($0), $0.started, $0.id) < (place($1), $1.started, $1.id) }
@@ -55,7 +56,7 @@ final class TaskBoard {
     /// others on the average.
     func total(now: Double) -> Total? {
         let active = tasks(now: now).filter {
-            $0.kind == "download" && ($0.state == "running" || $0.state == "queued")
+            $0.kind == "download" && ($0.state == .running || $0.state == .queued)
         }
         guard !active.isEmpty else { return nil }
         let known = active.compactMap { task in task.expected.map { max($0, task.received) } }
@@ -65,7 +66,7 @@ final class TaskBoard {
         let guess: Int64? = count > 0 ? all / Int64(count) * Int64(unknown) : unknown > 0 ? nil : 0
         let rates = active.compactMap(\.rate)
         let task = StatusReport.Task(
-            id: 0, kind: "download", path: "", state: "running",
+            id: 0, kind: "download", path: "", state: .running,
             received: active.reduce(doneBytes) { $0 + $1.received }, expected: guess.map { all + $0 },
             rate: rates.isEmpty ? nil : rates.reduce(0, +), error: nil, started: 0)
         return Total(task: task, isEstimate: unknown > 0)
