@@ -94,8 +94,8 @@ let package = Package(
         tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
         tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
         tests("PodcastPagesTests", ["PodcastPages", "PodcastLibrary", "PodcastFeed", "CCrypto", "TestSupport"]),
-        tests("TransferCoreTests", ["TransferCore"]),
-        tests("DaemonCoreTests", ["DaemonCore", "TransferCore"]),
+        tests("TransferCoreTests", ["TransferCore", "TestSupport"]),
+        tests("DaemonCoreTests", ["DaemonCore", "TransferCore", "TestSupport"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
         tests(
             "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),
