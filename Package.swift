@@ -43,6 +43,9 @@ let package = Package(
         .target(name: "CLinux"),
         .target(name: "CConcurrency"),
 
+        // What Glibc's module lacks: calls that retry, clocks, atomic files, processes, threads.
+        target("Platform", ["CLinux"]),
+
         // What a feed says, and what the library keeps of it.
         target("PodcastFeed", ["CLibXML2"]),
         target("PodcastLibrary", ["PodcastFeed", "TransferCore", "CLinux", grdb]),
@@ -53,7 +56,9 @@ let package = Package(
         // What the daemon decides, as values.
         target("DaemonCore", ["TransferCore"]),
         target("ContentCache", ["CCrypto", "CLinux", systemPackage]),
-        target("TransferEngine", ["TransferCore", "ContentCache", "CCurl", "CLinux", systemPackage, logging]),
+        target(
+            "TransferEngine",
+            ["TransferCore", "ContentCache", "CCurl", "CLinux", "Platform", systemPackage, logging]),
 
         // The daemon and its clients.
         target("PodcastProtocol", ["TransferCore"]),
@@ -61,17 +66,17 @@ let package = Package(
             "PodcastService",
             [
                 "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "DaemonCore", "TransferEngine", "TransferCore",
-                "ContentCache", "CCrypto", "CSystemd", "CLinux", systemPackage, logging,
+                "ContentCache", "CCrypto", "CSystemd", "CLinux", "Platform", systemPackage, logging,
             ]),
-        target("PodcastClient", ["PodcastProtocol", "TransferCore", "CLinux"]),
+        target("PodcastClient", ["PodcastProtocol", "TransferCore", "CLinux", "Platform"]),
 
         // The mount.
-        target("Fuse", ["CFuse", "CLinux", systemPackage]),
+        target("Fuse", ["CFuse", "CLinux", "Platform", systemPackage]),
         target(
             "PodcastFilesystem",
             [
                 "PodcastLibrary", "PodcastPages", "PodcastFeed", "PodcastClient", "PodcastProtocol", "TransferCore",
-                "ContentCache", "Fuse", "CLinux", systemPackage,
+                "ContentCache", "Fuse", "CLinux", "Platform", systemPackage,
             ]),
 
         .executableTarget(
@@ -79,7 +84,7 @@ let package = Package(
             dependencies: [
                 "PodcastFilesystem", "PodcastService", "PodcastClient", "PodcastPages", "PodcastLibrary",
                 "PodcastFeed", "PodcastProtocol", "DaemonCore", "TransferEngine", "TransferCore", "ContentCache",
-                "Fuse", "CLinux",
+                "Fuse", "CLinux", "Platform",
                 "CConcurrency", logging,
                 systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -91,13 +96,14 @@ let package = Package(
 
         .target(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
+        tests("PlatformTests", ["Platform", "CLinux", "TestSupport"]),
         tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
         tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
         tests(
             "PodcastPagesTests",
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
-        tests("TransferCoreTests", ["TransferCore"]),
-        tests("DaemonCoreTests", ["DaemonCore", "TransferCore"]),
+        tests("TransferCoreTests", ["TransferCore", "TestSupport"]),
+        tests("DaemonCoreTests", ["DaemonCore", "TransferCore", "TestSupport"]),
         tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
         tests(
             "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),

@@ -1,4 +1,5 @@
 import Glibc
+internal import Platform
 
 /// Small files of /proc and /sys.
 enum SystemFile {
@@ -7,15 +8,6 @@ enum SystemFile {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        return withUnsafeTemporaryAllocation(byteCount: 8_192, alignment: 1) { buffer -> String? in
-            while true {
-                let count = read(descriptor, buffer.baseAddress, buffer.count)
-                if count < 0 && errno == EINTR { continue }
-                guard count >= 0 else { return nil }
-                if count == 0 { return String(decoding: bytes, as: UTF8.self) }
-                bytes.append(contentsOf: buffer[..<count])
-            }
-        }
+        return readAll(descriptor).map { String(decoding: $0, as: UTF8.self) }
     }
 }

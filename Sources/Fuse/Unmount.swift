@@ -1,5 +1,6 @@
 internal import CLinux
 import Glibc
+internal import Platform
 
 /// The ways to take a FUSE filesystem away.
 package enum Unmount {
@@ -19,22 +20,15 @@ package enum Unmount {
     /// By the set-user-id program fusermount3(1), which lets users unmount what is theirs.
     private static func throughHelper(_ path: String, detach: Bool) throws(SessionError) {
         let before = MountTable.device(at: path)
-        var arguments: [UnsafeMutablePointer<CChar>?] = []
-        defer { for argument in arguments { free(argument) } }
-        for argument in ["fusermount3", "-u", "-q"] + (detach ? ["-z"] : []) + ["--", path] {
-            arguments.append(strdup(argument))
-        }
-        arguments.append(nil)
-        // The helper needs no environment, and of the parent's one its loader would take nothing.
-        let environment: [UnsafeMutablePointer<CChar>?] = [nil]
-        var child = pid_t()
-        let code = posix_spawnp(&child, "fusermount3", nil, nil, arguments, environment)
-        guard code == 0 else {
+        let arguments = ["fusermount3", "-u", "-q"] + (detach ? ["-z"] : []) + ["--", path]
+        let status: Int32
+        do {
+            // The helper needs no environment, and of the parent's one its loader would take nothing.
+            status = waitForExit(of: try ProcessSpawner("fusermount3", arguments, environment: [:]).start())
+        } catch {
             throw SessionError(
-                .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(describe(code))); it comes with fuse3")
+                .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(error)); it comes with fuse3")
         }
-        var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
         if status == 0 || MountTable.device(at: path) != before { return }
         // It does not tell reasons apart, and where the mount is its user's there is only one.
         throw detach

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 package import PodcastProtocol
 internal import Synchronization
 
@@ -106,24 +107,14 @@ package final class DaemonConnection: Sendable {
     private func write(_ frame: Frame) {
         let bytes = frame.bytes
         sending.withLock { _ in
-            bytes.withUnsafeBytes { buffer in
-                var rest = buffer[...]
-                while let base = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
-                    let count = Glibc.send(descriptor, base, rest.count, Int32(MSG_NOSIGNAL))
-                    if count < 0 {
-                        if errno == EINTR { continue }
-                        // The reading thread sees the end too, and tells everyone.
-                        shutdown(descriptor, Int32(SHUT_RDWR))
-                        return
-                    }
-                    rest = rest.dropFirst(count)
-                }
-            }
+            let sent = bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
+            // The reading thread sees the end too, and tells everyone.
+            if sent < bytes.count { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
     private func start() {
-        DetachedThread.run(name: "podfs-client") { [self] in
+        startThread("podfs-client") { [self] in
             receive()
             finish()
         }
@@ -134,8 +125,7 @@ package final class DaemonConnection: Sendable {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
         defer { buffer.deallocate() }
         while true {
-            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-            if count < 0, errno == EINTR { continue }
+            let count = retryingInterrupts { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
             guard count > 0 else { return }
             decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             do {

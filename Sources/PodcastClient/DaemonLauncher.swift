@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Foundation
 internal import Glibc
+internal import Platform
 package import PodcastProtocol
 
 /// Finds the daemon of an installation, or starts it.
@@ -73,7 +74,7 @@ package struct DaemonLauncher: Sendable {
             throw ClientError(.unreachable, "\(places.startLock): \(String(cString: strerror(errno)))")
         }
         defer { close(lock) }
-        while flock(lock, LOCK_EX) != 0 && errno == EINTR {}
+        _ = retryingInterrupts { flock(lock, LOCK_EX) }
         if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
         try start()
         if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
@@ -94,16 +95,12 @@ package struct DaemonLauncher: Sendable {
 
     /// Says hello on a thread that may block: the answer comes at once from a daemon that lives.
     private func greet(_ connection: DaemonConnection, _ hello: Hello) -> Welcome? {
-        let answered = DispatchSemaphore(value: 0)
-        let box = Box<Welcome>()
+        let answer = OneShot<Welcome?>()
         connection.send(.hello, WireJSON.encode(hello)) { result in
-            if case .success(let frame) = result, frame.kind == .welcome {
-                box.set(WireJSON.decode(Welcome.self, frame.payload))
-            }
-            answered.signal()
+            guard case .success(let frame) = result, frame.kind == .welcome else { return answer.deliver(nil) }
+            answer.deliver(WireJSON.decode(Welcome.self, frame.payload))
         }
-        guard answered.wait(timeout: .now() + .seconds(10)) == .success else { return nil }
-        return box.value
+        return answer.wait(seconds: 10) ?? nil
     }
 
     /// Asks an older daemon to leave, and waits until it has.

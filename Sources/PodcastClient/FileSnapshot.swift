@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Foundation
 internal import Glibc
+internal import Platform
 internal import Synchronization
 
 /// A copy of a file in the folder of uploads, so that the file may change or go afterwards.
@@ -84,10 +85,9 @@ package final class FileSnapshot: Sendable {
 
     private static func copy(_ source: Int32, to target: Int32, _ file: String) throws(Problem) {
         while true {
-            let count = clinux_copy_file_range(source, target, piece)
+            let count = retryingInterrupts { clinux_copy_file_range(source, target, piece) }
             if count == 0 { break }
             if count > 0 { continue }
-            if errno == EINTR { continue }
             // What the kernel cannot copy between these two, or a file system of which it does not know the size.
             guard [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM].contains(errno) else {
                 throw problem(file, "cannot be copied")
@@ -103,20 +103,11 @@ package final class FileSnapshot: Sendable {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4_096)
         defer { buffer.deallocate() }
         while true {
-            let count = read(source, buffer.baseAddress, buffer.count)
+            let count = retryingInterrupts { read(source, buffer.baseAddress, buffer.count) }
             if count == 0 { return }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw problem(file, "cannot be read")
-            }
-            var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            while !rest.isEmpty {
-                let written = write(target, rest.baseAddress, rest.count)
-                if written < 0 {
-                    if errno == EINTR { continue }
-                    throw problem(file, "cannot be copied")
-                }
-                rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+            guard count > 0 else { throw problem(file, "cannot be read") }
+            guard writeAll(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: target) else {
+                throw problem(file, "cannot be copied")
             }
         }
     }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Foundation
 internal import Glibc
+internal import Platform
 package import PodcastClient
 package import PodcastProtocol
 internal import Synchronization
@@ -200,9 +201,7 @@ package final class DaemonLink: Sendable {
             return true
         }
         guard begins else { return }
-        let thread = Thread { [self] in connect(startsDaemon: startsDaemon) }
-        thread.name = "podfs-connect"
-        thread.start()
+        startThread("podfs-connect") { [self] in connect(startsDaemon: startsDaemon) }
     }
 
     private func connect(startsDaemon: Bool) {
@@ -293,7 +292,7 @@ package final class DaemonLink: Sendable {
 
     /// Notices the pid file that a daemon writes when it listens.
     private func watch() {
-        let thread = Thread { [weak self, launcher] in
+        startThread("podfs-watch") { [weak self, launcher] in
             let descriptor = inotify_init1(Int32(IN_CLOEXEC))
             guard descriptor >= 0 else { return }
             defer { close(descriptor) }
@@ -302,13 +301,10 @@ package final class DaemonLink: Sendable {
             guard inotify_add_watch(descriptor, launcher.places.runtime, UInt32(IN_MOVED_TO)) >= 0 else { return }
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {
-                let count = read(descriptor, &buffer, buffer.count)
-                if count < 0, errno == EINTR { continue }
+                let count = retryingInterrupts { read(descriptor, &buffer, buffer.count) }
                 guard count > 0, let self, !self.state.withLock({ $0.isEnded }) else { return }
                 self.connectSoon(startsDaemon: false)
             }
         }
-        thread.name = "podfs-watch"
-        thread.start()
     }
 }

@@ -1,5 +1,6 @@
 internal import Fuse
 internal import Glibc
+internal import Platform
 internal import Synchronization
 
 /// What the kernel keeps of the listings of all folders; see `KernelListing`.
@@ -41,7 +42,8 @@ final class KernelListings: Sendable {
         return state.withLock { state in
             guard names.change == lastChange() else { return KernelListing.Answer(way: .passes) }
             let opening = KernelListing.Opening(
-                listing: names.base, count: names.items.count + 2, now: Self.seconds, forgotten: state.forgotten)
+                listing: names.base, count: names.items.count + 2, now: SystemClock.monotonic.seconds,
+                forgotten: state.forgotten)
             let answer = state.folders[folder, default: Folder()].listing.open(handle.rawValue, opening)
             if answer.way.caches {
                 var names = names
@@ -112,11 +114,4 @@ final class KernelListings: Sendable {
 
     /// The kernel has been told that a node's attributes have changed.
     func forgetAttributes() { state.withLock { $0.forgotten += 1 } }
-
-    /// Monotonic: what the kernel's timeouts go by.
-    private static var seconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec)
-    }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import PodcastLibrary
 package import PodcastPages
 package import PodcastProtocol
@@ -49,7 +50,7 @@ package final class LiveTasks: Sendable {
                 info.expected = info.expected.map(Self.bytes)
                 state.tasks[Self.key(info)] = Task(info: info)
             }
-            state.noteRate(Self.seconds)
+            state.noteRate(SystemClock.monotonic.seconds)
         }
     }
 
@@ -62,7 +63,7 @@ package final class LiveTasks: Sendable {
         guard let key = event.id.map({ Key.episode($0) }) ?? event.task.map({ Key.task($0) }),
             event.kind != .library, event.kind != .idle
         else { return }
-        let now = Self.seconds
+        let now = SystemClock.monotonic.seconds
         state.withLock { state in
             defer { state.noteRate(now) }
             if event.kind == .failed {
@@ -117,15 +118,8 @@ package final class LiveTasks: Sendable {
 
     /// Bytes a second of all tasks together, one for each of the last seconds, the newest last.
     package var rates: [Double] {
-        let now = Self.seconds
+        let now = SystemClock.monotonic.seconds
         return state.withLock { $0.rates.values(until: now) }
-    }
-
-    /// Monotonic.
-    private static var seconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec)
     }
 
     package var all: [TaskInfo] { state.withLock { $0.tasks.values.map(\.info) } }

@@ -1,5 +1,6 @@
 internal import ContentCache
 package import Fuse
+internal import Platform
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
@@ -111,7 +112,7 @@ extension PodcastFilesystem {
             }
         case .failure(let failure):
             let error = Self.errno(of: failure)
-            file.media.withLock { $0.refusal = (error, Self.milliseconds) }
+            file.media.withLock { $0.refusal = (error, SystemClock.monotonic.milliseconds) }
             guard let request = waiting.take() else { return }
             if error == .staleNFSFileHandle {
                 replyOfOldGeneration(request, file, offset: offset, size: size)
@@ -138,7 +139,7 @@ extension PodcastFilesystem {
     /// Why a read is not worth parking: the kernel reads ahead, and asks again for a page that it could not have, on behalf
     /// of the reader itself. The second try gets the first one's answer; it would wait out the reader's deadline once more.
     private func refusal(of file: OpenFile) -> Errno? {
-        let now = Self.milliseconds
+        let now = SystemClock.monotonic.milliseconds
         if now < refusesUntil.load(ordering: .acquiring) { return .ioError }
         return file.media.withLock { media in
             guard let refusal = media.refusal, now - refusal.at < Self.retryWindow else { return nil }

@@ -1,5 +1,6 @@
 package import Fuse
 internal import Glibc
+internal import Platform
 package import PodcastLibrary
 package import PodcastProtocol
 internal import Synchronization
@@ -112,7 +113,7 @@ package final class PodcastFilesystem: Sendable {
     /// Answers every parked request with EIO, and for a second all that would be parked: the kernel asks once more for
     /// each page that it could not have.
     package func failParked() {
-        refusesUntil.store(Self.milliseconds + Self.retryWindow, ordering: .releasing)
+        refusesUntil.store(SystemClock.monotonic.milliseconds + Self.retryWindow, ordering: .releasing)
         for read in parked.takeAll() {
             link.cancel(read.token)
             read.request.take()?.reply(error: .ioError)
@@ -124,15 +125,8 @@ package final class PodcastFilesystem: Sendable {
     var now: Int64 { Int64(time(nil)) }
 
     /// How soon after a failure the kernel's second try comes, at the latest: it is made by the reader that has just been
-    /// woken. In milliseconds.
+    /// woken. In milliseconds of `SystemClock.monotonic`.
     static let retryWindow: Int64 = 1_000
-
-    /// Monotonic.
-    static var milliseconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
 
     // MARK: The tree
 

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 package import PodcastProtocol
 internal import Synchronization
 
@@ -81,18 +82,6 @@ package final class ClientConnection: Sendable {
 
     /// As much as the socket takes now. An error shows as the connection's end to the reading side.
     private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int {
-        bytes.withUnsafeBytes { buffer in
-            var done = 0
-            while done < buffer.count {
-                let rest = UnsafeRawBufferPointer(rebasing: buffer[done...])
-                let count = Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
-                if count < 0 {
-                    if errno == EINTR { continue }
-                    break
-                }
-                done += count
-            }
-            return done
-        }
+        bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
     }
 }

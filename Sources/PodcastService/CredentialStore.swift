@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import Platform
 package import PodcastLibrary
 internal import Synchronization
 package import TransferEngine
@@ -37,7 +38,7 @@ package final class CredentialStore: Sendable {
 
     /// For the one process that writes the file, which need not exist yet.
     package convenience init(path: String) {
-        do throws(WholeFile.Problem) {
+        do throws(AtomicFile.Problem) {
             self.init(path: path, entries: try Self.read(path))
         } catch {
             let aside = path + ".damaged"
@@ -54,11 +55,11 @@ package final class CredentialStore: Sendable {
         CredentialStore(path: path, entries: try read(path))
     }
 
-    private static func read(_ path: String) throws(WholeFile.Problem) -> [Int64: Credentials] {
+    private static func read(_ path: String) throws(AtomicFile.Problem) -> [Int64: Credentials] {
         guard access(path, F_OK) == 0 else { return [:] }
         guard let data = FileManager.default.contents(atPath: path),
             let content = try? JSONDecoder().decode(Content.self, from: data)
-        else { throw WholeFile.Problem(description: "\(path) is damaged or cannot be read") }
+        else { throw AtomicFile.Problem(description: "\(path) is damaged or cannot be read") }
         let found = content.shows.map {
             ($0.show, Credentials(user: $0.user, password: $0.password, origin: $0.origin))
         }
@@ -105,7 +106,7 @@ package final class CredentialStore: Sendable {
                 })
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            try WholeFile.write(
+            try AtomicFile.write(
                 [UInt8](encoder.encode(content)) + [UInt8(ascii: "\n")], to: path, mode: 0o600,
                 isSoleWriter: true)
             entries = changed

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import Synchronization
@@ -132,17 +133,8 @@ final class ArrivingDocument: Sendable {
     }
 
     private static func flush(_ state: inout State) {
-        var start = 0
-        while start < state.buffer.count, state.error == 0, state.descriptor >= 0 {
-            let descriptor = state.descriptor
-            let count = state.buffer.withUnsafeBytes { bytes in
-                write(descriptor, bytes.baseAddress?.advanced(by: start), bytes.count - start)
-            }
-            if count > 0 {
-                start += count
-            } else if errno != EINTR {
-                state.error = errno
-            }
+        if state.error == 0, state.descriptor >= 0, !writeAll(state.buffer, to: state.descriptor) {
+            state.error = errno
         }
         state.buffer.removeAll(keepingCapacity: true)
     }

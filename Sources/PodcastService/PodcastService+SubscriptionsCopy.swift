@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -51,7 +52,7 @@ extension PodcastService {
     /// Away from the actor: it waits for the disk.
     @concurrent private static func replace(_ path: String, with document: [UInt8]) async throws {
         if let old = FileManager.default.contents(atPath: path), old.elementsEqual(document) { return }
-        try WholeFile.write(document, to: path, mode: 0o600, isSoleWriter: true)
+        try AtomicFile.write(document, to: path, mode: 0o600, isSoleWriter: true)
     }
 
     // MARK: Reading

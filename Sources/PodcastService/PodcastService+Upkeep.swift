@@ -2,6 +2,7 @@ internal import CLinux
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferEngine
@@ -48,7 +49,7 @@ extension PodcastService {
 
     /// Takes up that the clock was set back: what was scheduled by it before would be due that much later.
     func noteClock() {
-        let (wall, uptime) = (now(), Self.uptime)
+        let (wall, uptime) = (now(), SystemClock.boottime.seconds)
         defer { clock = (wall, uptime) }
         let jump = clock.map { (wall - $0.wall) - (uptime - $0.uptime) } ?? 0
         guard clock == nil || jump < -Self.clockTolerance else { return }
@@ -62,13 +63,6 @@ extension PodcastService {
 
     /// Seconds by which a clock is corrected and not set.
     private static let clockTolerance: Int64 = 60
-
-    /// Seconds that no setting of a clock changes; those in which the machine is suspended count.
-    private nonisolated static var uptime: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Int64(time.tv_sec)
-    }
 
     // MARK: Conditions
 

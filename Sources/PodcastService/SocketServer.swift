@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Foundation
 internal import Glibc
+internal import Platform
 package import PodcastProtocol
 internal import Synchronization
 
@@ -92,12 +93,10 @@ package final class SocketServer: Sendable {
     package func start() {
         watch(listener, EPOLLIN.rawValue, EPOLL_CTL_ADD)
         watch(stopper, EPOLLIN.rawValue, EPOLL_CTL_ADD)
-        let thread = Thread { [self] in
+        startThread("podfs-socket") { [self] in
             run()
             ended.signal()
         }
-        thread.name = "podfs-socket"
-        thread.start()
     }
 
     /// Removes the socket and ends every connection; returns when that is done.
@@ -118,8 +117,7 @@ package final class SocketServer: Sendable {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
         defer { buffer.deallocate() }
         while true {
-            let count = epoll_wait(poller, &events, Int32(events.count), -1)
-            if count < 0, errno == EINTR { continue }
+            let count = retryingInterrupts { epoll_wait(poller, &events, Int32(events.count), -1) }
             guard count >= 0 else { break }
             for event in events.prefix(Int(count)) {
                 let descriptor = event.data.fd
@@ -147,9 +145,10 @@ package final class SocketServer: Sendable {
 
     private func accept(into peers: inout [Int32: Peer]) {
         while true {
-            let descriptor = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))
+            let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+            let descriptor = retryingInterrupts { clinux_accept(listener, flags) }
             if descriptor < 0 {
-                if errno == EINTR || errno == ECONNABORTED { continue }
+                if errno == ECONNABORTED { continue }
                 if errno == EMFILE || errno == ENFILE, turnAway() { continue }
                 return
             }
@@ -185,8 +184,8 @@ package final class SocketServer: Sendable {
     private func receive(
         _ peers: inout [Int32: Peer], _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer
     ) -> Bool {
-        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-        if count < 0 { return errno == EINTR || errno == EAGAIN }
+        let count = retryingInterrupts { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
+        if count < 0 { return errno == EAGAIN }
         guard count > 0, let client = peers[descriptor]?.client else { return false }
         peers[descriptor]?.decoder.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         do {

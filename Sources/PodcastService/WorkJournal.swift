@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Foundation
 internal import Glibc
+internal import Platform
 package import PodcastProtocol
 internal import Synchronization
 
@@ -130,7 +131,7 @@ package final class WorkJournal: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         guard let data = try? encoder.encode(record.entries) else { return }
-        try? WholeFile.write([UInt8](data), to: places.workDeaths, mode: 0o600, isSoleWriter: true)
+        try? AtomicFile.write([UInt8](data), to: places.workDeaths, mode: 0o600, isSoleWriter: true)
     }
 
     /// A line each, between the boot's id and a full stop: what stands behind it is of an earlier, longer block.

@@ -1,6 +1,7 @@
 internal import ContentCache
 internal import Dispatch
 internal import Glibc
+internal import Platform
 internal import TransferCore
 
 /// The engine's thread: one curl multi handle, all downloads and data tasks.
@@ -117,11 +118,7 @@ final class EngineLoop {
     /// Whether what a loader says includes the event of this number.
     func isTaken(_ event: Int) -> Bool { event <= taken }
 
-    private func readClock() {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        now = Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    private func readClock() { now = SystemClock.monotonic.milliseconds }
 
     /// Does what curl's callbacks left to do, and takes turns from those that have to give them up.
     private func settle() {

@@ -1,5 +1,6 @@
 internal import ContentCache
 internal import Foundation
+internal import Platform
 internal import Synchronization
 internal import SystemPackage
 package import TransferCore
@@ -36,7 +37,7 @@ package final class TransferEngine: Sendable {
         self.cache = cache
         let mailbox = mailbox
         let ended = ended
-        let thread = Thread {
+        startThread("podfs-transfers") {
             if let loop = EngineLoop(
                 configuration: configuration, cache: cache, mailbox: mailbox, events: events, turnEnded: turnEnded)
             {
@@ -46,8 +47,6 @@ package final class TransferEngine: Sendable {
             }
             ended.signal()
         }
-        thread.name = "podfs-transfers"
-        thread.start()
     }
 
     /// Stops every transfer, writes the last checkpoints, answers every reader; returns when that is done. Call once.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 /// What an upload sends.
 package enum UploadContent: Sendable, Equatable {
@@ -65,16 +66,14 @@ final class UploadBody {
             position += Int64(wanted)
             return wanted
         case .descriptor(let descriptor):
-            while true {
-                let result = pread(descriptor, buffer.baseAddress, wanted, off_t(offset + position))
-                if result > 0 {
-                    position += Int64(result)
-                    return result
-                }
-                if result < 0, errno == EINTR { continue }
+            let place = off_t(offset + position)
+            let result = retryingInterrupts { pread(descriptor, buffer.baseAddress, wanted, place) }
+            guard result > 0 else {
                 failure = result == 0 ? "it has become shorter" : String(cString: strerror(errno))
                 return nil
             }
+            position += Int64(result)
+            return result
         }
     }
 

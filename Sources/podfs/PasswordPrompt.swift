@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Platform
 
 /// Asks a person, on the terminal rather than on standard input, which may be something else.
 enum PasswordPrompt {
@@ -53,8 +54,7 @@ enum PasswordPrompt {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
         while bytes.count < longest {
-            let count = read(descriptor, &byte, 1)
-            if count < 0, errno == EINTR { continue }
+            let count = retryingInterrupts { read(descriptor, &byte, 1) }
             if count <= 0 { return bytes.isEmpty ? nil : text(bytes) }
             if byte == UInt8(ascii: "\n") { return text(bytes) }
             bytes.append(byte)

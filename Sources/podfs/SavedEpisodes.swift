@@ -2,6 +2,7 @@ import CLinux
 import ContentCache
 import Foundation
 import Glibc
+import Platform
 import PodcastLibrary
 import SystemPackage
 
@@ -90,12 +91,8 @@ struct SavedEpisodes {
         while true {
             let count = try reader.read(into: buffer, at: position)
             if count == 0 { break }
-            var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            while !rest.isEmpty {
-                let written = write(descriptor, rest.baseAddress, rest.count)
-                if written < 0, errno == EINTR { continue }
-                guard written > 0 else { throw Self.problem(item.target) }
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
+            guard writeAll(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: descriptor) else {
+                throw Self.problem(item.target)
             }
             position += Int64(count)
         }

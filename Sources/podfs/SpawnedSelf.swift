@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Platform
 
 /// A process of podfs that goes on after the one that starts it: the daemon, a mount.
 ///
@@ -22,47 +23,21 @@ enum SpawnedSelf {
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { throw CommandError(.failed, "no pipe: \(reason(errno))") }
         defer { close(ends[0]) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        // Also when the numbers are equal: dup2 in posix_spawn then clears close-on-exec.
-        posix_spawn_file_actions_adddup2(&actions, ends[1], readyDescriptor)
-        // Its number may be one that is written over above; the copy's is not.
-        let copy = descriptor.map { fcntl($0, F_DUPFD_CLOEXEC, handedDescriptor + 1) }
-        defer { if let copy { close(copy) } }
-        if let copy { posix_spawn_file_actions_adddup2(&actions, copy, handedDescriptor) }
-        clinux_spawn_close_from(&actions, (copy == nil ? readyDescriptor : handedDescriptor) + 1)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // Ignored and blocked signals would be inherited.
-        var none = sigset_t()
-        sigemptyset(&none)
-        var usual = sigset_t()
-        sigfillset(&usual)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &usual)
-        let setSession: Int32 = 0x80  // POSIX_SPAWN_SETSID, spawn.h
-        let flags = setSession | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-        var argv: [UnsafeMutablePointer<CChar>?] = (["podfs"] + arguments).map { strdup($0) }
-        var envp: [UnsafeMutablePointer<CChar>?] = ProcessInfo.processInfo.environment.map {
-            strdup("\($0.key)=\($0.value)")
+        var spawner = ProcessSpawner(
+            "/proc/self/exe", ["podfs"] + arguments, environment: ProcessInfo.processInfo.environment)
+        spawner.standardError = .file(log)
+        spawner.handed = [ends[1]] + (descriptor.map { [$0] } ?? [])
+        spawner.startsSession = true
+        let child: pid_t
+        do {
+            defer { close(ends[1]) }
+            child = try spawner.start()
+        } catch {
+            throw CommandError(.failed, "cannot start \(arguments.first ?? ""): \(error)")
         }
-        argv.append(nil)
-        envp.append(nil)
-        defer { for pointer in argv + envp { free(pointer) } }
-        var pid: pid_t = 0
-        let code = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, argv, envp)
-        close(ends[1])
-        guard code == 0 else { throw CommandError(.failed, "cannot start \(arguments.first ?? ""): \(reason(code))") }
-        let said = readAll(ends[0])
+        let said = String(decoding: readAll(ends[0]) ?? [], as: UTF8.self)
         if said == "ok" { return }
-        var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+        _ = waitForExit(of: child)
         throw CommandError(.failed, said.isEmpty ? "it ended at once; see \(log)" : said)
     }
 
@@ -74,18 +49,6 @@ enum SpawnedSelf {
 
     /// The pipe must not go on to programs that this process starts.
     static func keep(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-
-    private static func readAll(_ descriptor: Int32) -> String {
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            bytes += buffer[..<count]
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Platform
 import PodcastFeed
 import PodcastPages
 
@@ -45,19 +46,7 @@ enum Terminal {
     static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
     /// Past a reader that has gone (EPIPE) there is nobody to tell.
-    static func write(_ bytes: [UInt8], to descriptor: Int32) {
-        bytes.withUnsafeBytes { buffer in
-            var rest = buffer[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0 {
-                    if errno == EINTR { continue }
-                    return
-                }
-                rest = rest.dropFirst(count)
-            }
-        }
-    }
+    static func write(_ bytes: [UInt8], to descriptor: Int32) { _ = writeAll(bytes, to: descriptor) }
 }
 
 /// JSON and XML that may be read on a terminal.

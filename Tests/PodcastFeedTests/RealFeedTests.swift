@@ -1,5 +1,6 @@
 import Foundation
 import PodcastFeed
+import TestSupport
 import Testing
 
 /// Feeds from the world, when there are some: the folder that `PODFS_TEST_FEEDS` names, else `../shared/feeds` beside
@@ -52,7 +53,7 @@ import Testing
         let found = media.filter(Set(addresses).contains)
         #expect(found.sorted() == addresses.sorted(), "\(name)")
 
-        var dice = MutationTests.Dice(state: UInt64(bytes.count))
+        var dice = SeededGenerator(seed: UInt64(bytes.count))
         for _ in 0..<3 {
             let parser = FeedParser()
             MutationTests.pieces(of: bytes, &dice) { parser.parse($0) }

@@ -57,26 +57,3 @@ extension Library {
         try merge(feed: makeFeed(items), into: podcast, response: ok, template: .standard, now: now)
     }
 }
-
-/// The same random numbers for the same seed: SplitMix64 (Steele, Lea, Flood 2014).
-struct SeededDice: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-
-    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
-
-    /// One of the values; the first when the dice say so, so never call it with none.
-    mutating func pick<Value>(_ first: Value, _ others: Value...) -> Value {
-        let number = Int.random(in: 0...others.count, using: &self)
-        return number == 0 ? first : others[number - 1]
-    }
-}

@@ -1,5 +1,6 @@
 import Foundation
 import PodcastFeed
+import TestSupport
 import Testing
 
 @testable import PodcastLibrary
@@ -17,7 +18,7 @@ struct HostileTitleTests {
         "\\", ":", "*", "|", "%2F", "~", "-",
     ]
 
-    private static func title(using dice: inout SeededDice) -> String? {
+    private static func title(using dice: inout SeededGenerator) -> String? {
         switch Int.random(in: 0..<20, using: &dice) {
         case 0: return nil
         case 1..<5: return dice.pick("Same", "SAME", "same", "Same (2)", "cover", "Index")
@@ -37,7 +38,7 @@ struct HostileTitleTests {
     func hostileTitlesBecomeNamesThatDifferInMoreThanCase(seed: UInt64) throws {
         let folder = try TemporaryFolder()
         let library = try Library.openForWriting(at: folder.library)
-        var dice = SeededDice(seed: seed)
+        var dice = SeededGenerator(seed: seed)
         let items = (0..<600).map { number in
             // Without a date nothing but the title is in a name; else a few days for all.
             makeItem(

@@ -11,4 +11,12 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)
     }
+
+    package mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+
+    /// One of the values, each as likely as the others.
+    package mutating func pick<Value>(_ first: Value, _ others: Value...) -> Value {
+        let number = Int.random(in: 0...others.count, using: &self)
+        return number == 0 ? first : others[number - 1]
+    }
 }

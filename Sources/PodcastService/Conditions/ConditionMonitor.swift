@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Foundation
 internal import Glibc
+internal import Platform
 
 /// Watches this machine's conditions on a thread of its own, which sleeps in poll(2) until the kernel or
 /// NetworkManager has something to tell.
@@ -34,13 +35,11 @@ package final class ConditionMonitor: Sendable {
             return
         }
         self.stopper = stopper
-        Thread { [board] in
-            // A name that is given before the thread runs does not reach the kernel.
-            Thread.current.name = "podfs-link"
+        startThread("podfs-link") { [board] in
             let watch = ConditionWatch(options, board: board, stopper: stopper)
             watch.run()
             board.close()
-        }.start()
+        }
     }
 
     deinit { stopper?.send() }

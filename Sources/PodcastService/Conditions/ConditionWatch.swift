@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 
 /// What the thread of a `ConditionMonitor` does. Made and run there, used nowhere else.
 final class ConditionWatch {
@@ -138,9 +139,5 @@ final class ConditionWatch {
     }
 
     /// Microseconds of CLOCK_MONOTONIC, the clock of sd_bus_get_timeout(3).
-    private static func now() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1_000
-    }
+    private static func now() -> UInt64 { UInt64(SystemClock.monotonic.microseconds) }
 }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import CSystemd
 internal import Glibc
+internal import Platform
 
 /// The kernel's announcements that a power supply has changed: sysfs itself cannot be watched by inotify(7).
 ///
@@ -55,7 +56,9 @@ struct PowerEvents: ~Copyable {
         withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 16) { buffer in
             var hasChanged = false
             while true {
-                let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                let count = retryingInterrupts {
+                    recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                }
                 if count > 0 {
                     let event = UnsafeRawBufferPointer(rebasing: buffer[..<count])
                     hasChanged = Self.isOfPowerSupply(event) || hasChanged
@@ -63,7 +66,6 @@ struct PowerEvents: ~Copyable {
                 }
                 if count == 0 { return .ended }
                 switch errno {
-                case EINTR: continue
                 case ENOBUFS: hasChanged = true
                 case EAGAIN: return hasChanged ? .changed : .nothing
                 default: return .ended

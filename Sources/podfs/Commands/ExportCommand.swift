@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Platform
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
@@ -41,7 +42,7 @@ struct ExportCommand: PodfsCommand {
             return try writeInto(file, document)
         }
         do {
-            try WholeFile.write(document, to: file, mode: withSecrets ? 0o600 : 0o666)
+            try AtomicFile.write(document, to: file, mode: withSecrets ? 0o600 : 0o666)
         } catch {
             throw CommandError(.failed, error.description)
         }

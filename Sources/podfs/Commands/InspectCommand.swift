@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import Platform
 import PodcastClient
 import PodcastFeed
 import PodcastPages
@@ -54,13 +55,12 @@ struct InspectCommand: PodfsCommand {
         let parser = FeedParser(onItem: onItem)
         try withUnsafeTemporaryAllocation(byteCount: Self.pieceSize, alignment: 16) { buffer in
             while !parser.isFull {
-                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                let count = retryingInterrupts { read(descriptor, buffer.baseAddress, buffer.count) }
                 if count == 0 { return }
-                if count > 0 {
-                    parser.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                } else if errno != EINTR {
+                guard count > 0 else {
                     throw CommandError(.failed, "\(source): \(String(cString: strerror(errno)))")
                 }
+                parser.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }
         }
         do {

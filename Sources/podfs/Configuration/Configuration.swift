@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import PodcastLibrary
 import PodcastService
 import TransferCore
@@ -123,17 +124,10 @@ struct Configuration: Sendable, Equatable {
             throw failure(String(cString: strerror(errno)))
         }
         defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        while true {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count == 0 { return bytes }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw failure(String(cString: strerror(errno)))
-            }
-            bytes += buffer[..<count]
-            guard bytes.count <= maximumSize else { throw failure("it is larger than 1 MiB") }
+        guard let bytes = readAll(descriptor, limit: maximumSize) else {
+            throw failure(String(cString: strerror(errno)))
         }
+        guard bytes.count <= maximumSize else { throw failure("it is larger than 1 MiB") }
+        return bytes
     }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Glibc
+import Platform
 import PodcastClient
 import PodcastPages
 import PodcastProtocol
@@ -142,8 +143,7 @@ struct Demo {
         var buffer = [UInt8](repeating: 0, count: 128 * 1024)
         var total = 0
         while true {
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
+            let count = retryingInterrupts { Glibc.read(descriptor, &buffer, buffer.count) }
             guard count >= 0 else { throw CommandError(.failed, "\(path): \(String(cString: strerror(errno)))") }
             if count == 0 { return total }
             total += count

@@ -2,6 +2,7 @@ import CLinux
 import Dispatch
 import Foundation
 import Glibc
+import Platform
 import PodcastClient
 
 // What the system has to offer.
@@ -90,14 +91,9 @@ extension Doctor {
         if mounts.isEmpty { return [.ok("mounts", "none; podfs mount DIR")] }
         return mounts.map { mount in
             // A mount whose process is stopped answers nobody: whoever asks must be able to leave.
-            let box = Box<Bool>()
-            let done = DispatchSemaphore(value: 0)
-            let thread = Thread {
-                box.set(mount.isDead)
-                done.signal()
-            }
-            thread.start()
-            guard done.wait(timeout: .now() + Self.patience) == .success, let isDead = box.value else {
+            let answer = OneShot<Bool>()
+            startThread("podfs-doctor") { answer.deliver(mount.isDead) }
+            guard let isDead = answer.wait(seconds: Self.patience) else {
                 return .problem(
                     "mounts", "\(mount.path) does not answer",
                     remedy: "its process hangs or is stopped; to take it away: podfs unmount --force \(mount.path)")

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Platform
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
@@ -44,8 +45,8 @@ struct Service {
     func write() throws {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            for unit in units.all { try WholeFile.write(Array(unit.text.utf8), to: path(unit.name), mode: 0o644) }
-        } catch let problem as WholeFile.Problem {
+            for unit in units.all { try AtomicFile.write(Array(unit.text.utf8), to: path(unit.name), mode: 0o644) }
+        } catch let problem as AtomicFile.Problem {
             throw CommandError(.failed, problem.description)
         } catch {
             throw CommandError(.failed, "\(folder) cannot be made: \(error.localizedDescription)")

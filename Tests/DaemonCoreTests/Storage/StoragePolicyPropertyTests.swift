@@ -1,22 +1,10 @@
 import DaemonCore
+import TestSupport
 import Testing
 import TransferCore
 
 /// Invariants of the policy over random caches that live on: downloads arrive, receive, end; readers come and go.
 struct StoragePolicyPropertyTests {
-    /// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed.
-    struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
-    }
-
     @Test func nothingOpenOrPinnedIsLostAndTheLimitsHold() throws {
         var evictions = 0
         for seed in 0..<UInt64(300) {
@@ -63,7 +51,7 @@ struct SimulatedCache {
     }
 
     private let seed: UInt64
-    private var random: StoragePolicyPropertyTests.Generator
+    private var random: SeededGenerator
     private(set) var policy: StoragePolicy
     private var transfers: [StorageTransfer] = []
     private var files: [StorageFile] = []
@@ -82,7 +70,7 @@ struct SimulatedCache {
 
     init(seed: UInt64) {
         self.seed = seed
-        random = StoragePolicyPropertyTests.Generator(state: seed)
+        random = SeededGenerator(seed: seed)
         // Above the least step of a download of unknown size, which is 64 KiB.
         disk = .random(in: 2_000_000...9_000_000, using: &random)
         policy = StoragePolicy(

@@ -1,6 +1,7 @@
 import Foundation
 import PodcastFeed
 import PodcastLibrary
+import TestSupport
 import Testing
 
 /// Two weeks of what publishers and hosting companies do to feeds, against one who knows which episode each item is.
@@ -74,7 +75,7 @@ struct FeedEditTests {
 
     /// What podfs does meanwhile: it learns sizes from servers, and buries what has left the feed or is gone.
     private func useLibrary(
-        _ library: Library, _ expected: inout ExpectedLibrary, _ dice: inout SeededDice, now: Int64
+        _ library: Library, _ expected: inout ExpectedLibrary, _ dice: inout SeededGenerator, now: Int64
     ) throws {
         let shown = expected.kept.filter { !$0.value.buried }.keys.sorted()
         if dice.chance(15), let identity = shown.randomElement(using: &dice), let id = expected.kept[identity]?.id {

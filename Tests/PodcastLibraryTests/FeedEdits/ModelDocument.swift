@@ -1,5 +1,6 @@
 import Glibc
 import PodcastFeed
+import TestSupport
 
 /// A document as a server sends it: RSS of what a publisher says.
 struct ModelDocument: Sendable {
@@ -19,7 +20,7 @@ struct ModelDocument: Sendable {
     private var ends: [Int] = []
 
     /// - Parameter dateSpelling: RFC 822 with numbers or with names for zones, or ISO 8601.
-    init(_ items: [Said], dateSpelling: Int, encoding: Encoding, using dice: inout SeededDice) {
+    init(_ items: [Said], dateSpelling: Int, encoding: Encoding, using dice: inout SeededGenerator) {
         let charset = encoding == .mislabelled ? dice.pick("iso-8859-1", "windows-1251", "utf-16", "x-none") : "utf-8"
         contentType = dice.pick("text/xml", "application/rss+xml; charset=\(charset)")
         let written = { (text: String) in encoding == .windows1252CalledUTF8 ? Self.windows1252(text) : nil }
@@ -44,7 +45,7 @@ struct ModelDocument: Sendable {
     /// Ends the document early.
     ///
     /// - Returns: how many items are whole.
-    mutating func cut(using dice: inout SeededDice) -> Int {
+    mutating func cut(using dice: inout SeededGenerator) -> Int {
         // The root element begins before the 150th byte; earlier there is no feed at all. The last is its end tag.
         let end = Int.random(in: 150..<bytes.count - "</rss>".utf8.count, using: &dice)
         bytes.removeLast(bytes.count - end)
@@ -53,7 +54,7 @@ struct ModelDocument: Sendable {
     }
 
     /// Reads the document as it would arrive, in pieces.
-    func parsed(using dice: inout SeededDice) throws -> Feed {
+    func parsed(using dice: inout SeededGenerator) throws -> Feed {
         let parser = FeedParser(contentType: contentType, base: feedURL)
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -1,4 +1,5 @@
 import PodcastFeed
+import TestSupport
 
 /// Fourteen days of a show, hour by hour, from one seed. Holds no library: what it says comes from the publisher alone.
 struct ModelFortnight: Sendable {
@@ -27,7 +28,7 @@ struct ModelFortnight: Sendable {
         var text: String
     }
 
-    var dice: SeededDice
+    var dice: SeededGenerator
     let isXML: Bool
     private(set) var publisher: ModelPublisher
     /// Knows what was said last of each episode that a refresh found.
@@ -37,7 +38,7 @@ struct ModelFortnight: Sendable {
     private(set) var made: [String: Int] = [:]
 
     init(seed: UInt64) {
-        dice = SeededDice(seed: seed)
+        dice = SeededGenerator(seed: seed)
         isXML = seed.isMultiple(of: 2)
         publisher = ModelPublisher(using: &dice, now: noon)
     }

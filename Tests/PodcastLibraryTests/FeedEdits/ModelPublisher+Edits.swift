@@ -1,4 +1,5 @@
 import PodcastFeed
+import TestSupport
 
 extension ModelPublisher {
     /// What happens to feeds, and how often.
@@ -47,7 +48,7 @@ extension ModelPublisher {
     }
 
     /// Throws the dice for an edit.
-    func edit(using dice: inout SeededDice) -> Edit {
+    func edit(using dice: inout SeededGenerator) -> Edit {
         if dice.chance(productivity) { return .publish }
         var number = Int.random(in: 0..<Edit.allCases.reduce(0) { $0 + $1.weight }, using: &dice)
         for edit in Edit.allCases {
@@ -64,7 +65,7 @@ extension ModelPublisher {
     }
 
     /// Makes an edit; `nil` when there is nothing to edit in this way.
-    mutating func make(_ edit: Edit, now: Int64, using dice: inout SeededDice) -> Subject? {
+    mutating func make(_ edit: Edit, now: Int64, using dice: inout SeededGenerator) -> Subject? {
         switch edit {
         case .publish: return .episode(publish(at: now, using: &dice).identity)
         case .publishNamesake: return publishNamesake(now: now, using: &dice)
@@ -89,7 +90,7 @@ extension ModelPublisher {
         }
     }
 
-    private mutating func publishNamesake(now: Int64, using dice: inout SeededDice) -> Subject? {
+    private mutating func publishNamesake(now: Int64, using dice: inout SeededGenerator) -> Subject? {
         guard let model = episodes.last(where: { !$0.isRemoved && $0.words != nil && $0.published != nil }) else {
             return nil
         }
@@ -101,7 +102,7 @@ extension ModelPublisher {
     }
 
     private mutating func makeOnOne(
-        _ edit: Edit, _ index: Int, now: Int64, among listed: [Int], using dice: inout SeededDice
+        _ edit: Edit, _ index: Int, now: Int64, among listed: [Int], using dice: inout SeededGenerator
     ) -> Bool {
         switch edit {
         case .retitle:
@@ -155,7 +156,7 @@ extension ModelPublisher {
         return true
     }
 
-    private mutating func makeOnAll(_ edit: Edit, using dice: inout SeededDice) -> Bool {
+    private mutating func makeOnAll(_ edit: Edit, using dice: inout SeededGenerator) -> Bool {
         switch edit {
         case .respellZone:
             zone = dice.pick(0, 3600, -18_000, 46_800, -36_000)

@@ -1,4 +1,5 @@
 import PodcastFeed
+import TestSupport
 
 /// A publisher and the hosting company of a show, who do to the feed what such people do. They know what no feed tells:
 /// which episode each item is.
@@ -58,7 +59,7 @@ struct ModelPublisher: Sendable {
     /// Counts what must be new whenever it is made.
     var counter = 0
 
-    init(using dice: inout SeededDice, now: Int64) {
+    init(using dice: inout SeededGenerator, now: Int64) {
         titles = dice.pick(.own, .own, .same, .few)
         dates = dice.pick(.precise, .precise, .days, .few)
         isScript = dice.chance(20)
@@ -113,7 +114,7 @@ struct ModelPublisher: Sendable {
         case .newestFirst: break
         case .oldestFirst: listed.reverse()
         case .shuffled(let seed):
-            var dice = SeededDice(seed: seed)
+            var dice = SeededGenerator(seed: seed)
             listed.shuffle(using: &dice)
         }
         return listed.map(say)
@@ -122,7 +123,7 @@ struct ModelPublisher: Sendable {
     // MARK: New episodes
 
     @discardableResult
-    mutating func publish(at now: Int64, using dice: inout SeededDice) -> ModelEpisode {
+    mutating func publish(at now: Int64, using dice: inout SeededGenerator) -> ModelEpisode {
         let identity = episodes.count
         var episode = ModelEpisode(identity: identity, file: "ep-\(fresh())")
         episode.words = newWords(identity, using: &dice)
@@ -142,7 +143,7 @@ struct ModelPublisher: Sendable {
         }
     }
 
-    mutating func newWords(_ number: Int, using dice: inout SeededDice) -> String? {
+    mutating func newWords(_ number: Int, using dice: inout SeededGenerator) -> String? {
         switch titles {
         case .same: return "Nachrichten für Köln"
         case .few where dice.chance(30): return nil
@@ -152,7 +153,7 @@ struct ModelPublisher: Sendable {
         }
     }
 
-    private func newDate(at now: Int64, using dice: inout SeededDice) -> PublicationDate? {
+    private func newDate(at now: Int64, using dice: inout SeededGenerator) -> PublicationDate? {
         switch dates {
         case .precise: break
         case .few where dice.chance(30): return nil

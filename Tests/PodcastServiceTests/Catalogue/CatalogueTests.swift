@@ -1,4 +1,5 @@
 import PodcastService
+import TestSupport
 import Testing
 import TransferCore
 
@@ -212,7 +213,7 @@ struct CatalogueTests {
     }
 
     @Test(arguments: 1...300) func damagedAnswersNeverCrash(seed: Int) {
-        var dice = SeededDice(state: UInt64(seed))
+        var dice = SeededGenerator(seed: UInt64(seed))
         for (catalogue, text) in [
             (iTunes, CatalogueFixtures.iTunes), (index, CatalogueFixtures.podcastIndex),
         ] as [(any Catalogue, String)] {

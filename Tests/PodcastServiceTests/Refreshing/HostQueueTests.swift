@@ -1,4 +1,5 @@
 import PodcastService
+import TestSupport
 import Testing
 
 struct HostQueueTests {
@@ -109,7 +110,7 @@ struct HostQueueTests {
 
     /// Against a model that looks through a plain list.
     @Test(arguments: 1...40) func randomArrivalsAndEndsKeepToTheLimits(seed: Int) {
-        var dice = SeededDice(state: UInt64(seed))
+        var dice = SeededGenerator(seed: UInt64(seed))
         let total = Int.random(in: 1...8, using: &dice)
         let perHost = Int.random(in: 1...3, using: &dice)
         var queue = HostQueue(total: total, perHost: perHost)

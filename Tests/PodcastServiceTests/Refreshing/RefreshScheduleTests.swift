@@ -1,5 +1,6 @@
 import PodcastFeed
 import PodcastService
+import TestSupport
 import Testing
 import TransferCore
 
@@ -37,7 +38,7 @@ struct RefreshScheduleTests {
     }
 
     @Test func aThousandShowsSubscribedAtOnceSpread() {
-        var dice = SeededDice(state: 1)
+        var dice = SeededGenerator(seed: 1)
         for facts in [
             RefreshFacts(), RefreshFacts(head: Self.head(200, ["cache-control": "max-age=3600"])),
             RefreshFacts(published: [1_000_000, 2_000_000, 3_000_000, 4_000_000]),
@@ -152,7 +153,7 @@ struct RefreshScheduleTests {
 
     /// A year of a weekly show: how often it is asked, and how soon its episodes are found.
     @Test func aWeeklyShowIsFoundSoonAndAskedSeldom() throws {
-        var dice = SeededDice(state: 42)
+        var dice = SeededGenerator(seed: 42)
         let start = Self.now
         // Fridays at ten, up to twenty minutes late, and up to two hours at times.
         let episodes = (-10..<52).map { number in
@@ -183,7 +184,7 @@ struct RefreshScheduleTests {
 
     // MARK: Random facts
 
-    private static func randomFacts(_ dice: inout SeededDice) -> RefreshFacts {
+    private static func randomFacts(_ dice: inout SeededGenerator) -> RefreshFacts {
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &dice) < percent }
         func number() -> Int64 {
             let bits = Int.random(in: 0..<63, using: &dice)
@@ -215,7 +216,7 @@ struct RefreshScheduleTests {
     }
 
     @Test func theTimeIsAlwaysWithinBoundsAndMovesOneWay() {
-        var dice = SeededDice(state: 2026)
+        var dice = SeededGenerator(seed: 2026)
         for _ in 0..<4_000 {
             let facts = Self.randomFacts(&dice)
             let minimum = Int64.random(in: 1...7_200, using: &dice)

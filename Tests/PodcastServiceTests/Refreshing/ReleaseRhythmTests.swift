@@ -1,4 +1,5 @@
 import PodcastService
+import TestSupport
 import Testing
 
 struct ReleaseRhythmTests {
@@ -67,7 +68,7 @@ struct ReleaseRhythmTests {
     }
 
     @Test func aShowWithoutHoursHasNoWindow() {
-        var dice = SeededDice(state: 7)
+        var dice = SeededGenerator(seed: 7)
         let dates = (0..<12).map { Self.now - Int64($0) * 5 * Self.day + Int64.random(in: -60_000...0, using: &dice) }
         let rhythm = rhythm(dates)
         #expect(rhythm.windows.isEmpty)

@@ -1,8 +1,7 @@
-internal import Foundation
 package import Glibc
 
-/// Files that are there whole or not at all.
-package enum WholeFile {
+/// Atomic replacement of files: a reader finds the old content or the new, whole.
+package enum AtomicFile {
     /// Why a file could not be written, one line.
     package struct Problem: Error, CustomStringConvertible {
         package let description: String
@@ -39,21 +38,6 @@ package enum WholeFile {
             let failure = problem(path)
             unlink(temporary)
             throw failure
-        }
-    }
-
-    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        bytes.withUnsafeBytes { buffer in
-            var rest = buffer[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0 {
-                    if errno == EINTR { continue }
-                    return false
-                }
-                rest = rest.dropFirst(count)
-            }
-            return true
         }
     }
 

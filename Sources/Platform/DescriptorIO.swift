@@ -1,0 +1,51 @@
+internal import Glibc
+
+/// Writes all bytes.
+///
+/// - Returns: `false` when that failed, with the reason in errno.
+package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+    var done = 0
+    while done < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        let count = retryingInterrupts { write(descriptor, rest.baseAddress, rest.count) }
+        guard count >= 0 else { return false }
+        done += count
+    }
+    return true
+}
+
+/// The same for an array.
+package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
+}
+
+/// Sends bytes on a socket until all are sent, the socket is full (when it is non-blocking) or the call fails. A closed
+/// connection raises no SIGPIPE.
+///
+/// - Returns: the number of bytes sent. When it is less than the number given, errno says why.
+package func sendAll(_ bytes: UnsafeRawBufferPointer, to socket: Int32) -> Int {
+    var done = 0
+    while done < bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        let count = retryingInterrupts { send(socket, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)) }
+        guard count >= 0 else { break }
+        done += count
+    }
+    return done
+}
+
+/// Reads until the end of the file, or until more than `limit` bytes have been read.
+///
+/// - Returns: `nil` when that failed, with the reason in errno.
+package func readAll(_ descriptor: Int32, limit: Int = .max) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    let hasSucceeded = withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in
+        while bytes.count <= limit {
+            let count = retryingInterrupts { read(descriptor, buffer.baseAddress, buffer.count) }
+            guard count > 0 else { return count == 0 }
+            bytes.append(contentsOf: buffer[..<count])
+        }
+        return true
+    }
+    return hasSucceeded ? bytes : nil
+}

@@ -1,0 +1,28 @@
+internal import Dispatch
+internal import Synchronization
+
+/// A value that one thread delivers and another waits for.
+package final class OneShot<Value: Sendable>: Sendable {
+    private let value = Mutex<Value?>(nil)
+    private let isDelivered = DispatchSemaphore(value: 0)
+
+    package init() {}
+
+    /// Delivers the value. Only the first delivery counts.
+    package func deliver(_ value: Value) {
+        let isFirst = self.value.withLock { current in
+            guard current == nil else { return false }
+            current = value
+            return true
+        }
+        if isFirst { isDelivered.signal() }
+    }
+
+    /// Blocks until the value is there, for the one thread that waits.
+    ///
+    /// - Returns: `nil` when it is not there after `seconds`.
+    package func wait(seconds: Double) -> Value? {
+        guard isDelivered.wait(timeout: .now() + seconds) == .success else { return nil }
+        return value.withLock { $0 }
+    }
+}

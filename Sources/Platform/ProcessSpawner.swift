@@ -1,0 +1,99 @@
+internal import CLinux
+internal import Glibc
+
+/// Starts a program with posix_spawn(3).
+///
+/// The child's standard input and output are /dev/null. It inherits no other descriptor than standard error and those in
+/// `handed`: all others are closed, also those that a library has opened without close-on-exec. No signal is blocked and
+/// every signal has its default disposition, since ignored and blocked signals would be inherited: a shell cannot even
+/// trap a signal that was ignored at its start.
+package struct ProcessSpawner {
+    package enum StandardError {
+        /// That of this process.
+        case inherited
+        /// A file, created with mode 0600 and appended to.
+        case file(String)
+        /// A copy of a descriptor of this process.
+        case descriptor(Int32)
+    }
+
+    /// Why a program could not be started.
+    package struct Failure: Error, CustomStringConvertible {
+        /// The value of errno.
+        package let code: Int32
+
+        package var description: String { String(cString: strerror(code)) }
+    }
+
+    /// The path of the program. Without a slash it is looked up in PATH.
+    private let program: String
+    /// The first is the program's name.
+    private let arguments: [String]
+    private let environment: [String: String]
+    package var standardError = StandardError.inherited
+    /// Descriptors of this process of which the child gets copies as 3, 4, ….
+    package var handed: [Int32] = []
+    /// Whether the child leads a session of its own: no signal of this process's terminal reaches it.
+    package var startsSession = false
+
+    package init(_ program: String, _ arguments: [String], environment: [String: String]) {
+        self.program = program
+        self.arguments = arguments
+        self.environment = environment
+    }
+
+    private static let firstHanded: Int32 = 3
+
+    /// Starts the program, and does not wait for it.
+    ///
+    /// - Returns: the child's process identifier, a `pid_t`.
+    package func start() throws(Failure) -> Int32 {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+        var sources = zip(handed, Self.firstHanded...).map { (source: $0, number: $1) }
+        switch standardError {
+        case .inherited: break
+        case .file(let path):
+            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        case .descriptor(let descriptor): sources.append((descriptor, STDERR_FILENO))
+        }
+        let end = Self.firstHanded + Int32(handed.count)
+        // The number of a source may be one that is written over; that of its copy is not.
+        var copies: [Int32] = []
+        defer { for copy in copies { close(copy) } }
+        for (source, number) in sources {
+            let copy = fcntl(source, F_DUPFD_CLOEXEC, end)
+            guard copy >= 0 else { throw Failure(code: errno) }
+            copies.append(copy)
+            posix_spawn_file_actions_adddup2(&actions, copy, number)
+        }
+        clinux_spawn_close_from(&actions, end)
+        var attributes = Self.attributes(startsSession: startsSession)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for pointer in argv + envp { free(pointer) } }
+        var child = pid_t()
+        let code = posix_spawnp(&child, program, &actions, &attributes, &argv, &envp)
+        guard code == 0 else { throw Failure(code: code) }
+        return child
+    }
+
+    private static func attributes(startsSession: Bool) -> posix_spawnattr_t {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        var none = sigset_t()
+        sigemptyset(&none)
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        let setSession: Int32 = 0x80  // POSIX_SPAWN_SETSID, spawn.h
+        let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | (startsSession ? setSession : 0)
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        return attributes
+    }
+}

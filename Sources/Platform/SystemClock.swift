@@ -1,0 +1,23 @@
+internal import Glibc
+
+/// The kernel's clocks. The corresponding C function is `clock_gettime`.
+package enum SystemClock {
+    /// CLOCK_MONOTONIC: stops while the machine is suspended. The clock of poll(2), of sd_bus_get_timeout(3) and of the
+    /// kernel's cache timeouts.
+    case monotonic
+    /// CLOCK_BOOTTIME: goes on while the machine is suspended.
+    case boottime
+
+    /// Whole seconds since an unspecified start that no setting of the wall clock changes.
+    package var seconds: Int64 { Int64(time.tv_sec) }
+    /// The same in whole milliseconds.
+    package var milliseconds: Int64 { Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000 }
+    /// The same in whole microseconds.
+    package var microseconds: Int64 { Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000 }
+
+    private var time: timespec {
+        var time = timespec()
+        clock_gettime(self == .monotonic ? CLOCK_MONOTONIC : CLOCK_BOOTTIME, &time)
+        return time
+    }
+}

@@ -1,0 +1,78 @@
+import CLinux
+import Foundation
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+struct DescriptorIOTests {
+    @Test func anInterruptedCallIsRepeated() {
+        var results: [Int32] = [-1, -1, 7]
+        let result = retryingInterrupts {
+            errno = EINTR
+            return results.removeFirst()
+        }
+        #expect(result == 7 && results.isEmpty)
+    }
+
+    @Test func anotherErrorIsReturned() {
+        var calls = 0
+        let result: Int = retryingInterrupts {
+            calls += 1
+            errno = EAGAIN
+            return -1
+        }
+        #expect(result == -1 && errno == EAGAIN && calls == 1)
+    }
+
+    @Test func whatIsWrittenIsRead() throws {
+        let folder = try TemporaryDirectory()
+        let descriptor = open(folder.path + "/file", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let bytes = (0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        #expect(writeAll(bytes, to: descriptor))
+        lseek(descriptor, 0, SEEK_SET)
+        #expect(readAll(descriptor) == bytes)
+        lseek(descriptor, 0, SEEK_SET)
+        let start = try #require(readAll(descriptor, limit: 100))
+        #expect(start.count > 100 && start.count < bytes.count && bytes.starts(with: start))
+    }
+
+    @Test func aFailureIsReported() {
+        #expect(!writeAll([1], to: -1) && errno == EBADF)
+        #expect(readAll(-1) == nil && errno == EBADF)
+    }
+
+    @Test func aFullSocketTakesAPart() throws {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
+        defer { close(ends[0]) }
+        let bytes = [UInt8](repeating: 1, count: 4 << 20)
+        let sent = bytes.withUnsafeBytes { sendAll($0, to: ends[0]) }
+        #expect(errno == EAGAIN && sent > 0 && sent < bytes.count)
+        close(ends[1])
+        // No SIGPIPE.
+        #expect(bytes.withUnsafeBytes { sendAll($0, to: ends[0]) } == 0 && errno == EPIPE)
+    }
+
+    @Test func aOneShotDeliversItsFirstValue() {
+        let answer = OneShot<Int>()
+        #expect(answer.wait(seconds: 0) == nil)
+        startThread("one-shot") {
+            answer.deliver(1)
+            answer.deliver(2)
+        }
+        #expect(answer.wait(seconds: 60) == 1)
+    }
+
+    @Test func theClocksTellOneTimeInEachUnit() {
+        for clock in [SystemClock.monotonic, .boottime] {
+            let (seconds, milliseconds, microseconds) = (clock.seconds, clock.milliseconds, clock.microseconds)
+            #expect(seconds > 0 && milliseconds / 1_000 - seconds < 60 && milliseconds >= seconds * 1_000)
+            #expect(microseconds / 1_000 - milliseconds < 60_000 && microseconds >= milliseconds * 1_000)
+        }
+        #expect(SystemClock.boottime.microseconds >= SystemClock.monotonic.microseconds)
+    }
+}

@@ -1,0 +1,73 @@
+import CLinux
+import Foundation
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+struct ProcessSpawnerTests {
+    /// Runs a script whose standard error is a pipe, and returns what it writes there.
+    private func run(_ script: String, handing handed: [Int32] = [], session: Bool = false) throws -> String {
+        var ends: [Int32] = [-1, -1]
+        try #require(clinux_pipe(&ends, O_CLOEXEC) == 0)
+        defer { close(ends[0]) }
+        var spawner = ProcessSpawner("sh", ["sh", "-c", script], environment: ["A": "b c"])
+        spawner.standardError = .descriptor(ends[1])
+        spawner.handed = handed
+        spawner.startsSession = session
+        let child = Result { try spawner.start() }
+        close(ends[1])
+        let output = try #require(readAll(ends[0]))
+        #expect(waitForExit(of: try child.get()) == 0)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    @Test func onlyTheHandedDescriptorsAreInherited() throws {
+        // Without close-on-exec, as libraries open them, and in the place of what is handed over.
+        let leaked = [Int32](0..<4).map { _ in open("/dev/zero", O_RDONLY) }
+        defer { for descriptor in leaked { close(descriptor) } }
+        let listing = "for number in /proc/$$/fd/*; do readlink $number; done >&2"
+        let handed = [open("/etc/passwd", O_RDONLY | O_CLOEXEC), leaked[0]]
+        defer { close(handed[0]) }
+        let targets = try run(listing, handing: handed).split(separator: "\n")
+        #expect(targets.prefix(2) == ["/dev/null", "/dev/null"])
+        #expect(targets.dropFirst(3) == ["/etc/passwd", "/dev/zero"])
+        #expect(try run(listing).split(separator: "\n").count == 3)
+    }
+
+    @Test func signalsHaveTheirDefaults() throws {
+        let before = signal(SIGUSR1, SIG_IGN)
+        defer { signal(SIGUSR1, before) }
+        let masks = try run("grep -E '^Sig(Blk|Ign)' /proc/$$/status >&2")
+        #expect(masks == "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n")
+    }
+
+    @Test func theEnvironmentIsTheOneGiven() throws {
+        #expect(try run("echo \"$A, ${HOME-none}\" >&2") == "b c, none\n")
+    }
+
+    @Test func aSessionIsLed() throws {
+        // The sixth field of /proc/PID/stat is the session (proc_pid_stat(5)).
+        let script = "read -r pid name state parent group session rest </proc/$$/stat; echo $((session == pid)) >&2"
+        #expect(try run(script, session: true) == "1\n")
+        #expect(try run(script) == "0\n")
+    }
+
+    @Test func standardErrorIsAppendedToAFile() throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/log"
+        for word in ["one", "two"] {
+            var spawner = ProcessSpawner("/bin/sh", ["sh", "-c", "echo \(word) >&2"], environment: [:])
+            spawner.standardError = .file(path)
+            #expect(waitForExit(of: try spawner.start()) == 0)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "one\ntwo\n")
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test func aMissingProgramIsAnError() {
+        let spawner = ProcessSpawner("/nowhere/podfs", ["podfs"], environment: [:])
+        #expect { try spawner.start() } throws: { ($0 as? ProcessSpawner.Failure)?.code == ENOENT }
+    }
+}
