@@ -21,10 +21,16 @@ package final class LiveTasks: Sendable {
         case task(Int64)
     }
 
+    /// What is wrong with an episode that has no task.
+    package struct Trouble: Sendable, Equatable {
+        package var error: String
+        /// An open was answered with it; one still waits otherwise, while the server is asked again.
+        package var isFinal: Bool
+    }
+
     private struct State {
         var tasks: [Key: Task] = [:]
-        /// Failures of episodes that have no task: an open that was answered with an error.
-        var failures: [Key: String] = [:]
+        var troubles: [Key: Trouble] = [:]
         /// What had come of the generation before the present one, of episodes that were replaced.
         var past: [Key: (generation: Int, ranges: String)] = [:]
         var rates = RateHistory()
@@ -66,10 +72,10 @@ package final class LiveTasks: Sendable {
         let now = SystemClock.monotonic.seconds
         state.withLock { state in
             defer { state.noteRate(now) }
-            if event.kind == .failed {
-                state.failures[key] = event.error
+            if event.kind == .failed || event.state == .remote {
+                state.troubles[key] = event.error.map { Trouble(error: $0, isFinal: event.kind == .failed) }
             } else if event.state != .failed {
-                state.failures[key] = nil
+                state.troubles[key] = nil
             }
             if let known = state.tasks[key], let old = known.generation, let new = event.generation, new > old,
                 let ranges = known.ranges
@@ -114,7 +120,7 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    package func failure(of episode: Int64) -> String? { state.withLock { $0.failures[.episode(episode)] } }
+    package func trouble(of episode: Int64) -> Trouble? { state.withLock { $0.troubles[.episode(episode)] } }
 
     /// Bytes a second of all tasks together, one for each of the last seconds, the newest last.
     package var rates: [Double] {

@@ -86,10 +86,11 @@ extension PodcastFilesystem {
 
     private func addState(of episode: Episode, _ task: LiveTasks.Task?, to values: inout AttributeList) {
         let size = episode.size
+        let trouble = live.trouble(of: episode.id)
         // A task that goes on has the last error of its own, or none any more.
         let error =
             task.map { $0.info.state == .failed ? $0.info.error ?? episode.download?.error : $0.info.error }
-            ?? live.failure(of: episode.id) ?? episode.download?.error
+            ?? trouble?.error ?? episode.download?.error
         let received = episode.complete ? size.bytes : max(task?.info.received ?? 0, episode.cachedBytes)
         let expected = task?.info.expected ?? (size.source == .unknown ? nil : size.bytes)
         let state: TaskState
@@ -98,7 +99,7 @@ extension PodcastFilesystem {
         } else if let task {
             state = task.info.state
         } else if error != nil {
-            state = .failed
+            state = trouble?.isFinal == false ? .remote : .failed
         } else if let download = episode.download {
             state = download.state
         } else {

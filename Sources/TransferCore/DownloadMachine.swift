@@ -282,7 +282,7 @@ package struct DownloadMachine: Sendable {
         if isCached { return nil }
         if isWaitingForSpace, state == .queued { return awaitsSpace }
         if let failure { return failure }
-        guard isFilling, !isFinishing else { return nil }
+        guard isFilling || hasBlockedReaders, !isFinishing else { return nil }
         return storageFull ?? (isSuspended ? nil : recentError)
     }
 

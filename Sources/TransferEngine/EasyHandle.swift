@@ -66,6 +66,8 @@ final class EasyHandle {
     /// Judges the addresses that it is connected to.
     var trail: ReachTrail
     private var head = ResponseHead(status: 0)
+    /// The name of the field that was read last.
+    private var lastField: String?
     private var hasReportedHead = false
     private var redirects: [ResponseHead.Redirect] = []
     private var headSize = 0
@@ -227,6 +229,7 @@ final class EasyHandle {
     private func readField(_ bytes: UnsafeRawBufferPointer) {
         if bytes.first == UInt8(ascii: "H"), bytes.starts(with: "HTTP/".utf8) {
             head = ResponseHead(status: 0)
+            lastField = nil
             return
         }
         if let line = Self.plainLine(bytes) { return readLine(line) }
@@ -251,15 +254,20 @@ final class EasyHandle {
             finishHead()
             return
         }
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        if isBlank(line[0]) { return continueField(line) }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-        let name = String(unsafeUninitializedCapacity: colon) { name in
-            for index in 0..<colon {
+        var nameEnd = colon
+        while nameEnd > 0, isBlank(line[nameEnd - 1]) { nameEnd -= 1 }
+        let name = String(unsafeUninitializedCapacity: nameEnd) { name in
+            for index in 0..<nameEnd {
                 let byte = line[index]
                 name[index] = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
             }
-            return colon
+            return nameEnd
         }
-        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        lastField = name
+        if nameEnd < colon { distrustFraming(name) }
         var start = colon + 1
         var end = line.count
         while start < end, isBlank(line[start]) { start += 1 }
@@ -268,6 +276,20 @@ final class EasyHandle {
         if let before = head.fields.updateValue(value, forKey: name), ResponseHead.lists.contains(name) {
             head.fields[name] = before + ", " + value
         }
+    }
+
+    /// A line that continues the one before (RFC 9112 §5.2).
+    private func continueField(_ line: UnsafeRawBufferPointer) {
+        guard let name = lastField else { return }
+        distrustFraming(name)
+        head.fields[name, default: ""] += " " + String(decoding: line, as: UTF8.self)
+    }
+
+    /// A field is written in a way that curl reads otherwise than this does. What says where the body ends must not be: one
+    /// of the two would take a part of the body for the whole, or its framing for content.
+    private func distrustFraming(_ name: String) {
+        guard name == "content-length" || name == "transfer-encoding" else { return }
+        rejection = TransferError(.unusable, "the server sent a malformed \(name) field")
     }
 
     private func finishHead() {

@@ -255,6 +255,24 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.error") == "the server answered 403")
     }
 
+    @Test func anOpenThatWaitsShowsWhatWentWrongLast() async throws {
+        try mounted.subscribe()
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        var event = Event(sequence: 1, time: 1_700_000_000, kind: .state)
+        event.id = try mounted.episode().id
+        event.state = .remote
+        event.error = "the server answered 503"
+        daemon.send(event)
+        let node = try episodeNode()
+        try await waitUntil { mounted.fact(node, "user.podfs.error") == "the server answered 503" }
+        #expect(mounted.fact(node, "user.podfs.state") == "remote")
+        event.error = nil
+        daemon.send(event)
+        try await waitUntil { mounted.fact(node, "user.podfs.error") == nil }
+        #expect(mounted.fact(node, "user.podfs.state") == "remote")
+    }
+
     // MARK: Shows
 
     @Test func aShowTellsHowItsFeedIs() throws {

@@ -178,6 +178,19 @@ import Testing
         #expect(bench.machine.error == nil)
     }
 
+    /// Before the first answer there is no task, and a person waits all the same.
+    @Test func theLastErrorIsShownWhileAnOpenWaits() {
+        let bench = MachineBench()
+        _ = bench.open(1)
+        #expect(bench.machine.error == nil)
+        _ = bench.failed(1)
+        #expect(bench.machine.state == .remote && bench.machine.error == TransferError(.failed, "broken"))
+        _ = bench.tick()
+        #expect(bench.machine.error == TransferError(.failed, "broken"))
+        _ = bench.head(2, MachineBench.whole())
+        #expect(bench.machine.error == nil, "the open is answered, and nobody waits")
+    }
+
     @Test func aReaderThatGivesUpLeavesItsReason() {
         let bench = reading()
         let error = TransferError(.timedOut, "nothing arrived for 60 s")

@@ -77,6 +77,30 @@ import TransferCore
         #expect(try bench.engine.fileNames == [])
     }
 
+    /// What curl reads in another way than RFC 9112 has it (sections 5.1, 5.2): it would take nine bytes for the episode.
+    @Test(arguments: [
+        ["Transfer-Encoding:", " chunked", "Content-Length: 9"], ["Transfer-Encoding : chunked", "Content-Length: 9"],
+        ["Content-Length: 9", "Transfer-Encoding:\t", "\tchunked"], ["Content-Length: 9", " 0000"],
+        ["Content-Length : 60000", "Content-Length: 9"],
+    ])
+    func aFoldedOrBrokenLengthIsNone(lines: [String]) async throws {
+        let third = lines.count > 2 ? lines[2] : Self.type
+        let bench = try bench { _ in .chunked().rawHead(Self.status, Self.type, lines[0], lines[1], third) }
+        let error = try #require(await failure { try await bench.read(1, 0..<5) })
+        #expect(error.code == .unusable, "\(error.message)")
+        #expect(try bench.engine.fileNames == [])
+    }
+
+    @Test func otherFieldsMayBeFolded() async throws {
+        let bench = try bench { _ in
+            .normal.rawHead(Self.status, "Content-Type: audio/mpeg;", "\tx=y", "Content-Length: 60000")
+        }
+        #expect(try await bench.open(1).total == 60_000)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+
     /// A feed's answer is judged by the same rule.
     @Test func anAnswerInMemoryWithTwoLengthsIsNone() async throws {
         let bench = try bench { _ in

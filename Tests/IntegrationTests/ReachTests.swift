@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The whole program with a feed of the internet that leads into private networks, in a network namespace where an
+/// address of the internet is this computer's.
+@Suite(
+    .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isPossible, "\(NetworkNamespace.requirement)")
+) struct ReachTests {
+    /// Of no registry of private or reserved addresses, as those of documentation are.
+    private static let far = "93.184.215.14"
+    private static let near = "10.0.0.1"
+    private static let content = TestContent(seed: 5, size: 50_000)
+
+    private let network: NetworkNamespace
+    private let servers: [String: HTTPTestServer]
+    private let home: PodfsHome
+    private let mount: MountGuard
+
+    init() async throws {
+        network = try await NetworkNamespace(addresses: [Self.far, Self.near])
+        var servers: [String: HTTPTestServer] = [:]
+        for address in [Self.far, Self.near, "127.0.0.1"] {
+            let server = HTTPTestServer(address: address)
+            try await network.inside { try server.start() }
+            server.serve("/1.mp3", Resource(Self.content, etag: "\"1\""))
+            server.serve("/art.jpg", Resource(bytes: [0xFF, 0xD8, 0xFF, 0xE0, 1, 2, 3, 4], contentType: "image/jpeg"))
+            servers[address] = server
+        }
+        self.servers = servers
+        home = try PodfsHome()
+        mount = try home.makeMountPoint()
+    }
+
+    private func podfs(_ arguments: String...) async throws -> ChildProcess.Result {
+        let words = network.entering([PodfsHome.executable] + arguments)
+        return try await ChildProcess.run(words[0], Array(words.dropFirst()), environment: home.environment)
+    }
+
+    private func error(of path: String) async throws -> String {
+        try await ChildProcess.run(
+            "getfattr", ["--absolute-names", "--only-values", "-n", "user.podfs.error", path]
+        ).output
+    }
+
+    @Test func aFeedOfTheInternetLeadsToNoPrivateHost() async throws {
+        let far = try #require(servers[Self.far])
+        let inside = try [#require(servers[Self.near]), #require(servers["127.0.0.1"])]
+        // On the local network; on this computer; there after two redirects; on the internet; on the local network, where
+        // nothing answers.
+        let middle = HTTPTestServer(address: Self.far)
+        try await network.inside { try middle.start() }
+        far.serve("/3.mp3", Resource(Self.content)) { _ in .redirect(to: middle.url("/3.mp3")) }
+        middle.serve("/3.mp3", Resource(Self.content)) { _ in .redirect(to: inside[1].url("/1.mp3")) }
+        let addresses = [
+            inside[0].url("/1.mp3"), inside[1].url("/1.mp3"), far.url("/3.mp3"), far.url("/1.mp3"),
+            "http://10.0.0.2/1.mp3",
+        ]
+        var feed = FeedBuilder.show("Show", episodes: 5, length: 50_000) { addresses[$0 - 1] }
+        feed.image = inside[1].url("/art.jpg")
+        far.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+
+        // The first may be read in spite of it.
+        try home.configure("[transfers]\nallow_private = [\"\(Self.near)/32\"]\n")
+        #expect(try await podfs("subscribe", far.url("/feed.xml")).output == "Show: 5 episodes\n")
+        let mounted = try await podfs("mount", mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        let path = { (number: Int) in "\(mount.mountPoint)/Show/2026-01-0\(number) Episode \(number).mp3" }
+        let refusals = [
+            2: "127.0.0.1 is on this computer", 3: "127.0.0.1 is on this computer",
+            5: "10.0.0.2 is on the local network",
+        ]
+        for (number, reason) in refusals {
+            #expect(try await ChildProcess.run("cat", [path(number)]).says(EACCES))
+            let error = try await error(of: path(number))
+            #expect(error == "\(reason), and the feed is not; transfers.allow_private allows it")
+        }
+        #expect(try await ChildProcess.run("cat", ["\(mount.mountPoint)/Show/cover.jpg"]).says(EACCES))
+        for number in [1, 4] {
+            #expect(Self.content.matches(try await ChildProcess.run("cat", [path(number)]).standardOutput))
+        }
+        #expect(inside[1].requests.isEmpty && inside[1].connectionsAccepted == 0)
+    }
+}
