@@ -186,7 +186,7 @@ package final class DaemonLink: Sendable {
                 }
                 return (nil, state.connection === connection ? nil : state.connection)
             }
-            given?.answer(.failure(Failure(errorNumber: EIO, message: "the daemon died again and again")))
+            given?.answer(.failure(Failure(errorNumber: ETIMEDOUT, message: "the daemon died again and again")))
             // The next daemon was found before this was known, and was not given the request.
             if let next { put(token, to: next) }
         }

@@ -122,7 +122,7 @@ struct DaemonLinkTests {
         let answers = Journal<String>()
         link.send(.read, []) { answers.append(text($0)) }
         try await letDaemonsDie(3, without: answers)
-        try await waitUntil { answers.entries == ["\(EIO)"] }
+        try await waitUntil { answers.entries == ["\(ETIMEDOUT)"] }
         link.end()
     }
 
