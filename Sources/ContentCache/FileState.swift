@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// How a cache file looked when all of it was known to be right. One that looks otherwise is not believed.

@@ -86,6 +86,8 @@ import Testing
             try await waitUntil(description: "the feed is asked for by itself") {
                 server.requests(for: "/1.xml").count == before + death
             }
+            // What is due is asked for before the daemon has written its number.
+            try await waitUntil(description: "the daemon has a number") { home.daemonProcessIdentifier != nil }
             watcher.kill()
             home.killDaemon()
             try await home.waitUntilDaemonHasEnded()
