@@ -104,7 +104,7 @@ let package = Package(
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore", "TestSupport"]),
         tests("DaemonCoreTests", ["DaemonCore", "TransferCore", "TestSupport"]),
-        tests("ContentCacheTests", ["ContentCache", "TestSupport", systemPackage]),
+        tests("ContentCacheTests", ["ContentCache", "CLinux", "TestSupport", systemPackage]),
         tests(
             "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),
         tests("PodcastProtocolTests", ["PodcastProtocol", "TransferCore", "TestSupport"]),

@@ -1,3 +1,4 @@
+import CLinux
 import ContentCache
 import Foundation
 import Glibc
