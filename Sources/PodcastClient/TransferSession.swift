@@ -18,11 +18,11 @@ package final class TransferSession: Sendable {
     }
 
     private struct State {
-        var waiting: [Int64: [Waiter]] = [:]
+        var waiting: [EpisodeID: [Waiter]] = [:]
         /// How tasks have ended that nobody has waited for yet.
-        var ends: [Int64: Event] = [:]
+        var ends: [EpisodeID: Event] = [:]
         /// The last event of tasks that rest until there is space.
-        var resting: [Int64: Event] = [:]
+        var resting: [EpisodeID: Event] = [:]
         var isEnded = false
     }
 
@@ -104,7 +104,7 @@ package final class TransferSession: Sendable {
     package func end() { connection.end() }
 
     /// A task for an episode, which is not begun. When another client has a task for the same episode both are the same.
-    package func downloadTask(episode: Int64) async throws -> DownloadTask {
+    package func downloadTask(episode: EpisodeID) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.createTask(episode: episode)) else {
             throw ClientError(.disagrees, "the daemon's answer cannot be read")
         }
@@ -117,7 +117,7 @@ package final class TransferSession: Sendable {
         guard case .task(let info) = try await connection.perform(.continueTask(resumeData)) else {
             throw ClientError(.disagrees, "the daemon's answer cannot be read")
         }
-        return DownloadTask(session: self, info: info, episode: resumeData.key)
+        return DownloadTask(session: self, info: info, episode: resumeData.key.episode)
     }
 
     /// The task of an episode that is outstanding.
@@ -131,7 +131,7 @@ package final class TransferSession: Sendable {
     }
 
     /// Of the episodes, those whose downloads rest until the cache has space, by the daemon's own word.
-    package func waitingForSpace(_ episodes: Set<Int64>) async throws -> Set<Int64> {
+    package func waitingForSpace(_ episodes: Set<EpisodeID>) async throws -> Set<EpisodeID> {
         guard case .tasks(let tasks) = try await connection.perform(.tasks) else { return [] }
         let resting = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(episodes)
         // What was heard of the others is out of date: there is news to come.
@@ -141,7 +141,7 @@ package final class TransferSession: Sendable {
         return resting
     }
 
-    fileprivate func end(of episode: Int64, heedsSpace: Bool) async throws -> Event {
+    fileprivate func end(of episode: EpisodeID, heedsSpace: Bool) async throws -> Event {
         try await withCheckedThrowingContinuation { continuation in
             let known: Result<Event, any Error>? = inbox.state.withLock { state in
                 if let event = state.ends.removeValue(forKey: episode) { return .success(event) }
@@ -155,7 +155,7 @@ package final class TransferSession: Sendable {
         }
     }
 
-    fileprivate func forgetEnd(of episode: Int64) {
+    fileprivate func forgetEnd(of episode: EpisodeID) {
         inbox.state.withLock { _ = $0.ends.removeValue(forKey: episode) }
     }
 }
@@ -165,9 +165,9 @@ package struct DownloadTask: Sendable {
     private let session: TransferSession
     /// As it was when the task was made or found.
     package let info: TaskInfo
-    package let episode: Int64
+    package let episode: EpisodeID
 
-    init(session: TransferSession, info: TaskInfo, episode: Int64) {
+    init(session: TransferSession, info: TaskInfo, episode: EpisodeID) {
         self.session = session
         self.info = info
         self.episode = episode

@@ -1,10 +1,11 @@
 internal import Fuse
 internal import PodcastLibrary
 internal import PodcastProtocol
+internal import TransferCore
 
 /// What stat(2) tells of an episode, from its row and what is going on.
 struct EpisodeAttributes: Sendable {
-    let id: Int64
+    let id: EpisodeID
     let name: String
     let generation: Int
     let size: Int64

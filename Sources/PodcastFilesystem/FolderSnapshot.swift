@@ -1,5 +1,6 @@
 internal import Fuse
 internal import Glibc
+internal import TransferCore
 
 /// A stream of a folder's names.
 struct OpenFolder: Sendable {
@@ -14,7 +15,7 @@ struct OpenFolder: Sendable {
 struct FolderSnapshot: Sendable {
     enum Item: Sendable {
         case made(FixedFile)
-        case show(id: Int64, name: String, modified: Int64, changed: Int64)
+        case show(id: ShowID, name: String, modified: Int64, changed: Int64)
         case episode(EpisodeAttributes)
         /// Any other folder.
         case folder(NodeNumber, name: String, modified: Int64, changed: Int64)

@@ -1,6 +1,7 @@
 internal import Fuse
 internal import PodcastLibrary
 internal import Synchronization
+internal import TransferCore
 
 /// A folder of the root that gathers episodes of all subscribed shows, by links to them.
 enum Gathering: Int64, CaseIterable, Sendable {
@@ -61,9 +62,9 @@ struct EpisodeLink: Sendable {
     /// Names for links to `entries`, by episode: `EPISODE - SHOW.ext`, no two alike.
     ///
     /// The oldest row has the first choice among equal names, so that a name does not change when newer episodes come.
-    static func names(_ entries: [EpisodeEntry], shows: [Int64: String]) -> [Int64: String] {
+    static func names(_ entries: [EpisodeEntry], shows: [ShowID: String]) -> [EpisodeID: String] {
         var unique = UniqueNames(taken: [])
-        var names: [Int64: String] = [:]
+        var names: [EpisodeID: String] = [:]
         for entry in entries.sorted(by: { $0.id < $1.id }) {
             guard let show = shows[entry.podcast] else { continue }
             // Cut at a character boundary to what leaves room for the extension.
@@ -85,7 +86,7 @@ final class GatheringRecord: Sendable {
 
     private struct Known {
         /// By episode.
-        var links: [Int64: Link]
+        var links: [EpisodeID: Link]
         /// When they last became others, in seconds.
         var changed: Int64
     }
@@ -104,7 +105,7 @@ final class GatheringRecord: Sendable {
     /// - Returns: `nil` when all is as it was.
     func update(_ gathering: Gathering, _ links: [EpisodeLink], now: Int64, started: Int64) -> Changes? {
         let links = Dictionary(
-            links.map { ($0.number.row, Link(name: $0.name, target: $0.target, modified: $0.modified)) },
+            links.map { ($0.number.episode, Link(name: $0.name, target: $0.target, modified: $0.modified)) },
             uniquingKeysWith: { first, _ in first })
         return known.withLock { known in
             guard let old = known[gathering] else {

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Synchronization
 internal import SystemPackage
+internal import TransferCore
 
 /// The names in the folders of the show that was listed last, for as long as nothing has changed: a listing of ten thousand
 /// episodes is 25 ms of reading rows, and programs list a folder more than once.
@@ -37,7 +38,7 @@ final class LastListing: Sendable {
 
     private struct State {
         /// The row of the show.
-        var show: Int64?
+        var show: ShowID?
         var folders: [NodeNumber: (basis: Basis, names: FolderSnapshot)] = [:]
         /// What each folder was last listed by, and the offset below its names'. Kept when the names are not.
         var bases: [NodeNumber: (basis: Basis, offset: UInt64)] = [:]
@@ -72,8 +73,8 @@ final class LastListing: Sendable {
                 state.nextOffset += count
                 if isCertain { state.bases[basis.folder] = (basis, names.base) }
             }
-            if state.show != basis.folder.row { state.folders = [:] }
-            state.show = basis.folder.row
+            if state.show != basis.folder.show { state.folders = [:] }
+            state.show = basis.folder.show
             state.folders[basis.folder] = (basis, names)
             return names
         }

@@ -4,7 +4,7 @@ internal import PodcastLibrary
 package import PodcastPages
 package import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
+package import TransferCore
 
 /// What the daemon says is going on, kept by its events so that nobody has to wait for an answer.
 package final class LiveTasks: Sendable {
@@ -17,8 +17,8 @@ package final class LiveTasks: Sendable {
 
     /// What a task is about: its episode, or, when it is about none, itself.
     private enum Key: Hashable {
-        case episode(Int64)
-        case task(Int64)
+        case episode(EpisodeID)
+        case task(TaskID)
     }
 
     /// What is wrong with an episode that has no task.
@@ -110,17 +110,17 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    package func task(of episode: Int64) -> Task? { state.withLock { $0.tasks[.episode(episode)] } }
+    package func task(of episode: EpisodeID) -> Task? { state.withLock { $0.tasks[.episode(episode)] } }
 
     /// The bytes that are present of a generation that another has just replaced, as last heard.
-    func past(of episode: Int64, generation: Int) -> ByteRanges? {
+    func past(of episode: EpisodeID, generation: Int) -> ByteRanges? {
         state.withLock { state in
             guard let past = state.past[.episode(episode)], past.generation == generation else { return nil }
             return ByteRanges(text: past.ranges)
         }
     }
 
-    package func trouble(of episode: Int64) -> Trouble? { state.withLock { $0.troubles[.episode(episode)] } }
+    package func trouble(of episode: EpisodeID) -> Trouble? { state.withLock { $0.troubles[.episode(episode)] } }
 
     /// Bytes a second of all tasks together, one for each of the last seconds, the newest last.
     package var rates: [Double] {

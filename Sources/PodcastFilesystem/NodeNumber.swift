@@ -1,4 +1,5 @@
 package import Fuse
+package import TransferCore
 
 /// What a node id means: a kind, a row of the library, and for episodes a generation.
 ///
@@ -55,6 +56,16 @@ package struct NodeNumber: Sendable, Hashable {
         self.generation = generation
         self.row = row
     }
+
+    package init(kind: Kind, generation: Int = 0, row: some Identifier) {
+        self.init(kind: kind, generation: generation, row: row.rawValue)
+    }
+
+    /// The row, of a node that belongs to an episode.
+    package var episode: EpisodeID { EpisodeID(row) }
+
+    /// The row, of a node that belongs to a show.
+    package var show: ShowID { ShowID(row) }
 
     package static let root = NodeNumber(kind: .fixed, row: 1)
     package static let search = NodeNumber(kind: .search, row: 1)

@@ -2,6 +2,7 @@ internal import ContentCache
 internal import Fuse
 internal import Synchronization
 internal import SystemPackage
+internal import TransferCore
 
 /// Open files and folders by handle, and the mode of each node that is open.
 final class OpenFiles: Sendable {
@@ -28,16 +29,16 @@ final class OpenFiles: Sendable {
         /// Where a read behind the end was refused.
         var refusedTails: [NodeNumber: Range<Int64>] = [:]
         /// The number of an episode's last change among all changes.
-        var changes: [Int64: UInt64] = [:]
+        var changes: [EpisodeID: UInt64] = [:]
         /// The last change of those that have been forgotten: every episode may have changed until then.
         var forgottenChange: UInt64 = 0
         var lastChange: UInt64 = 0
         /// When an episode was last opened or closed in this mount, in seconds.
-        var accessed: [Int64: Int64] = [:]
+        var accessed: [EpisodeID: Int64] = [:]
         /// How often that has changed.
         var accesses: UInt64 = 0
         /// When the daemon was last told of an open, in seconds.
-        var told: [Int64: Int64] = [:]
+        var told: [EpisodeID: Int64] = [:]
     }
 
     private let state = Mutex(State())
@@ -116,14 +117,14 @@ final class OpenFiles: Sendable {
 
     /// - Returns: whether an episode's time of access has changed.
     private static func access(_ number: NodeNumber, _ state: inout State, _ now: Int64) -> Bool {
-        guard number.kind == .episode, state.accessed[number.row] != now else { return false }
+        guard number.kind == .episode, state.accessed[number.episode] != now else { return false }
         if state.accessed.count >= mostRemembered {
             // The daemon has been told of these, and the library has their times.
             state.accessed = state.accessed.filter { $0.value + libraryDelay > now }
             let open = state.held
-            state.names = state.names.filter { open[$0.key] != nil || state.accessed[$0.key.row] != nil }
+            state.names = state.names.filter { open[$0.key] != nil || state.accessed[$0.key.episode] != nil }
         }
-        state.accessed[number.row] = now
+        state.accessed[number.episode] = now
         state.accesses += 1
         return true
     }
@@ -229,7 +230,7 @@ final class OpenFiles: Sendable {
     func asked(_ number: NodeNumber) -> Bool { state.withLock { $0.unasked.remove(number) != nil } }
 
     /// Remembers that an episode's attributes have changed.
-    func note(changeOf episode: Int64) {
+    func note(changeOf episode: EpisodeID) {
         state.withLock { state in
             state.lastChange += 1
             if state.changes.count >= Self.mostRemembered {
@@ -246,7 +247,7 @@ final class OpenFiles: Sendable {
     /// The number of the last change of all.
     var lastChange: UInt64 { state.withLock { $0.lastChange } }
 
-    func hasChanged(_ episode: Int64, since change: UInt64) -> Bool {
+    func hasChanged(_ episode: EpisodeID, since change: UInt64) -> Bool {
         state.withLock { $0.changes[episode, default: $0.forgottenChange] > change }
     }
 
@@ -256,7 +257,7 @@ final class OpenFiles: Sendable {
     }
 
     /// Whether the daemon is to be told of an open: it keeps the second of the last one, so once for each.
-    func isNews(openOf episode: Int64, now: Int64) -> Bool {
+    func isNews(openOf episode: EpisodeID, now: Int64) -> Bool {
         state.withLock { state in
             if state.told.count >= Self.mostRemembered { state.told = state.told.filter { $0.value == now } }
             return state.told.updateValue(now, forKey: episode) != now
@@ -264,7 +265,7 @@ final class OpenFiles: Sendable {
     }
 
     /// When an episode was last opened or closed in this mount.
-    func accessed(_ episode: Int64) -> Int64? { state.withLock { $0.accessed[episode] } }
+    func accessed(_ episode: EpisodeID) -> Int64? { state.withLock { $0.accessed[episode] } }
 
     /// How often the times of access have changed.
     var accesses: UInt64 { state.withLock { $0.accesses } }

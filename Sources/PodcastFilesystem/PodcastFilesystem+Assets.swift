@@ -3,6 +3,7 @@ internal import Glibc
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
+internal import TransferCore
 
 // Art, transcripts and chapters that lie on a server. They are listed by what the feed says, and fetched by the daemon when
 // they are opened: their size is 0 until then, and told to the kernel before the opening is answered.
@@ -22,7 +23,7 @@ extension PodcastFilesystem {
             + SidecarFolder.allCases.map { ($0.kind, "\(stem).\($0.fileExtension)") }
     }
 
-    func findAsset(_ name: String, of show: Int64) throws -> Entry? {
+    func findAsset(_ name: String, of show: ShowID) throws -> Entry? {
         if name.utf8.elementsEqual(Self.coverName.utf8) {
             return try assetEntry(NodeNumber(kind: .cover, row: show))
         }
@@ -50,7 +51,7 @@ extension PodcastFilesystem {
     }
 
     /// The assets of a show's folder. What is in the cache is looked at once for all of them.
-    func assetItems(of show: Int64, _ entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
+    func assetItems(of show: ShowID, _ entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
         guard let podcast = try library.podcast(id: show) else { return [] }
         let cached = cachedAssets()
         func size(_ kind: NodeNumber.Kind, _ row: Int64) -> Int64 {
@@ -60,7 +61,7 @@ extension PodcastFilesystem {
         if podcast.image != nil {
             items.append(
                 .asset(
-                    NodeNumber(kind: .cover, row: show), name: Self.coverName, size: size(.cover, show),
+                    NodeNumber(kind: .cover, row: show), name: Self.coverName, size: size(.cover, show.rawValue),
                     modified: podcast.changed, changed: podcast.changed))
         }
         for entry in entries {
@@ -68,7 +69,8 @@ extension PodcastFilesystem {
                 items.append(
                     .asset(
                         NodeNumber(kind: kind, row: entry.id),
-                        name: "\(FileName.stem(ofFile: entry.name)).\(fileExtension)", size: size(kind, entry.id),
+                        name: "\(FileName.stem(ofFile: entry.name)).\(fileExtension)",
+                        size: size(kind, entry.id.rawValue),
                         modified: entry.published ?? entry.firstSeen, changed: entry.changed))
             }
         }
@@ -81,10 +83,10 @@ extension PodcastFilesystem {
         let modified: Int64
         let changed: Int64
         if kind == .cover {
-            guard let show = try library.podcast(id: number.row), show.image != nil else { return nil }
+            guard let show = try library.podcast(id: number.show), show.image != nil else { return nil }
             (modified, changed) = (show.changed, show.changed)
         } else {
-            guard let entry = try library.entry(id: number.row) else { return nil }
+            guard let entry = try library.entry(id: number.episode) else { return nil }
             if let sidecar = Self.sidecars.first(where: { $0.kind == number.kind })?.sidecar,
                 !entry.sidecars.contains(sidecar)
             {
@@ -101,7 +103,7 @@ extension PodcastFilesystem {
     /// Which asset a node is; `nil` when it is none, or none that lies elsewhere.
     func assetKind(of number: NodeNumber) throws -> AssetKind? {
         guard number.kind == .chapters else { return number.kind.asset }
-        let extras = try library.extras(of: number.row)
+        let extras = try library.extras(of: number.episode)
         return extras.chapters.isEmpty && extras.chaptersURL != nil ? .chapters : nil
     }
 

@@ -43,7 +43,7 @@ extension PodcastFilesystem {
 
     private func attributes(_ number: NodeNumber) throws -> [(String, String)] {
         switch number.kind {
-        case .show, .foundShow: try showAttributes(number.row)
+        case .show, .foundShow: try showAttributes(number.show)
         case .episode: try episodeAttributes(number)
         default: []
         }
@@ -52,7 +52,7 @@ extension PodcastFilesystem {
     // MARK: Episodes
 
     private func episodeAttributes(_ number: NodeNumber) throws -> [(String, String)] {
-        guard let episode = try library.episode(id: number.row).map(grants.ahead),
+        guard let episode = try library.episode(id: number.episode).map(grants.ahead),
             let podcast = try library.podcast(id: episode.podcast)
         else { throw Errno.staleNFSFileHandle }
         let task = episode.complete ? nil : live.task(of: episode.id)
@@ -144,7 +144,7 @@ extension PodcastFilesystem {
 
     // MARK: Shows
 
-    private func showAttributes(_ id: Int64) throws -> [(String, String)] {
+    private func showAttributes(_ id: ShowID) throws -> [(String, String)] {
         guard let podcast = try library.podcast(id: id) else { throw Errno.staleNFSFileHandle }
         var values = AttributeList()
         values.add("user.podfs.feed.state", podcast.state)
@@ -213,20 +213,20 @@ extension PodcastFilesystem {
     private func command(_ name: String, _ value: String, _ number: NodeNumber) throws -> Command? {
         switch (name, number.kind) {
         case ("user.podfs.task", .episode):
-            return Self.action(value).map { .act($0, episodes: [number.row]) }
+            return Self.action(value).map { .act($0, episodes: [number.episode]) }
         case ("user.podfs.task", _) where number.kind == .show || number.kind == .foundShow || number == .root:
-            let podcast = number == .root ? nil : number.row
-            if value == "refresh", number.kind == .foundShow { return .fetchShow(podcast: number.row) }
+            let podcast = number == .root ? nil : number.show
+            if value == "refresh", number.kind == .foundShow { return .fetchShow(podcast: number.show) }
             if value == "refresh" { return .refresh(podcasts: podcast.map { [$0] } ?? []) }
             return try Self.action(value).map {
                 .act($0, episodes: try library.episodes(of: podcast, for: $0))
             }
         case ("user.podfs.played", .episode):
             guard value == "0" || value == "1" else { return nil }
-            return .setPlayed(episode: number.row, value == "1")
+            return .setPlayed(episode: number.episode, value == "1")
         case ("user.podfs.position", .episode):
             guard let seconds = Double(value), (0...Double(SyncedState.longest)).contains(seconds) else { return nil }
-            return .setPosition(episode: number.row, seconds: seconds)
+            return .setPosition(episode: number.episode, seconds: seconds)
         default:
             return nil
         }

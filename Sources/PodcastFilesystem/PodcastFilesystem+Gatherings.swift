@@ -48,7 +48,7 @@ extension PodcastFilesystem {
     /// A link by its number; `nil` when the episode or its show is no more.
     func link(_ number: NodeNumber) throws -> EpisodeLink? {
         guard let gathering = Gathering.allCases.first(where: { $0.linkKind == number.kind }),
-            let entry = try library.entry(id: number.row), let show = try library.folder(id: entry.podcast)
+            let entry = try library.entry(id: number.episode), let show = try library.folder(id: entry.podcast)
         else { return nil }
         // What it is called in its folder makes no difference to where it leads.
         return EpisodeLink(gathering, entry, name: entry.name, show: show.name)

@@ -68,8 +68,8 @@ extension PodcastFilesystem {
         case .search, .term:
             return try searchSnapshot(of: number)
         case .show, .foundShow:
-            guard let show = try library.folder(id: number.row) else { return nil }
-            let entries = try library.entries(of: number.row)
+            guard let show = try library.folder(id: number.show) else { return nil }
+            let entries = try library.entries(of: number.show)
             let episodes = entries.map { FolderSnapshot.Item.episode(attributes(of: $0)) }
             // What is found and not subscribed is its episodes alone.
             guard number.kind == .show else { return FolderSnapshot(number: number, items: episodes) }
@@ -185,8 +185,8 @@ extension PodcastFilesystem {
     /// the attributes may not.
     private func current(_ episode: EpisodeAttributes, since change: UInt64) -> EpisodeAttributes {
         let wasKept = files.asked(episode.number)
-        guard wasKept || files.hasChanged(episode.number.row, since: change),
-            let entry = try? library.entry(id: episode.number.row)
+        guard wasKept || files.hasChanged(episode.number.episode, since: change),
+            let entry = try? library.entry(id: episode.number.episode)
         else { return episode }
         return attributes(of: entry)
     }

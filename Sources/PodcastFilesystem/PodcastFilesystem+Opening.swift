@@ -66,10 +66,10 @@ extension PodcastFilesystem {
         case .episode:
             break
         }
-        guard let episode = try library.opening(of: number.row) else { return .refuse(.noSuchFileOrDirectory) }
+        guard let episode = try library.opening(of: number.episode) else { return .refuse(.noSuchFileOrDirectory) }
         guard NodeNumber(kind: .episode, generation: episode.generation, row: number.row) == number else {
             // Another rendition has come since the name was looked up: the caller's open looks again on ESTALE.
-            announceReplacement(number.row)
+            announceReplacement(number.episode)
             return .refuse(.staleNFSFileHandle)
         }
         // What is not subscribed goes with its last reader: the daemon counts them all.
@@ -124,7 +124,7 @@ extension PodcastFilesystem {
         _ number: NodeNumber, insteadOf guess: EpisodeSize, flags: Int32, _ request: consuming Request
     ) {
         let waiting = ParkedRequest(request)
-        ask(.open, EpisodeReference(episode: number.row).payload, for: waiting) { [self] result in
+        ask(.open, EpisodeReference(episode: number.episode).payload, for: waiting) { [self] result in
             switch result {
             case .success(let frame):
                 guard let grant = Grant(payload: frame.payload) else {
@@ -167,8 +167,8 @@ extension PodcastFilesystem {
     ) {
         let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
         guard generation == number else {
-            link.post(.close, EpisodeReference(episode: number.row).payload)
-            announceReplacement(number.row)
+            link.post(.close, EpisodeReference(episode: number.episode).payload)
+            announceReplacement(number.episode)
             waiting.take()?.reply(error: .staleNFSFileHandle)
             return
         }
@@ -178,7 +178,7 @@ extension PodcastFilesystem {
         let isNews = grant.total.map { !files.isKnown($0, of: number) } ?? true
         let answer: @Sendable () -> Void = { [self] in
             guard let request = waiting.take() else {
-                link.post(.close, EpisodeReference(episode: number.row).payload)
+                link.post(.close, EpisodeReference(episode: number.episode).payload)
                 return
             }
             reply(request, file, grant.total == nil ? .direct : .cached, announced: isNews)
@@ -190,7 +190,7 @@ extension PodcastFilesystem {
         }
         grants.add(total, of: number, insteadOf: guess, now: now)
         // Listings that were begun before have a guess.
-        files.note(changeOf: number.row)
+        files.note(changeOf: number.episode)
         announce(total, of: number, then: answer)
     }
 
@@ -200,14 +200,14 @@ extension PodcastFilesystem {
     ) {
         // What the kernel believes of the size may be out of date now, and a read would end there as at the end.
         if isStopped.load(ordering: .acquiring) {
-            if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.row).payload) }
+            if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.episode).payload) }
             request.reply(error: .operationNotSupportedByDevice)
             return
         }
         // What is opened last is evicted last. An open that the daemon was asked for it knows of.
         let now = now
-        if file.number.kind == .episode, !file.isCounted, files.isNews(openOf: file.number.row, now: now) {
-            link.post(.opened, EpisodeReference(episode: file.number.row).payload)
+        if file.number.kind == .episode, !file.isCounted, files.isNews(openOf: file.number.episode, now: now) {
+            link.post(.opened, EpisodeReference(episode: file.number.episode).payload)
         }
         let opened = files.add(file, wish, now: now)
         // Told before the open is answered, and only when nobody else has the file open: a reader's question for the size
@@ -262,7 +262,7 @@ extension PodcastFilesystem {
     func tellClose(of file: OpenFile) {
         // Its lease on the cache file first: the daemon may remove what nobody has open.
         file.media.withLock { $0.reader = nil }
-        link.post(.close, EpisodeReference(episode: file.number.row).payload)
+        link.post(.close, EpisodeReference(episode: file.number.episode).payload)
     }
 
     // MARK: Indexers

@@ -3,17 +3,18 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
+internal import TransferCore
 
 // The pages for a browser: all shows in the root, each show in its folder.
 extension PodcastFilesystem {
     func renderShelf() throws -> [UInt8] {
-        var newest: [Int64: Int64] = [:]
+        var newest: [ShowID: Int64] = [:]
         for folder in try library.folders() { newest[folder.id] = folder.newest }
         return ShelfPage(try library.podcasts(), newest: newest).bytes
     }
 
     /// `nil` when there is no such show (any more).
-    func madePage(of podcast: Int64) throws -> Made? {
+    func madePage(of podcast: ShowID) throws -> Made? {
         guard let show = try library.podcast(id: podcast), let folder = try library.folder(id: podcast) else {
             return nil
         }
@@ -25,7 +26,7 @@ extension PodcastFilesystem {
         try library.summaries(of: podcast, limits: ShowPage.limits) { episode in
             var episode = episode
             moment = max(moment, episode.changed)
-            let name = AssetKind.chapters.fileName(episode.id)
+            let name = AssetKind.chapters.fileName(episode.id.rawValue)
             if episode.chapters.isEmpty, episode.sidecars.contains(.chapters), cached.contains(name) {
                 episode.chapters = fetchedChapters(name, limit: min(ShowPage.limits.chapters, chapters))
                 chapters -= episode.chapters.count

@@ -33,7 +33,7 @@ extension PodcastFilesystem {
             return
         }
         let read = ReadRequest(
-            episode: file.number.row, generation: file.number.generation, range: offset..<(offset + Int64(size)),
+            episode: file.number.episode, generation: file.number.generation, range: offset..<(offset + Int64(size)),
             takesHead: true)
         if let head = head(of: file, read) {
             Self.reply(request, head.bytes)
@@ -92,7 +92,7 @@ extension PodcastFilesystem {
                 return
             }
             guard grant.generation == file.number.generation else {
-                announceReplacement(file.number.row)
+                announceReplacement(file.number.episode)
                 replyOfOldGeneration(request, file, offset: offset, size: size)
                 return
             }
@@ -124,7 +124,7 @@ extension PodcastFilesystem {
 
     /// Another generation has replaced the file: who has it open keeps what had come of it.
     private func replyOfOldGeneration(_ request: consuming Request, _ file: OpenFile, offset: Int64, size: Int) {
-        if let past = live.past(of: file.number.row, generation: file.number.generation) {
+        if let past = live.past(of: file.number.episode, generation: file.number.generation) {
             file.media.withLock { media in
                 if media.reader != nil { media.present.formUnion(past) }
             }

@@ -81,7 +81,7 @@ extension PodcastFilesystem {
             guard terms.name(of: Int(number.row)) != nil else { return nil }
             return folderAttributes(number, modified: started, changed: started)
         case .foundShow:
-            return try library.folder(id: number.row).map {
+            return try library.folder(id: number.show).map {
                 folderAttributes(number, modified: $0.newest ?? $0.changed, changed: $0.changed)
             }
         case .search where number == .search:
@@ -119,7 +119,7 @@ extension PodcastFilesystem {
                 guard let name = terms.name(of: Int(number.row)) else { throw Errno.staleNFSFileHandle }
                 command = .searchFolder(term: name)
             case .foundShow:
-                guard let show = try library.podcast(id: number.row) else { throw Errno.staleNFSFileHandle }
+                guard let show = try library.podcast(id: number.show) else { throw Errno.staleNFSFileHandle }
                 let age = now - (show.lastRefresh ?? 0)
                 if !show.ephemeral || age >= 0 && age < Self.freshness {
                     reply(request, Result { try snapshot(of: number) })

@@ -3,6 +3,7 @@ internal import Glibc
 internal import PodcastLibrary
 internal import PodcastPages
 internal import SystemPackage
+internal import TransferCore
 
 // What is made in a show's folder beside its episodes: from the library, and for the feed from the documents that the
 // daemon keeps. Nothing of it is rendered for a listing.
@@ -70,7 +71,7 @@ extension PodcastFilesystem {
     // MARK: Names
 
     /// What has this name in a show's folder and is no episode.
-    func findMade(_ name: String, of show: Int64) throws -> Entry? {
+    func findMade(_ name: String, of show: ShowID) throws -> Entry? {
         if let (kind, _) = Self.showFiles.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
             return try madeEntry(NodeNumber(kind: kind, row: show))
         }
@@ -83,7 +84,7 @@ extension PodcastFilesystem {
 
     /// The episode that the playlist calls by this name. The kernel is told of changes of the other one alone, and so it
     /// is to ask again each time.
-    func findEncoded(_ name: String, of show: Int64) throws -> Entry? {
+    func findEncoded(_ name: String, of show: ShowID) throws -> Entry? {
         guard let plain = Playlist.fileName(ofEncoded: name), let found = try library.entry(of: show, named: plain)
         else {
             return nil
@@ -95,7 +96,7 @@ extension PodcastFilesystem {
 
     func findSidecar(_ name: String, in number: NodeNumber) throws -> Entry? {
         guard let folder = SidecarFolder(number.kind), FileName.fileExtension(of: name) == folder.fileExtension,
-            let entry = try library.entry(of: number.row, stem: FileName.stem(ofFile: name))
+            let entry = try library.entry(of: number.show, stem: FileName.stem(ofFile: name))
         else { return nil }
         return try madeEntry(NodeNumber(kind: folder.fileKind, row: entry.id))
     }
@@ -125,8 +126,8 @@ extension PodcastFilesystem {
     }
 
     func sidecarSnapshot(of number: NodeNumber) throws -> FolderSnapshot? {
-        guard let folder = SidecarFolder(number.kind), try library.folder(id: number.row) != nil else { return nil }
-        let items = try library.entries(of: number.row, with: folder.sidecar).map { entry in
+        guard let folder = SidecarFolder(number.kind), try library.folder(id: number.show) != nil else { return nil }
+        let items = try library.entries(of: number.show, with: folder.sidecar).map { entry in
             FolderSnapshot.Item.file(
                 NodeNumber(kind: folder.fileKind, row: entry.id),
                 name: "\(FileName.stem(ofFile: entry.name)).\(folder.fileExtension)")
@@ -135,7 +136,7 @@ extension PodcastFilesystem {
     }
 
     func sidecarFolderAttributes(_ number: NodeNumber) throws -> Attributes? {
-        try library.folder(id: number.row).map {
+        try library.folder(id: number.show).map {
             folderAttributes(number, modified: $0.newest ?? $0.changed, changed: $0.changed)
         }
     }
@@ -154,31 +155,31 @@ extension PodcastFilesystem {
     func made(_ number: NodeNumber) throws -> Made? {
         switch number.kind {
         case .playlist:
-            guard let show = try library.podcast(id: number.row), let folder = try library.folder(id: number.row)
+            guard let show = try library.podcast(id: number.show), let folder = try library.folder(id: number.show)
             else { return nil }
             let playlist = Playlist(
                 title: show.title, tracks: try library.tracks(of: show.id), isSerial: show.type == "serial")
             let modified = max(folder.newest ?? 0, show.changed)
             return Made(content: MadeContent(playlist.bytes), modified: modified, changed: show.changed)
-        case .page: return try madePage(of: number.row)
+        case .page: return try madePage(of: number.show)
         case .feedJSON:
-            guard let show = try library.podcast(id: number.row) else { return nil }
+            guard let show = try library.podcast(id: number.show) else { return nil }
             let moment = max(show.changed, show.lastRefresh ?? 0)
             return Made(content: feedJSON(of: show), modified: moment, changed: moment)
         case .feedXML:
-            guard let show = try library.podcast(id: number.row),
+            guard let show = try library.podcast(id: number.show),
                 let content = MadeContent.file(document(of: show.id, "xml"))
             else { return nil }
             let moment = show.lastRefresh ?? show.changed
             return Made(content: content, modified: moment, changed: moment)
         case .notes:
-            guard let episode = try library.episode(id: number.row), let notes = episode.notes, !notes.isEmpty,
+            guard let episode = try library.episode(id: number.episode), let notes = episode.notes, !notes.isEmpty,
                 let show = try library.podcast(id: episode.podcast)
             else { return nil }
             let page = NotesPage(episode, notes: notes, show: show)
             return Made(content: MadeContent(page.bytes), modified: episode.modified, changed: episode.changed)
         case .chapters:
-            guard let episode = try library.episode(id: number.row) else { return nil }
+            guard let episode = try library.episode(id: number.episode) else { return nil }
             let extras = try library.extras(of: episode.id)
             if extras.chapters.isEmpty, extras.chaptersURL != nil { return try madeAsset(number) }
             let chapters = extras.chapters
@@ -226,7 +227,7 @@ extension PodcastFilesystem {
         (number.kind == .feedJSON || number.kind == .feedXML) && !mayControl(uid) && uid != 0
     }
 
-    private func document(of show: Int64, _ fileExtension: String) -> FilePath {
+    private func document(of show: ShowID, _ fileExtension: String) -> FilePath {
         options.feeds.appending("\(show).\(fileExtension)")
     }
 

@@ -3,6 +3,7 @@ internal import Glibc
 internal import PodcastLibrary
 internal import Synchronization
 internal import SystemPackage
+internal import TransferCore
 
 // Names and attributes: from the library alone.
 extension PodcastFilesystem: FilesystemOperations {
@@ -44,11 +45,11 @@ extension PodcastFilesystem: FilesystemOperations {
         case .term:
             return try findShow(name, in: folder)
         case .show:
-            if let made = try findMade(name, of: folder.row) { return made }
-            if let found = try episode(name, of: folder.row) { return entry(found) }
-            return try findAsset(name, of: folder.row) ?? findEncoded(name, of: folder.row)
+            if let made = try findMade(name, of: folder.show) { return made }
+            if let found = try episode(name, of: folder.show) { return entry(found) }
+            return try findAsset(name, of: folder.show) ?? findEncoded(name, of: folder.show)
         case .foundShow:
-            return try episode(name, of: folder.row).map { entry($0) }
+            return try episode(name, of: folder.show).map { entry($0) }
         case .gathering:
             guard let gathering = Gathering(rawValue: folder.row) else { return nil }
             return try links(of: gathering).first { $0.name.utf8.elementsEqual(name.utf8) }.map { entry($0) }
@@ -60,14 +61,16 @@ extension PodcastFilesystem: FilesystemOperations {
         }
     }
 
-    private func episode(_ name: String, of show: Int64) throws -> EpisodeAttributes? {
+    private func episode(_ name: String, of show: ShowID) throws -> EpisodeAttributes? {
         guard let found = try library.entry(of: show, named: name) else { return nil }
         return try upToDate(attributes(of: found))
     }
 
     /// What the kernel is to be answered of an episode: what was gathered, unless changes have been kept from it.
     private func upToDate(_ episode: EpisodeAttributes) throws -> EpisodeAttributes {
-        guard files.asked(episode.number), let entry = try library.entry(id: episode.number.row) else { return episode }
+        guard files.asked(episode.number), let entry = try library.entry(id: episode.number.episode) else {
+            return episode
+        }
         return attributes(of: entry)
     }
 
@@ -108,7 +111,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 request.reply(attributes: attributes, timeout: timeout(ofMade: number))
                 return
             case .show:
-                guard let show = try library.folder(id: number.row) else { break }
+                guard let show = try library.folder(id: number.show) else { break }
                 request.reply(
                     attributes: folderAttributes(
                         number, modified: show.newest ?? show.changed, changed: show.changed),
@@ -120,7 +123,7 @@ extension PodcastFilesystem: FilesystemOperations {
                 return
             case .episode:
                 files.asked(number)
-                guard let entry = try library.entry(id: number.row) else { break }
+                guard let entry = try library.entry(id: number.episode) else { break }
                 var attributes = attributes(of: entry).attributes(owner: options.owner)
                 // A handle of an older rendition has that one's size.
                 if entry.generation != number.generation, let handle, let file = files.file(handle) {

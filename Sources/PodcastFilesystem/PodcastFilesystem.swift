@@ -59,7 +59,7 @@ package final class PodcastFilesystem: Sendable {
     /// When the library was last known to be in step with what the kernel remembers.
     private let heard = Mutex<Int64>(0)
     /// The moment of the last event of each show.
-    private let heardOfShows = Mutex<[Int64: Int64]>([:])
+    private let heardOfShows = Mutex<[ShowID: Int64]>([:])
     /// The mount is going: the kernel may not be told of changes any more, so that no open may be granted.
     let isStopped = Atomic<Bool>(false)
     /// Until when nothing is parked, in milliseconds of `milliseconds`.
@@ -142,7 +142,7 @@ package final class PodcastFilesystem: Sendable {
             attributeTimeout: Self.timeout, entryTimeout: Self.timeout)
     }
 
-    func entry(show id: Int64, modified: Int64, changed: Int64) -> Entry {
+    func entry(show id: ShowID, modified: Int64, changed: Int64) -> Entry {
         folderEntry(NodeNumber(kind: .show, row: id), modified: modified, changed: changed)
     }
 
@@ -211,7 +211,7 @@ package final class PodcastFilesystem: Sendable {
     }
 
     /// A refresh changes many episodes and is told as one event.
-    private func tellOfEpisodes(_ notifier: any ChangeNotifier, of podcast: Int64, at moment: Int64) {
+    private func tellOfEpisodes(_ notifier: any ChangeNotifier, of podcast: ShowID, at moment: Int64) {
         // What has changed since the last event of the show: the daemon tells of a change after it is made, and of one
         // show's changes in their order.
         let since = heardOfShows.withLock { moments in
@@ -225,7 +225,7 @@ package final class PodcastFilesystem: Sendable {
     }
 
     /// No episode has this name any more.
-    private func tell(_ notifier: any ChangeNotifier, _ name: String, isGoneFrom podcast: Int64) {
+    private func tell(_ notifier: any ChangeNotifier, _ name: String, isGoneFrom podcast: ShowID) {
         for folder in folders(of: podcast) {
             notifier.invalidateEntry(parent: folder.node, name: name, then: nil)
         }
@@ -233,7 +233,7 @@ package final class PodcastFilesystem: Sendable {
     }
 
     /// What lies beside an episode may have become another file, or none.
-    private func tell(_ notifier: any ChangeNotifier, sidecarsOf name: String, of podcast: Int64) {
+    private func tell(_ notifier: any ChangeNotifier, sidecarsOf name: String, of podcast: ShowID) {
         for (folder, name) in Self.sidecarNames(ofEpisode: name) {
             notifier.invalidateEntry(parent: NodeNumber(kind: folder, row: podcast).node, name: name, then: nil)
         }
@@ -249,7 +249,7 @@ package final class PodcastFilesystem: Sendable {
         guard let notifier = notifier.withLock({ $0 }), since > 0 else { return }
         dropListings(notifier)
         // A second of overlap: the library's moments are whole seconds.
-        var shows: Set<Int64> = []
+        var shows: Set<ShowID> = []
         for place in (try? library.places(changedSince: since - 1)) ?? [] {
             tell(notifier, place, nameToo: true)
             tell(notifier, sidecarsOf: place.name, of: place.podcast)
@@ -299,7 +299,7 @@ package final class PodcastFilesystem: Sendable {
     }
 
     /// The name of an episode leads to another node now.
-    func announceReplacement(_ episode: Int64) {
+    func announceReplacement(_ episode: EpisodeID) {
         guard let notifier = notifier.withLock({ $0 }), let place = try? library.place(of: episode) else { return }
         for folder in folders(of: place.podcast) {
             notifier.invalidateEntry(parent: folder.node, name: place.name, then: nil)
@@ -314,7 +314,7 @@ package final class PodcastFilesystem: Sendable {
     }
 
     /// What is made of a show's rows may be another text now.
-    private func announceMadeFiles(ofShow podcast: Int64) {
+    private func announceMadeFiles(ofShow podcast: ShowID) {
         guard let notifier = notifier.withLock({ $0 }) else { return }
         // The folders of sidecars have the show's time.
         for kind in [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder] {
@@ -322,13 +322,13 @@ package final class PodcastFilesystem: Sendable {
         }
     }
 
-    private func announcePage(ofShow podcast: Int64) {
+    private func announcePage(ofShow podcast: ShowID) {
         let number = NodeNumber(kind: .page, row: podcast)
         notifier.withLock { $0 }?.invalidateAttributes(number.node, then: nil)
     }
 
     /// Where a show's episodes lie: in its own folder, and in those of the terms that it was found by.
-    private func folders(of podcast: Int64) -> [NodeNumber] {
+    private func folders(of podcast: ShowID) -> [NodeNumber] {
         [NodeNumber(kind: .show, row: podcast)] + terms.folders(of: podcast)
     }
 

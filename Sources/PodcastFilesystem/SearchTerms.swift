@@ -1,5 +1,6 @@
 internal import PodcastProtocol
 internal import Synchronization
+internal import TransferCore
 
 /// The names that were looked up in `.search`, and what was found by them.
 ///
@@ -102,7 +103,7 @@ final class SearchTerms: Sendable {
     }
 
     /// The nodes of a show among the results.
-    func folders(of podcast: Int64) -> [NodeNumber] {
+    func folders(of podcast: ShowID) -> [NodeNumber] {
         state.withLock { state in
             state.terms.compactMap { number, term in
                 guard term.found?.contains(where: { $0.podcast == podcast }) ?? false else { return nil }

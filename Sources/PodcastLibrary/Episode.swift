@@ -1,10 +1,11 @@
 package import PodcastFeed
+package import TransferCore
 
 /// All that the library knows of an episode but its transcripts, chapters and alternate media (`EpisodeExtras`).
 package struct Episode: Sendable, Equatable {
     /// The row id: positive, never given to another episode.
-    package var id: Int64
-    package var podcast: Int64
+    package var id: EpisodeID
+    package var podcast: ShowID
     /// The file's name with its extension.
     package var name: String
     package var guid: String?
@@ -51,7 +52,7 @@ package struct Episode: Sendable, Equatable {
     package var download: Download?
 
     package init(
-        id: Int64, podcast: Int64, name: String, guid: String? = nil, title: String, published: Int64? = nil,
+        id: EpisodeID, podcast: ShowID, name: String, guid: String? = nil, title: String, published: Int64? = nil,
         publishedOffset: Int = 0, duration: Double? = nil, url: String, type: String? = nil, length: Int64? = nil,
         season: Int? = nil, episode: Double? = nil, episodeType: String? = nil, explicit: Bool? = nil,
         link: String? = nil, notes: String? = nil, image: String? = nil, author: String? = nil, firstSeen: Int64 = 0,
@@ -104,8 +105,8 @@ package struct Episode: Sendable, Equatable {
 
 /// What lookup and a folder's listing need of an episode.
 package struct EpisodeEntry: Sendable, Equatable {
-    package var id: Int64
-    package var podcast: Int64
+    package var id: EpisodeID
+    package var podcast: ShowID
     package var name: String
     package var published: Int64?
     package var firstSeen: Int64
@@ -120,7 +121,7 @@ package struct EpisodeEntry: Sendable, Equatable {
     package var sidecars: Sidecars
 
     package init(
-        id: Int64, podcast: Int64, name: String, published: Int64? = nil, firstSeen: Int64 = 0, changed: Int64 = 0,
+        id: EpisodeID, podcast: ShowID, name: String, published: Int64? = nil, firstSeen: Int64 = 0, changed: Int64 = 0,
         size: Int64 = 0, sizeSource: SizeSource = .unknown, generation: Int = 1, cachedBytes: Int64 = 0,
         complete: Bool = false, lastOpened: Int64? = nil, sidecars: Sidecars = []
     ) {

@@ -1,8 +1,9 @@
 import GRDB
+package import TransferCore
 
 /// All that a transfer of an episode's file begins with, in one read: an open of a file waits for it.
 package struct EpisodeSource: Sendable, Equatable {
-    package var podcast: Int64
+    package var podcast: ShowID
     package var url: String
     /// Of its file.
     package var name: String
@@ -32,7 +33,7 @@ package struct EpisodeSource: Sendable, Equatable {
 }
 
 extension Library {
-    package func source(of episode: Int64) throws -> EpisodeSource? {
+    package func source(of episode: EpisodeID) throws -> EpisodeSource? {
         try query { db in
             let row = try Row.fetchOne(
                 db.cachedStatement(
@@ -44,7 +45,7 @@ extension Library {
                         WHERE e.id = ? AND e.buried = 0
                         """), arguments: [episode])
             guard let row else { return nil }
-            let podcast: Int64 = row[0]
+            let podcast: ShowID = row[0]
             var task: EpisodeSource.Task?
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
             return EpisodeSource(

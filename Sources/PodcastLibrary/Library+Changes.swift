@@ -1,10 +1,11 @@
 import GRDB
+package import TransferCore
 
 extension Library {
     /// What a reader needs to forget about an episode that changed.
     package struct EpisodePlace: Sendable, Equatable {
-        package var id: Int64
-        package var podcast: Int64
+        package var id: EpisodeID
+        package var podcast: ShowID
         package var name: String
         package var generation: Int
         /// It has left all listings.
@@ -18,7 +19,7 @@ extension Library {
     }
 
     /// Where an episode stands in the tree; cheap.
-    package func place(of episode: Int64) throws -> EpisodePlace? {
+    package func place(of episode: EpisodeID) throws -> EpisodePlace? {
         try read { db in
             try Row.fetchOne(db.cachedStatement(sql: "\(Self.placeColumns) id = ?"), arguments: [episode])
                 .map(Self.place)
@@ -34,7 +35,7 @@ extension Library {
     }
 
     /// Those of one show; cheap.
-    package func places(of podcast: Int64, changedSince moment: Int64) throws -> [EpisodePlace] {
+    package func places(of podcast: ShowID, changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
             let statement = try db.cachedStatement(sql: "\(Self.placeColumns) podcast = ? AND changed >= ?")
             return try Row.fetchAll(statement, arguments: [podcast, moment]).map(Self.place)

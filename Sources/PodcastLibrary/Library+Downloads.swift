@@ -1,4 +1,5 @@
 import GRDB
+package import TransferCore
 
 extension Library {
     /// All downloads that are outstanding or failed, oldest first.
@@ -6,11 +7,11 @@ extension Library {
         try query { db in try Self.downloads(db, "1 ORDER BY id", []) }
     }
 
-    package func download(id: Int64) throws -> Download? {
+    package func download(id: TaskID) throws -> Download? {
         try query { db in try Self.downloads(db, "id = ?", [id]).first }
     }
 
-    package func download(of episode: Int64) throws -> Download? {
+    package func download(of episode: EpisodeID) throws -> Download? {
         try query { db in try Self.downloads(db, "episode = ?", [episode]).first }
     }
 
@@ -23,7 +24,7 @@ extension Library {
     /// suspension; its session too, unless that is the one whose downloads end with their clients (`""`). One that
     /// somebody asks for is automatic no more.
     package func enqueue(
-        episode: Int64, session: String, automatic: Bool = false, now: Int64
+        episode: EpisodeID, session: String, automatic: Bool = false, now: Int64
     ) throws -> Download {
         try write { db in
             if var existing = try Self.downloads(db, "episode = ?", [episode]).first {
@@ -54,19 +55,20 @@ extension Library {
                 sql: "INSERT INTO download (episode, session, automatic, created) VALUES (?, ?, ?, ?)"
             ).execute(arguments: [episode, session, automatic, now])
             return Download(
-                id: db.lastInsertedRowID, episode: episode, session: session, automatic: automatic, created: now)
+                id: TaskID(db.lastInsertedRowID), episode: episode, session: session, automatic: automatic, created: now
+            )
         }
     }
 
     /// Somebody wants an episode: it is no longer there because it was fetched ahead, nor declined.
-    private static func ask(for episode: Int64, _ db: Database) throws {
+    private static func ask(for episode: EpisodeID, _ db: Database) throws {
         try db.cachedStatement(
             sql: "UPDATE episode SET automatic = 0, declined = 0 WHERE id = ? AND (automatic = 1 OR declined = 1)"
         ).execute(arguments: [episode])
     }
 
     /// A person does not want an episode now: it is not fetched ahead again.
-    package func decline(episode: Int64) throws {
+    package func decline(episode: EpisodeID) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET declined = 1, automatic = 0 WHERE id = ?")
                 .execute(arguments: [episode])
@@ -74,13 +76,13 @@ extension Library {
     }
 
     /// Which of a show's episodes are there because they were fetched ahead, and which a person has declined.
-    package func marks(of podcast: Int64) throws -> (automatic: Set<Int64>, declined: Set<Int64>) {
+    package func marks(of podcast: ShowID) throws -> (automatic: Set<EpisodeID>, declined: Set<EpisodeID>) {
         try query { db in
             let rows = try Row.fetchCursor(
                 db.cachedStatement(
                     sql: "SELECT id, automatic, declined FROM episode WHERE podcast = ? AND automatic + declined > 0"),
                 arguments: [podcast])
-            var (automatic, declined): (Set<Int64>, Set<Int64>) = ([], [])
+            var (automatic, declined): (Set<EpisodeID>, Set<EpisodeID>) = ([], [])
             while let row = try rows.next() {
                 if row[1] { automatic.insert(row[0]) }
                 if row[2] { declined.insert(row[0]) }
@@ -90,7 +92,7 @@ extension Library {
     }
 
     /// A user's suspension, which stays across restarts.
-    package func setSuspended(download: Int64, _ suspended: Bool) throws {
+    package func setSuspended(download: TaskID, _ suspended: Bool) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE download SET suspended = ? WHERE id = ?")
                 .execute(arguments: [suspended, download])
@@ -99,7 +101,7 @@ extension Library {
     }
 
     /// Writes down why a download gave up. It stays until it is enqueued anew or removed.
-    package func fail(download: Int64, error: String, errorNumber: Int) throws {
+    package func fail(download: TaskID, error: String, errorNumber: Int) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE download SET error = ?, error_number = ? WHERE id = ?")
                 .execute(arguments: [error, errorNumber, download])
@@ -108,7 +110,7 @@ extension Library {
     }
 
     /// Forgets a download that was cancelled. One that is not there is no error: it may have completed meanwhile.
-    package func removeDownload(id: Int64) throws {
+    package func removeDownload(id: TaskID) throws {
         try write { db in
             try db.cachedStatement(sql: "DELETE FROM download WHERE id = ?").execute(arguments: [id])
         }
@@ -132,23 +134,23 @@ extension Library {
 
 extension Library {
     /// The episodes of a show, or of all shows, that have a download: outstanding, suspended or failed.
-    package func episodesInTransfer(of podcast: Int64?) throws -> [Int64] {
+    package func episodesInTransfer(of podcast: ShowID?) throws -> [EpisodeID] {
         try query { db in
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT d.episode FROM download d JOIN episode e ON e.id = d.episode
                     WHERE ?1 IS NULL OR e.podcast = ?1 ORDER BY d.id
                     """)
-            return try Int64.fetchAll(statement, arguments: [podcast])
+            return try EpisodeID.fetchAll(statement, arguments: [podcast])
         }
     }
 
     /// The episodes of a show, or of all shows, of which something is cached.
-    package func episodesCached(of podcast: Int64?) throws -> [Int64] {
+    package func episodesCached(of podcast: ShowID?) throws -> [EpisodeID] {
         try query { db in
             let statement = try db.cachedStatement(
                 sql: "SELECT episode FROM rendition WHERE ?1 IS NULL OR podcast = ?1 ORDER BY episode")
-            return try Int64.fetchAll(statement, arguments: [podcast])
+            return try EpisodeID.fetchAll(statement, arguments: [podcast])
         }
     }
 }

@@ -1,19 +1,20 @@
 import GRDB
 import Glibc
 import PodcastFeed
+package import TransferCore
 
 extension Library {
     // MARK: - Queries
 
     /// The episodes of a show, newest first; those without a date stand where they were first seen.
-    package func entries(of podcast: Int64) throws -> [EpisodeEntry] {
+    package func entries(of podcast: ShowID) throws -> [EpisodeEntry] {
         try query { db in
             try EpisodeSQL.entries(db, "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast])
         }
     }
 
     /// Those of them that have one of these beside them.
-    package func entries(of podcast: Int64, with sidecars: Sidecars) throws -> [EpisodeEntry] {
+    package func entries(of podcast: ShowID, with sidecars: Sidecars) throws -> [EpisodeEntry] {
         try query { db in
             try EpisodeSQL.entries(
                 db, "e.podcast = ? AND e.buried = 0 AND e.sidecars & ? <> 0 ORDER BY e.moment DESC, e.id DESC",
@@ -21,7 +22,7 @@ extension Library {
         }
     }
 
-    package func entry(of podcast: Int64, named name: String) throws -> EpisodeEntry? {
+    package func entry(of podcast: ShowID, named name: String) throws -> EpisodeEntry? {
         try query { db in
             try EpisodeSQL.entries(
                 db, "e.podcast = ? AND e.folded = ? AND e.name = ? AND e.buried = 0",
@@ -31,7 +32,7 @@ extension Library {
     }
 
     /// The episode whose file name without extension is exactly this: what a file beside it is looked up by.
-    package func entry(of podcast: Int64, stem: String) throws -> EpisodeEntry? {
+    package func entry(of podcast: ShowID, stem: String) throws -> EpisodeEntry? {
         try query { db in
             try EpisodeSQL.entries(
                 db, "e.podcast = ? AND e.folded = ? AND e.buried = 0", [podcast, FileName.folded(stem)]
@@ -39,7 +40,7 @@ extension Library {
         }
     }
 
-    package func entry(id: Int64) throws -> EpisodeEntry? {
+    package func entry(id: EpisodeID) throws -> EpisodeEntry? {
         try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried = 0", [id]).first }
     }
 
@@ -69,11 +70,11 @@ extension Library {
         }
     }
 
-    package func episode(id: Int64) throws -> Episode? {
+    package func episode(id: EpisodeID) throws -> Episode? {
         try query { db in try EpisodeSQL.episodes(db, "e.id = ? AND e.buried = 0", [id]).first }
     }
 
-    package func episode(of podcast: Int64, named name: String) throws -> Episode? {
+    package func episode(of podcast: ShowID, named name: String) throws -> Episode? {
         try query { db in
             try EpisodeSQL.episodes(
                 db, "e.podcast = ? AND e.folded = ? AND e.name = ? AND e.buried = 0",
@@ -83,14 +84,14 @@ extension Library {
     }
 
     /// The episodes of a show with their notes, newest first.
-    package func episodes(of podcast: Int64) throws -> [Episode] {
+    package func episodes(of podcast: ShowID) throws -> [Episode] {
         try query { db in
             try EpisodeSQL.episodes(db, "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast])
         }
     }
 
     /// Transcripts, chapters and other encodings, as the feed offers them.
-    package func extras(of episode: Int64) throws -> EpisodeExtras {
+    package func extras(of episode: EpisodeID) throws -> EpisodeExtras {
         try read { db in
             var extras = EpisodeExtras()
             extras.chaptersURL = try String.fetchOne(
@@ -117,7 +118,7 @@ extension Library {
     }
 
     /// What a playlist needs of a show's episodes, newest first; small rows, without notes.
-    package func tracks(of podcast: Int64) throws -> [Track] {
+    package func tracks(of podcast: ShowID) throws -> [Track] {
         try query { db in
             let statement = try db.cachedStatement(
                 sql: """
@@ -137,12 +138,12 @@ extension Library {
     /// - Returns: the file's new name, with its extension.
     /// - Throws: `invalidName` or `nameTaken`.
     @discardableResult
-    package func renameEpisode(id: Int64, to name: String, now: Int64 = Int64(time(nil))) throws -> String {
+    package func renameEpisode(id: EpisodeID, to name: String, now: Int64 = Int64(time(nil))) throws -> String {
         try write { db in
             let row = try Row.fetchOne(
                 db, sql: "SELECT podcast, name FROM episode WHERE id = ? AND buried = 0", arguments: [id])
             guard let row else { throw LibraryError.noSuchEpisode(id) }
-            let podcast: Int64 = row[0]
+            let podcast: ShowID = row[0]
             let suffix = "." + FileName.fileExtension(of: row[1])
             var stem = FileName.normalized(name)
             if stem.utf8.count > suffix.utf8.count, stem.lowercased().hasSuffix(suffix.lowercased()) {
@@ -168,7 +169,7 @@ extension Library {
     /// tombstones: an episode that leaves the feed and comes back is the same file again.
     ///
     /// - Returns: the renditions whose cache files have nobody any more.
-    package func bury(episodes: [Int64], now: Int64) throws -> [Rendition] {
+    package func bury(episodes: [EpisodeID], now: Int64) throws -> [Rendition] {
         try write { db in
             var renditions: [Rendition] = []
             for id in episodes {
@@ -188,7 +189,7 @@ extension Library {
     }
 
     /// The tombstones of a show's episodes that its feed lists, newest first: `keep` alone has buried them.
-    package func buriedEpisodes(of podcast: Int64) throws -> [Episode] {
+    package func buriedEpisodes(of podcast: ShowID) throws -> [Episode] {
         try query { db in
             // Most shows have none, and every refresh asks.
             let one = try db.cachedStatement(
@@ -200,7 +201,7 @@ extension Library {
     }
 
     /// Puts buried episodes back into the listings, under their names.
-    package func unbury(episodes: [Int64], now: Int64) throws {
+    package func unbury(episodes: [EpisodeID], now: Int64) throws {
         try write { db in
             let statement = try db.cachedStatement(
                 sql: "UPDATE episode SET buried = 0, changed = ? WHERE id = ? AND buried = 1")
@@ -210,7 +211,7 @@ extension Library {
 
     /// With a sync server what was heard is one thing, played or a position: marking an episode forgets the position. See
     /// podfs-sync(7).
-    package func setPlayed(episode: Int64, _ played: Bool, now: Int64) throws {
+    package func setPlayed(episode: EpisodeID, _ played: Bool, now: Int64) throws {
         try write { db in
             let forgets = try played && SyncSQL.hasAccount(db)
             try db.cachedStatement(
@@ -227,7 +228,7 @@ extension Library {
     /// With a sync server a position begins a played episode again, and one at the end marks it as played.
     ///
     /// - Parameter position: seconds; `nil` forgets it.
-    package func setPosition(episode: Int64, _ position: Double?, now: Int64) throws {
+    package func setPosition(episode: EpisodeID, _ position: Double?, now: Int64) throws {
         try write { db in
             var position = position
             var played: Bool?
@@ -252,20 +253,20 @@ extension Library {
     }
 
     /// Keeps what is cached of an episode, now or later, from eviction.
-    package func setPinned(episode: Int64, _ pinned: Bool, now: Int64) throws {
+    package func setPinned(episode: EpisodeID, _ pinned: Bool, now: Int64) throws {
         try update(
             episode, "changed = CASE WHEN pinned = ?1 THEN changed ELSE ?2 END, pinned = ?1", [pinned, now])
     }
 
     /// Writes down the size that a server told when no rendition was kept of its answer.
-    package func confirm(episode: Int64, size: Int64, now: Int64) throws {
+    package func confirm(episode: EpisodeID, size: Int64, now: Int64) throws {
         try update(
             episode,
             "changed = CASE WHEN confirmed_size IS ?1 THEN changed ELSE ?2 END, confirmed_size = ?1", [size, now])
     }
 
     /// Runs `UPDATE episode SET assignments`; the id is the argument after those given.
-    private func update(_ episode: Int64, _ assignments: String, _ arguments: StatementArguments) throws {
+    private func update(_ episode: EpisodeID, _ assignments: String, _ arguments: StatementArguments) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET \(assignments) WHERE id = ?3")
                 .execute(arguments: arguments + [episode])
@@ -343,7 +344,7 @@ enum EpisodeSQL {
             episode.pinned = row[29]
             episode.lastOpened = row[30]
             episode.sidecars = Sidecars(rawValue: row[31])
-            if let id: Int64 = row[32] {
+            if let id: TaskID = row[32] {
                 episode.download = Download(
                     id: id, episode: episode.id, session: row[33], suspended: row[34], created: row[35],
                     error: row[36], errorNumber: row[37])

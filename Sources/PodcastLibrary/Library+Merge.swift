@@ -58,9 +58,9 @@ extension Library {
             folder = try names.claim(folder) { try isTaken($0, db) }
         }
 
-        let found = try Int64.fetchOne(
+        let found = try ShowID.fetchOne(
             db.cachedStatement(sql: "SELECT id FROM podcast WHERE url = ?"), arguments: [show.url])
-        let id: Int64
+        let id: ShowID
         if let found {
             id = found
             try db.cachedStatement(
@@ -75,7 +75,7 @@ extension Library {
             ).execute(arguments: [
                 folder, FileName.folded(folder), show.url, title, show.now, show.now, show.ephemeral,
             ])
-            id = db.lastInsertedRowID
+            id = ShowID(db.lastInsertedRowID)
         }
         if !show.ephemeral {
             try give(podcast: id, url: show.givenURL, reach: show.reach ?? show.response.reach, db)
@@ -94,7 +94,7 @@ extension Library {
 
     /// Brings a show up to the feed as it is now, in one transaction that writes only what changed.
     package func merge(
-        feed: Feed, into podcast: Int64, response: FeedResponse, template: NameTemplate, now: Int64
+        feed: Feed, into podcast: ShowID, response: FeedResponse, template: NameTemplate, now: Int64
     ) throws -> MergeResult {
         let items = Merge.Items(feed)
         return try write { db in

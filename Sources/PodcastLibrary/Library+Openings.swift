@@ -1,4 +1,5 @@
 import GRDB
+package import TransferCore
 
 /// What decides how an episode is opened.
 package struct EpisodeOpening: Sendable, Equatable {
@@ -36,7 +37,7 @@ extension Library {
     /// All that an open has to know, in one statement: every open of a file in a mount passes here.
     ///
     /// - Returns: `nil` where there is no such episode, or no longer.
-    package func opening(of episode: Int64) throws -> EpisodeOpening? {
+    package func opening(of episode: EpisodeID) throws -> EpisodeOpening? {
         try query { db in
             let statement = try db.cachedStatement(
                 sql: """

@@ -15,9 +15,9 @@ extension Library {
     }
 
     /// The rows of the subscribed shows: without their facts, for which the episodes of all shows are counted.
-    package func podcastIDs() throws -> Set<Int64> {
+    package func podcastIDs() throws -> Set<ShowID> {
         try query { db in
-            try Int64.fetchSet(db.cachedStatement(sql: "SELECT id FROM podcast WHERE ephemeral = 0"))
+            try ShowID.fetchSet(db.cachedStatement(sql: "SELECT id FROM podcast WHERE ephemeral = 0"))
         }
     }
 
@@ -38,11 +38,11 @@ extension Library {
     }
 
     /// The same of any show, ephemeral ones included.
-    package func folder(id: Int64) throws -> FolderEntry? {
+    package func folder(id: ShowID) throws -> FolderEntry? {
         try query { db in try PodcastSQL.folders(db, "p.id = ?", [id]).first }
     }
 
-    package func podcast(id: Int64) throws -> Podcast? {
+    package func podcast(id: ShowID) throws -> Podcast? {
         try query { db in try PodcastSQL.fetch(db, "p.id = ?", [id]) }
     }
 
@@ -69,7 +69,7 @@ extension Library {
     }
 
     /// What a user set for one show alone, as written.
-    package func settings(of podcast: Int64) throws -> [String: String] {
+    package func settings(of podcast: ShowID) throws -> [String: String] {
         try query { db in try PodcastSQL.settings(db, of: podcast) }
     }
 
@@ -80,7 +80,7 @@ extension Library {
     /// - Parameters:
     ///   - status: the HTTP status, `nil` when no answer came.
     ///   - next: when to try again.
-    package func refreshFailed(podcast: Int64, status: Int?, error: String, next: Int64?, now: Int64) throws {
+    package func refreshFailed(podcast: ShowID, status: Int?, error: String, next: Int64?, now: Int64) throws {
         try write { db in
             let state = status == 410 ? Podcast.gone : Podcast.failed
             try db.cachedStatement(
@@ -96,7 +96,7 @@ extension Library {
     }
 
     /// Writes down that the feed is as it was: a 304. Validators that the answer left out stay.
-    package func notModified(podcast: Int64, response: FeedResponse, now: Int64) throws {
+    package func notModified(podcast: ShowID, response: FeedResponse, now: Int64) throws {
         try write { db in
             try db.cachedStatement(
                 sql: """
@@ -115,7 +115,7 @@ extension Library {
         }
     }
 
-    package func setNextRefresh(podcast: Int64, _ next: Int64?) throws {
+    package func setNextRefresh(podcast: ShowID, _ next: Int64?) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE podcast SET next_refresh = ? WHERE id = ?")
                 .execute(arguments: [next, podcast])
@@ -128,14 +128,14 @@ extension Library {
     ///
     /// - Parameter space: of the address, which nobody but the server has given: it may be in no more private one later.
     /// - Throws: `alreadySubscribed` when another show has the address.
-    package func move(podcast: Int64, to url: String, space: AddressSpace? = nil, now: Int64) throws {
+    package func move(podcast: ShowID, to url: String, space: AddressSpace? = nil, now: Int64) throws {
         try write { db in
             if let other = try Row.fetchOne(
                 db, sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ? AND id <> ?", arguments: [url, podcast])
             {
                 guard other[2] else { throw LibraryError.alreadySubscribed(name: other[1]) }
                 // A search result does not stand in the way of a subscription.
-                let id: Int64 = other[0]
+                let id: ShowID = other[0]
                 try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [id])
             }
             try db.execute(
@@ -153,7 +153,7 @@ extension Library {
     /// Forgets a show with its episodes and downloads.
     ///
     /// - Returns: the renditions whose cache files have nobody any more.
-    package func unsubscribe(podcast: Int64) throws -> [Rendition] {
+    package func unsubscribe(podcast: ShowID) throws -> [Rendition] {
         try write { db in
             let renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [podcast])
             try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [podcast])
@@ -198,7 +198,7 @@ extension Library {
     /// Gives a show's folder another name.
     ///
     /// - Throws: `invalidName` or `nameTaken`.
-    package func renamePodcast(id: Int64, to name: String, now: Int64 = Int64(time(nil))) throws {
+    package func renamePodcast(id: ShowID, to name: String, now: Int64 = Int64(time(nil))) throws {
         let name = FileName.normalized(name)
         try Self.validate(folder: name)
         try write { db in
@@ -215,7 +215,7 @@ extension Library {
     }
 
     /// Sets or, with `nil`, removes what a user set for one show alone. Keys and values are not judged here.
-    package func set(podcast: Int64, key: String, value: String?) throws {
+    package func set(podcast: ShowID, key: String, value: String?) throws {
         try write { db in
             guard try Self.podcastExists(podcast, db) else { throw LibraryError.noSuchPodcast(podcast) }
             if let value {
@@ -235,7 +235,7 @@ extension Library {
         }
     }
 
-    static func podcastExists(_ id: Int64, _ db: Database) throws -> Bool {
+    static func podcastExists(_ id: ShowID, _ db: Database) throws -> Bool {
         try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE id = ?"), arguments: [id]) ?? false
     }
 }
@@ -250,7 +250,7 @@ enum PodcastSQL {
         (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1), \(hasCredentials)
         """
 
-    static func settings(_ db: Database, of podcast: Int64) throws -> [String: String] {
+    static func settings(_ db: Database, of podcast: ShowID) throws -> [String: String] {
         let rows = try Row.fetchCursor(
             db.cachedStatement(sql: "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?"),
             arguments: [podcast, credentialsKey])

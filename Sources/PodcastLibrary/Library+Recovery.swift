@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+import TransferCore
 
 /// How a damaged library was replaced.
 package struct LibraryRecovery: Sendable, Equatable {
@@ -54,7 +55,8 @@ extension Library {
             let library = try openSound(at: path)
             if moment == nil {
                 let first = now << idShift
-                try library.reserve(Identifiers(podcast: first, episode: first, download: first))
+                try library.reserve(
+                    Identifiers(podcast: ShowID(first), episode: EpisodeID(first), download: TaskID(first)))
             }
             return (library, LibraryRecovery(damaged: aside, backup: moment))
         }
@@ -109,8 +111,9 @@ extension Library {
         let given = try library.identifiers()
         try library.reserve(
             Identifiers(
-                podcast: given.podcast + idMargin, episode: given.episode + idMargin,
-                download: given.download + idMargin))
+                podcast: ShowID(given.podcast.rawValue + idMargin),
+                episode: EpisodeID(given.episode.rawValue + idMargin),
+                download: TaskID(given.download.rawValue + idMargin)))
         // Whole in its one file: that alone is renamed.
         try library.closeWhole()
         for suffix in ["-wal", "-shm"] { unlink(restored + suffix) }

@@ -1,5 +1,5 @@
 import GRDB
-internal import TransferCore
+package import TransferCore
 
 /// What the next refresh of a show goes by, beside the show itself.
 package struct RefreshRecord: Sendable, Equatable {
@@ -25,7 +25,7 @@ package struct RefreshRecord: Sendable, Equatable {
 /// What asking for a known feed again needs of its show: without what only listings need, for which the episodes of
 /// each show would be counted.
 package struct RefreshSubject: Sendable, Equatable {
-    package var id: Int64
+    package var id: ShowID
     /// The name of the folder.
     package var name: String
     /// The address of the feed, as it is to be asked for.
@@ -43,10 +43,10 @@ package struct RefreshSubject: Sendable, Equatable {
 
 /// A feed that has been asked for and is as it was.
 package struct UnchangedFeed: Sendable, Equatable {
-    package var podcast: Int64
+    package var podcast: ShowID
     package var response: FeedResponse
 
-    package init(podcast: Int64, response: FeedResponse) {
+    package init(podcast: ShowID, response: FeedResponse) {
         self.podcast = podcast
         self.response = response
     }
@@ -61,7 +61,7 @@ extension Library {
     }
 
     /// The show with this row; a search result only where that is wanted, too.
-    package func refreshSubject(of podcast: Int64, evenFound: Bool = false) throws -> RefreshSubject? {
+    package func refreshSubject(of podcast: ShowID, evenFound: Bool = false) throws -> RefreshSubject? {
         try subjects("p.id = ? AND p.ephemeral <= ?", [podcast, evenFound], settingsOf: podcast).first
     }
 
@@ -75,7 +75,7 @@ extension Library {
     }
 
     private func subjects(
-        _ condition: String, _ arguments: StatementArguments, settingsOf podcast: Int64?
+        _ condition: String, _ arguments: StatementArguments, settingsOf podcast: ShowID?
     ) throws -> [RefreshSubject] {
         try read { db in
             let statement = try db.cachedStatement(
@@ -90,7 +90,7 @@ extension Library {
                     updateInterval: row[6], access: ShowAccess(row, from: 7))
             }
             if found.isEmpty { return found }
-            var settings: [Int64: [String: String]] = [:]
+            var settings: [ShowID: [String: String]] = [:]
             let isOne = podcast == nil ? "" : "podcast = ?2 AND"
             let rows = try Row.fetchCursor(
                 db.cachedStatement(sql: "SELECT podcast, key, value FROM setting WHERE \(isOne) key <> ?1"),
@@ -103,7 +103,7 @@ extension Library {
     }
 
     /// Forgets the validators of a show's feed: it is asked for as a whole next time.
-    package func forgetValidators(of podcast: Int64) throws {
+    package func forgetValidators(of podcast: ShowID) throws {
         try write { db in
             try db.execute(
                 sql: "UPDATE podcast SET etag = NULL, last_modified = NULL WHERE id = ?", arguments: [podcast])
@@ -115,7 +115,7 @@ extension Library {
     /// Writes down that feeds are as they were (304), in one transaction. Validators that an answer left out stay.
     ///
     /// - Returns: those that are no longer in the library; nothing is written of them.
-    package func noteUnchanged(_ feeds: [UnchangedFeed], now: Int64) throws -> Set<Int64> {
+    package func noteUnchanged(_ feeds: [UnchangedFeed], now: Int64) throws -> Set<ShowID> {
         try write { db in
             let statement = try db.cachedStatement(
                 sql: """
@@ -126,7 +126,7 @@ extension Library {
                         next_refresh = ?6, failures = 0, space = coalesce(?8, space), reach = coalesce(reach, ?9)
                     WHERE id = ?7
                     """)
-            var missing: Set<Int64> = []
+            var missing: Set<ShowID> = []
             for feed in feeds {
                 let response = feed.response
                 try statement.execute(arguments: [
@@ -140,11 +140,11 @@ extension Library {
     }
 
     /// When the newest hundred episodes of each of these shows came out, as far as they are dated.
-    package func published(of podcasts: [Int64]) throws -> [[Int64]] {
+    package func published(of podcasts: [ShowID]) throws -> [[Int64]] {
         try read { db in try podcasts.map { try Self.published(of: $0, db) } }
     }
 
-    private static func published(of podcast: Int64, _ db: Database) throws -> [Int64] {
+    private static func published(of podcast: ShowID, _ db: Database) throws -> [Int64] {
         try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
@@ -155,10 +155,10 @@ extension Library {
     }
 
     /// The shows with episodes that are being fetched ahead, or were in part, and that nobody has asked for.
-    package func podcastsFetchingAhead() throws -> Set<Int64> {
+    package func podcastsFetchingAhead() throws -> Set<ShowID> {
         // CROSS JOIN, as SQLite would else go through all episodes (https://www.sqlite.org/optoverview.html).
         try query { db in
-            try Int64.fetchSet(
+            try ShowID.fetchSet(
                 db.cachedStatement(
                     sql: """
                         SELECT e.podcast FROM download d CROSS JOIN episode e ON e.id = d.episode
@@ -170,7 +170,7 @@ extension Library {
         }
     }
 
-    package func refreshRecord(of podcast: Int64) throws -> RefreshRecord {
+    package func refreshRecord(of podcast: ShowID) throws -> RefreshRecord {
         try query { db in
             let row = try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT failures, update_interval FROM podcast WHERE id = ?"),
@@ -185,7 +185,7 @@ extension Library {
     }
 
     /// Remembers an address that is not to be taken for a new one of this show.
-    package func remember(address: String, of podcast: Int64) throws {
+    package func remember(address: String, of podcast: ShowID) throws {
         try write { db in
             try db.cachedStatement(sql: "INSERT OR IGNORE INTO address (podcast, url) VALUES (?, ?)")
                 .execute(arguments: [podcast, address])
@@ -229,7 +229,7 @@ extension Library {
     }
 
     /// The guids and media addresses of a show's episodes.
-    package func identities(of podcast: Int64) throws -> [(guid: String?, url: String)] {
+    package func identities(of podcast: ShowID) throws -> [(guid: String?, url: String)] {
         try query { db in
             let rows = try Row.fetchCursor(
                 db.cachedStatement(sql: "SELECT guid, url FROM episode WHERE podcast = ? AND buried = 0"),

@@ -1,10 +1,11 @@
 import GRDB
+package import TransferCore
 
 extension Library {
     // MARK: - Queries
 
     /// The current rendition of an episode.
-    package func rendition(of episode: Int64) throws -> Rendition? {
+    package func rendition(of episode: EpisodeID) throws -> Rendition? {
         try query { db in try RenditionSQL.fetch(db, "r.episode = ?", [episode]).first }
     }
 
@@ -82,7 +83,7 @@ extension Library {
     ///
     /// - Throws: `noSuchRendition` when the generation is no longer the current one.
     package func complete(
-        episode: Int64, generation: Int, size: Int64, sha256: String, fileState: String? = nil, now: Int64
+        episode: EpisodeID, generation: Int, size: Int64, sha256: String, fileState: String? = nil, now: Int64
     ) throws {
         try write { db in
             try db.cachedStatement(
@@ -109,7 +110,7 @@ extension Library {
     }
 
     /// Writes down how many bytes are present. Of a generation that is no longer the current one: nothing.
-    package func recordReceived(episode: Int64, generation: Int, bytes: Int64) throws {
+    package func recordReceived(episode: EpisodeID, generation: Int, bytes: Int64) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE rendition SET received = ? WHERE episode = ? AND generation = ?")
                 .execute(arguments: [bytes, episode, generation])
@@ -120,7 +121,7 @@ extension Library {
     ///
     /// - Returns: the episode's new generation.
     @discardableResult
-    package func dropRendition(episode: Int64, now: Int64) throws -> Int {
+    package func dropRendition(episode: EpisodeID, now: Int64) throws -> Int {
         try write { db in
             try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?").execute(arguments: [episode])
             let generation = try StoredNumber.fetchOne(
@@ -135,7 +136,7 @@ extension Library {
     }
 
     /// Writes down that the episode was opened: its access time, and what eviction goes by.
-    package func opened(episode: Int64, now: Int64) throws {
+    package func opened(episode: EpisodeID, now: Int64) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET last_opened = ? WHERE id = ?")
                 .execute(arguments: [now, episode])

@@ -9,13 +9,13 @@ package struct FoundPodcast: Sendable, Equatable {
     package var image: String?
     package var link: String?
     /// The subscribed show that this is, when the caller knows it to be one by another spelling of its address.
-    package var subscription: Int64?
+    package var subscription: ShowID?
     /// The space of the catalogue that names it.
     package var reach: AddressSpace?
 
     package init(
         url: String, title: String, author: String? = nil, image: String? = nil, link: String? = nil,
-        subscription: Int64? = nil, reach: AddressSpace? = nil
+        subscription: ShowID? = nil, reach: AddressSpace? = nil
     ) {
         self.reach = reach
         self.url = url
@@ -29,10 +29,10 @@ package struct FoundPodcast: Sendable, Equatable {
 
 /// A found show's row, and the name of its folder among the results.
 package struct FoundRow: Sendable, Equatable {
-    package var podcast: Int64
+    package var podcast: ShowID
     package var name: String
 
-    package init(podcast: Int64, name: String) {
+    package init(podcast: ShowID, name: String) {
         self.podcast = podcast
         self.name = name
     }
@@ -53,7 +53,7 @@ extension Library {
             var names: UniqueNames?
             var result: [FoundRow] = []
             var ephemeral: Set<Int> = []
-            var seen: Set<Int64> = []
+            var seen: Set<ShowID> = []
             for show in shows {
                 let row = try Row.fetchOne(
                     db.cachedStatement(
@@ -62,7 +62,7 @@ extension Library {
                             ORDER BY ephemeral LIMIT 1
                             """), arguments: [show.subscription, show.url])
                 if let row {
-                    let id: Int64 = row[0]
+                    let id: ShowID = row[0]
                     guard seen.insert(id).inserted else { continue }
                     if row[2] {
                         ephemeral.insert(result.count)
@@ -87,8 +87,9 @@ extension Library {
                     show.reach?.rawValue,
                 ])
                 ephemeral.insert(result.count)
-                seen.insert(db.lastInsertedRowID)
-                result.append(FoundRow(podcast: db.lastInsertedRowID, name: name))
+                let id = ShowID(db.lastInsertedRowID)
+                seen.insert(id)
+                result.append(FoundRow(podcast: id, name: name))
             }
             try db.execute(
                 sql: """
@@ -114,12 +115,12 @@ extension Library {
     }
 
     /// Unsubscribed shows are as good as found now: somebody uses them. Others are left as they are.
-    package func renew(found podcasts: Set<Int64>, now: Int64) throws {
+    package func renew(found podcasts: Set<ShowID>, now: Int64) throws {
         if podcasts.isEmpty { return }
         try write { db in try renew(podcasts.sorted(), db, now: now) }
     }
 
-    private func renew(_ podcasts: [Int64], _ db: Database, now: Int64) throws {
+    private func renew(_ podcasts: [ShowID], _ db: Database, now: Int64) throws {
         for id in podcasts {
             try db.cachedStatement(sql: "UPDATE podcast SET created = max(created, ?) WHERE id = ? AND ephemeral = 1")
                 .execute(arguments: [now, id])
@@ -128,7 +129,7 @@ extension Library {
 
     /// Whether the show is a search result that nobody has subscribed to. One that another device has removed is none: what
     /// is cached of it may be wanted again.
-    package func isEphemeral(podcast: Int64) throws -> Bool {
+    package func isEphemeral(podcast: ShowID) throws -> Bool {
         try query { db in
             try Bool.fetchOne(
                 db.cachedStatement(
@@ -160,9 +161,9 @@ extension Library {
     }
 
     /// The search results of which an episode is pinned: somebody wants them kept.
-    package func ephemeralPodcastsPinned() throws -> Set<Int64> {
+    package func ephemeralPodcastsPinned() throws -> Set<ShowID> {
         try query { db in
-            try Int64.fetchSet(
+            try ShowID.fetchSet(
                 db,
                 sql: """
                     SELECT DISTINCT podcast FROM episode

@@ -4,7 +4,7 @@ package import TransferCore
 
 /// A subscription, as lists of them need it.
 package struct Subscription: Sendable, Equatable {
-    package var podcast: Int64
+    package var podcast: ShowID
     /// The name of the folder.
     package var name: String
     package var url: String
@@ -16,7 +16,7 @@ package struct Subscription: Sendable, Equatable {
     package var hasCredentials: Bool
 
     package init(
-        podcast: Int64, name: String, url: String, title: String, link: String? = nil, changed: Int64 = 0,
+        podcast: ShowID, name: String, url: String, title: String, link: String? = nil, changed: Int64 = 0,
         hasCredentials: Bool = false
     ) {
         self.podcast = podcast
@@ -74,11 +74,11 @@ package struct UnfetchedShow: Sendable, Equatable {
 
 /// What became of an `UnfetchedShow`.
 package enum KeptShow: Sendable, Equatable {
-    case added(podcast: Int64, name: String)
+    case added(podcast: ShowID, name: String)
     /// It was subscribed to already.
-    case known(podcast: Int64, name: String)
+    case known(podcast: ShowID, name: String)
 
-    package var podcast: Int64 {
+    package var podcast: ShowID {
         switch self {
         case .added(let id, _), .known(let id, _): id
         }
@@ -149,7 +149,7 @@ extension Library {
         }
         let folder = try names.claim(given ?? FileName.stem(title)) { try isTaken($0, db) }
         if let found {
-            let id: Int64 = found[0]
+            let id: ShowID = found[0]
             try give(podcast: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
             try db.execute(
                 sql: "UPDATE podcast SET name = ?, folded = ?, ephemeral = 0, created = ?, changed = ? WHERE id = ?",
@@ -166,13 +166,13 @@ extension Library {
             folder, FileName.folded(folder), show.url, title, show.link, show.error, show.httpStatus, show.next, now,
             now,
         ])
-        let id = db.lastInsertedRowID
+        let id = ShowID(db.lastInsertedRowID)
         try give(podcast: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
         return .added(podcast: id, name: folder)
     }
 
     /// Notes whether a show is fetched with credentials. They themselves are not kept in the library.
-    package func setHasCredentials(podcast: Int64, _ hasCredentials: Bool) throws {
+    package func setHasCredentials(podcast: ShowID, _ hasCredentials: Bool) throws {
         try set(podcast: podcast, key: PodcastSQL.credentialsKey, value: hasCredentials ? "stored" : nil)
     }
 }

@@ -1,9 +1,10 @@
 import GRDB
 package import PodcastFeed
+package import TransferCore
 
 /// What a page says of an episode.
 package struct EpisodeSummary: Sendable, Equatable {
-    package var id: Int64
+    package var id: EpisodeID
     /// Of the file.
     package var name: String
     package var title: String
@@ -29,7 +30,7 @@ package struct EpisodeSummary: Sendable, Equatable {
     package var chapters: [Chapter]
 
     package init(
-        id: Int64, name: String, title: String, published: Int64? = nil, publishedOffset: Int = 0,
+        id: EpisodeID, name: String, title: String, published: Int64? = nil, publishedOffset: Int = 0,
         duration: Double? = nil, type: String? = nil, link: String? = nil, changed: Int64 = 0, size: Int64 = 0,
         sizeSource: SizeSource = .unknown, complete: Bool = false, sidecars: Sidecars = [], notes: String? = nil,
         chapters: [Chapter] = []
@@ -73,7 +74,7 @@ package struct SummaryLimits: Sendable {
 extension Library {
     /// Hands out a show's episodes one after the other, newest first: however many there are, one is in memory.
     package func summaries(
-        of podcast: Int64, limits: SummaryLimits, _ take: (EpisodeSummary) throws -> Void
+        of podcast: ShowID, limits: SummaryLimits, _ take: (EpisodeSummary) throws -> Void
     ) throws {
         try read { db in
             let statement = try db.cachedStatement(
@@ -114,7 +115,7 @@ extension Library {
     }
 
     /// `nil` when they are longer than that.
-    private static func notes(_ db: Database, of episode: Int64, limit: Int) throws -> String? {
+    private static func notes(_ db: Database, of episode: EpisodeID, limit: Int) throws -> String? {
         // The length of a text in bytes is that of the same as a blob, in every version of SQLite.
         try String.fetchOne(
             db.cachedStatement(
@@ -122,7 +123,7 @@ extension Library {
             arguments: [episode, limit])
     }
 
-    private static func chapters(_ db: Database, of episode: Int64, limit: Int) throws -> [Chapter] {
+    private static func chapters(_ db: Database, of episode: EpisodeID, limit: Int) throws -> [Chapter] {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT start, title FROM attachment WHERE episode = ? AND kind = \(EpisodeSQL.chapterKind) \

@@ -1,4 +1,5 @@
 import GRDB
+package import TransferCore
 
 extension Library {
     /// All uploads that are outstanding or failed, oldest first.
@@ -6,7 +7,7 @@ extension Library {
         try query { db in try Self.uploads(db, "1 ORDER BY id", []) }
     }
 
-    package func upload(id: Int64) throws -> Upload? {
+    package func upload(id: TaskID) throws -> Upload? {
         try query { db in try Self.uploads(db, "id = ?", [id]).first }
     }
 
@@ -21,7 +22,7 @@ extension Library {
             var upload = upload
             let last = try StoredNumber.fetchOne(
                 db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'download'"))
-            upload.id = (last ?? 0) + 1
+            upload.id = TaskID((last ?? 0) + 1)
             try db.execute(
                 sql: last == nil
                     ? "INSERT INTO sqlite_sequence (seq, name) VALUES (?, 'download')"
@@ -43,7 +44,7 @@ extension Library {
     }
 
     /// Writes down how far an upload has come. One that is not there is no error: it may have been cancelled meanwhile.
-    package func record(upload: Int64, _ progress: Upload.Progress) throws {
+    package func record(upload: TaskID, _ progress: Upload.Progress) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET step = ?, location = ?, tus = ?, held = ? WHERE id = ?")
                 .execute(arguments: [progress.step, progress.location, progress.tus, progress.held, upload])
@@ -51,7 +52,7 @@ extension Library {
     }
 
     /// A person's suspension, which stays across restarts; resumed, it has not failed any more either.
-    package func setSuspended(upload: Int64, _ suspended: Bool) throws {
+    package func setSuspended(upload: TaskID, _ suspended: Bool) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET suspended = ?1, error = iif(?1, error, NULL) WHERE id = ?2")
                 .execute(arguments: [suspended, upload])
@@ -59,7 +60,7 @@ extension Library {
     }
 
     /// Writes down why an upload gave up, and keeps the event that tells it.
-    package func fail(upload: Int64, error: String, keeping event: KeptEvent?) throws {
+    package func fail(upload: TaskID, error: String, keeping event: KeptEvent?) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET error = ? WHERE id = ?").execute(arguments: [error, upload])
             if let event { try Self.keep(event, db) }
@@ -67,7 +68,7 @@ extension Library {
     }
 
     /// Forgets an upload that has completed or was cancelled, and keeps the event that tells it: both or neither.
-    package func removeUpload(id: Int64, keeping event: KeptEvent?) throws {
+    package func removeUpload(id: TaskID, keeping event: KeptEvent?) throws {
         try write { db in
             try db.cachedStatement(sql: "DELETE FROM upload WHERE id = ?").execute(arguments: [id])
             if let event { try Self.keep(event, db) }

@@ -1,6 +1,7 @@
 import GRDB
 import Glibc
 import Synchronization
+package import TransferCore
 
 /// The subscriptions and their episodes, in a SQLite file.
 ///
@@ -158,11 +159,11 @@ package final class Library: Sendable {
 
     /// The greatest ids ever given.
     package struct Identifiers: Sendable, Equatable {
-        package var podcast: Int64
-        package var episode: Int64
-        package var download: Int64
+        package var podcast: ShowID
+        package var episode: EpisodeID
+        package var download: TaskID
 
-        package init(podcast: Int64, episode: Int64, download: Int64) {
+        package init(podcast: ShowID, episode: EpisodeID, download: TaskID) {
             self.podcast = podcast
             self.episode = episode
             self.download = download
@@ -193,7 +194,8 @@ package final class Library: Sendable {
     package func reserve(_ identifiers: Identifiers) throws {
         try write { db in
             for (table, last) in [
-                ("podcast", identifiers.podcast), ("episode", identifiers.episode), ("download", identifiers.download),
+                ("podcast", identifiers.podcast.rawValue), ("episode", identifiers.episode.rawValue),
+                ("download", identifiers.download.rawValue),
             ] {
                 try db.execute(
                     sql: "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", arguments: [last, table])

@@ -1,4 +1,5 @@
 import GRDB
+package import TransferCore
 
 /// What can go wrong with the library. The description is one line for users: what happened, and what to do.
 package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -12,12 +13,12 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case alreadySubscribed(name: String)
     case nameTaken(String)
     case invalidName(String, reason: String)
-    case noSuchPodcast(Int64)
-    case noSuchEpisode(Int64)
-    case noSuchDownload(Int64)
-    case noSuchRendition(episode: Int64, generation: Int)
+    case noSuchPodcast(ShowID)
+    case noSuchEpisode(EpisodeID)
+    case noSuchDownload(TaskID)
+    case noSuchRendition(episode: EpisodeID, generation: Int)
     /// A rendition older than the episode's current generation, or a second one of the same generation.
-    case staleGeneration(episode: Int64, given: Int, current: Int)
+    case staleGeneration(episode: EpisodeID, given: Int, current: Int)
     /// Opened for reading.
     case readOnly
     /// Another process held the library for longer than the wait.

@@ -16,7 +16,7 @@ struct Merge {
     }
 
     private struct Known {
-        let id: Int64
+        let id: EpisodeID
         let length: Int64?
         let listed: Bool
         let buried: Bool
@@ -25,17 +25,17 @@ struct Merge {
     }
 
     let db: Database
-    let podcast: Int64
+    let podcast: ShowID
     let template: NameTemplate
     let now: Int64
 
-    private var inserted: [Int64] = []
-    private var updated: [Int64] = []
-    private var unlisted: [Int64] = []
+    private var inserted: [EpisodeID] = []
+    private var updated: [EpisodeID] = []
+    private var unlisted: [EpisodeID] = []
     /// Whether a user can see that something changed.
     private var isVisible = false
 
-    init(db: Database, podcast: Int64, template: NameTemplate, now: Int64) {
+    init(db: Database, podcast: ShowID, template: NameTemplate, now: Int64) {
         self.db = db
         self.podcast = podcast
         self.template = template
@@ -194,7 +194,7 @@ struct Merge {
                 facts.visibleDigest,
             ]
             try statement.execute(arguments: StatementArguments(arguments))
-            let id = db.lastInsertedRowID
+            let id = EpisodeID(db.lastInsertedRowID)
             try writeDetail(id, facts, isNew: true)
             try writeAttachments(id, facts, isNew: true)
             inserted.append(id)
@@ -202,7 +202,7 @@ struct Merge {
         isVisible = true
     }
 
-    private func writeDetail(_ id: Int64, _ facts: EpisodeFacts, isNew: Bool) throws {
+    private func writeDetail(_ id: EpisodeID, _ facts: EpisodeFacts, isNew: Bool) throws {
         let notes = facts.item.description
         guard notes != nil || facts.item.chaptersURL != nil else {
             if isNew { return }
@@ -212,7 +212,7 @@ struct Merge {
             .execute(arguments: [id, notes, facts.item.chaptersURL])
     }
 
-    private func writeAttachments(_ id: Int64, _ facts: EpisodeFacts, isNew: Bool) throws {
+    private func writeAttachments(_ id: EpisodeID, _ facts: EpisodeFacts, isNew: Bool) throws {
         if !isNew {
             try db.cachedStatement(sql: "DELETE FROM attachment WHERE episode = ?").execute(arguments: [id])
         }

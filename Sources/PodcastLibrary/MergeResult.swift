@@ -41,11 +41,11 @@ package struct FeedResponse: Sendable, Equatable {
 package struct MergeResult: Sendable, Equatable {
     package var podcast: Podcast
     /// New episodes, oldest first.
-    package var inserted: [Int64]
+    package var inserted: [EpisodeID]
     /// Known episodes of which anything changed, media URLs and a return to the feed included.
-    package var updated: [Int64]
+    package var updated: [EpisodeID]
     /// Episodes that left the feed. They stay in the library.
-    package var unlisted: [Int64]
+    package var unlisted: [EpisodeID]
     /// Items passed over because they have no enclosure.
     package var skipped: Int
 }

@@ -1,9 +1,11 @@
+package import TransferCore
+
 /// A show as the library keeps it. A value: a copy of a row, which does not change with it.
 ///
 /// Times are seconds since 1970-01-01 UTC, here and in all of this module.
 package struct Podcast: Sendable, Equatable {
     /// The row id: positive, never given to another show.
-    package var id: Int64
+    package var id: ShowID
     /// The name of the folder.
     package var name: String
     /// The address of the feed, as it is to be asked for.
@@ -42,7 +44,7 @@ package struct Podcast: Sendable, Equatable {
     package var hasCredentials: Bool
 
     package init(
-        id: Int64, name: String, url: String, title: String, link: String? = nil, description: String? = nil,
+        id: ShowID, name: String, url: String, title: String, link: String? = nil, description: String? = nil,
         language: String? = nil, image: String? = nil, author: String? = nil, guid: String? = nil,
         type: String? = nil, explicit: Bool? = nil, state: String = Podcast.active, error: String? = nil,
         httpStatus: Int? = nil, etag: String? = nil, lastModified: String? = nil, finalURL: String? = nil,
@@ -87,14 +89,14 @@ package struct Podcast: Sendable, Equatable {
 
 /// What a listing of the root folder needs of a show.
 package struct FolderEntry: Sendable, Equatable {
-    package var id: Int64
+    package var id: ShowID
     package var name: String
     package var changed: Int64
     package var lastRefresh: Int64?
     /// When the newest episode was published, or first seen when it has no date; `nil` without episodes.
     package var newest: Int64?
 
-    package init(id: Int64, name: String, changed: Int64, lastRefresh: Int64? = nil, newest: Int64? = nil) {
+    package init(id: ShowID, name: String, changed: Int64, lastRefresh: Int64? = nil, newest: Int64? = nil) {
         self.id = id
         self.name = name
         self.changed = changed

@@ -4,7 +4,7 @@ package import TransferCore
 ///
 /// An episode has at most one current rendition. Its generation is what tells it from those before it.
 package struct Rendition: Sendable, Equatable {
-    package var episode: Int64
+    package var episode: EpisodeID
     package var generation: Int
     /// The name of the cache file.
     package var file: String
@@ -29,7 +29,7 @@ package struct Rendition: Sendable, Equatable {
     package var played: Bool
 
     package init(
-        episode: Int64, generation: Int, file: String, size: Int64? = nil, validator: String? = nil,
+        episode: EpisodeID, generation: Int, file: String, size: Int64? = nil, validator: String? = nil,
         contentType: String? = nil, finalURL: String? = nil, received: Int64 = 0, complete: Bool = false,
         sha256: String? = nil, fileState: String? = nil, created: Int64 = 0, lastOpened: Int64 = 0,
         pinned: Bool = false,
@@ -56,8 +56,8 @@ package struct Rendition: Sendable, Equatable {
 /// A background download that is to be carried on, or that failed. It leaves when it completes or is cancelled.
 package struct Download: Sendable, Equatable {
     /// The task's id: positive, never given to another task.
-    package var id: Int64
-    package var episode: Int64
+    package var id: TaskID
+    package var episode: EpisodeID
     /// The identifier of the background session.
     package var session: String
     /// Suspended by a user: stays so until a user resumes it.
@@ -71,7 +71,7 @@ package struct Download: Sendable, Equatable {
     package var errorNumber: Int?
 
     package init(
-        id: Int64, episode: Int64, session: String, suspended: Bool = false, automatic: Bool = false,
+        id: TaskID, episode: EpisodeID, session: String, suspended: Bool = false, automatic: Bool = false,
         created: Int64 = 0, error: String? = nil, errorNumber: Int? = nil
     ) {
         self.id = id

@@ -1,4 +1,5 @@
 import GRDB
+import TransferCore
 
 extension Schema {
     /// Gives episodes whose extension is not on the list of what a feed's file may have (`MediaType.isAllowed`) the
@@ -8,7 +9,7 @@ extension Schema {
     /// browsers and desktops run: that nothing of a feed runs counts for more than that a path stays. The stem is the same,
     /// and it alone is what is unique in a folder.
     static func renameUnsafeFiles(_ db: Database) throws {
-        var unsafe: [(id: Int64, name: String)] = []
+        var unsafe: [(id: EpisodeID, name: String)] = []
         let rows = try Row.fetchCursor(db, sql: "SELECT id, name FROM episode")
         while let row = try rows.next() {
             let name: String = row[1]

@@ -36,7 +36,7 @@ package struct ShowAccess: Sendable, Equatable {
 }
 
 extension Library {
-    package func showAccess(of podcast: Int64) throws -> ShowAccess? {
+    package func showAccess(of podcast: ShowID) throws -> ShowAccess? {
         try query { db in
             try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT \(ShowAccess.columns) FROM podcast p WHERE p.id = ?"),
@@ -46,11 +46,11 @@ extension Library {
     }
 
     /// A person gives the address of a show anew, and its feed was fetched from that space.
-    package func give(podcast: Int64, url: String, reach: AddressSpace?) throws {
+    package func give(podcast: ShowID, url: String, reach: AddressSpace?) throws {
         try write { db in try Self.give(podcast: podcast, url: url, reach: reach, db) }
     }
 
-    static func give(podcast: Int64, url: String?, reach: AddressSpace?, _ db: Database) throws {
+    static func give(podcast: ShowID, url: String?, reach: AddressSpace?, _ db: Database) throws {
         try db.cachedStatement(sql: "UPDATE podcast SET given_url = ?, reach = ? WHERE id = ?")
             .execute(arguments: [url, reach?.rawValue, podcast])
     }

@@ -35,7 +35,7 @@ package struct Upload: Sendable, Equatable {
     }
 
     /// The task's id: positive, never given to another task.
-    package var id: Int64
+    package var id: TaskID
     /// Where it is posted, without user info.
     package var url: String
     package var title: String
@@ -56,7 +56,7 @@ package struct Upload: Sendable, Equatable {
     package var state: TaskState { error != nil ? .failed : suspended ? .suspended : .queued }
 
     package init(
-        id: Int64 = 0, url: String, title: String, description: String? = nil, media: Part, size: Int64,
+        id: TaskID = 0, url: String, title: String, description: String? = nil, media: Part, size: Int64,
         image: Part? = nil, idempotencyKey: String, created: Int64
     ) {
         self.id = id

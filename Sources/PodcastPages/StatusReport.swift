@@ -4,7 +4,7 @@ package import TransferCore
 /// The active tasks, as `.status`, `.status.json` and `podfs status` show them.
 package struct StatusReport: Sendable, Equatable {
     package struct Task: Sendable, Equatable {
-        package var id: Int64
+        package var id: TaskID
         /// `download`, `refresh`, `search`, `artwork`, `transcript` or `upload`.
         package var kind: String
         /// `SHOW/EPISODE`.
@@ -20,7 +20,7 @@ package struct StatusReport: Sendable, Equatable {
         package var started: Int64
 
         package init(
-            id: Int64, kind: String, path: String, state: TaskState, received: Int64, expected: Int64?, rate: Double?,
+            id: TaskID, kind: String, path: String, state: TaskState, received: Int64, expected: Int64?, rate: Double?,
             error: String?, started: Int64
         ) {
             self.id = id
@@ -102,7 +102,8 @@ extension StatusReport.Task {
     /// One of the list's tasks.
     package var json: OrderedJSON {
         .object([
-            ("id", .int(id)), ("kind", .string(kind)), ("path", .string(path)), ("state", .string(state.rawValue)),
+            ("id", .int(id.rawValue)), ("kind", .string(kind)), ("path", .string(path)),
+            ("state", .string(state.rawValue)),
             ("progress", progress.map { .double(($0 * 10).rounded(.down) / 10) } ?? .null),
             ("bytes_received", .int(received)), ("bytes_expected", .int(orNull: expected)),
             ("rate", rate.map { .int(WholeNumber.of($0)) } ?? .null),

@@ -75,23 +75,23 @@ package enum Command: Sendable, Codable, Equatable {
     case subscribe(url: String, name: String?)
     /// As `subscribe`, for a show of a list; waits for its turn. A feed that cannot be had now is no failure.
     case importShow(ImportItem)
-    case unsubscribe(podcast: Int64)
+    case unsubscribe(podcast: ShowID)
     /// All shows when empty.
-    case refresh(podcasts: [Int64])
-    case rename(podcast: Int64?, episode: Int64?, name: String)
+    case refresh(podcasts: [ShowID])
+    case rename(podcast: ShowID?, episode: EpisodeID?, name: String)
     /// Fetches a feed and answers with what it says, as the JSON of `podfs inspect`; stores nothing.
     case inspect(url: String)
     case tasks
-    case act(TaskAction, episodes: [Int64])
+    case act(TaskAction, episodes: [EpisodeID])
     /// An upload of a copy that is in the folder of uploads; begins at once. Asked for twice with the same copy it is one.
     case publish(PublishRequest)
     /// `resume`, `suspend` and `cancel` of uploads, by their tasks' numbers.
-    case actOnUploads(TaskAction, ids: [Int64])
-    case setPlayed(episode: Int64, Bool)
-    case setPosition(episode: Int64, seconds: Double)
+    case actOnUploads(TaskAction, ids: [TaskID])
+    case setPlayed(episode: EpisodeID, Bool)
+    case setPosition(episode: EpisodeID, seconds: Double)
     /// Sets what a show has of its own, each as `KEY=VALUE`, or takes it away with `KEY=`. None is set unless all can be.
     /// A `keep` that removes what is cached or played is refused unless `confirmed` is true.
-    case set(podcast: Int64, assignments: [String], confirmed: Bool? = nil)
+    case set(podcast: ShowID, assignments: [String], confirmed: Bool? = nil)
     /// From now on, events are sent.
     case watch
     /// The kept events after a sequence number.
@@ -99,12 +99,12 @@ package enum Command: Sendable, Codable, Equatable {
     /// The client's tasks are of this session from now on; one session for a connection.
     case openSession(SessionConfiguration)
     /// A task for an episode, suspended until `resumeTask`.
-    case createTask(episode: Int64)
+    case createTask(episode: EpisodeID)
     /// Nest, and end with the connection.
-    case suspendTask(episode: Int64)
-    case resumeTask(episode: Int64)
+    case suspendTask(episode: EpisodeID)
+    case resumeTask(episode: EpisodeID)
     /// Ends a task for everybody. `producingResumeData` keeps the bytes that are here, else they are dropped.
-    case cancelTask(episode: Int64, producingResumeData: Bool)
+    case cancelTask(episode: EpisodeID, producingResumeData: Bool)
     /// As `createTask`, for what a cancelled task has left.
     case continueTask(ResumeData)
     /// The client of a background session has taken note of all events up to this one.
@@ -114,12 +114,12 @@ package enum Command: Sendable, Codable, Equatable {
     /// The same, and makes rows of the results, which are forgotten a day after they were last found.
     case searchFolder(term: String)
     /// Fetches the feed of a show that a search has found, unless it is fresh.
-    case fetchShow(podcast: Int64)
+    case fetchShow(podcast: ShowID)
     /// Makes sure that an asset is in the cache; the row is the show's or the episode's.
     case asset(AssetKind, id: Int64)
     /// Reads the whole files of these episodes, and drops those that are not what was downloaded. `acted` counts the good
     /// ones, and says of each other one what is wrong with it.
-    case verify(episodes: [Int64])
+    case verify(episodes: [EpisodeID])
     /// Keeps the subscriptions and what was heard alike with a server's, from now on.
     case syncLogin(SyncLoginRequest)
     /// Exchanges with the server now; `despiteHold` also when it has asked to be left alone for a while.
@@ -194,12 +194,12 @@ package struct TaskInfo: Sendable, Codable, Equatable {
         case download, refresh, search, artwork, transcript, upload
     }
 
-    package var id: Int64
+    package var id: TaskID
     package var kind: Kind
     /// `SHOW/EPISODE`, or `SHOW`.
     package var path: String
     /// The episode, when the task is about one.
-    package var episode: Int64?
+    package var episode: EpisodeID?
     package var state: TaskState
     package var received: Int64
     package var expected: Int64?
@@ -212,7 +212,7 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     package var started: Int64
 
     package init(
-        id: Int64, kind: Kind, path: String, episode: Int64?, state: TaskState, received: Int64, expected: Int64?,
+        id: TaskID, kind: Kind, path: String, episode: EpisodeID?, state: TaskState, received: Int64, expected: Int64?,
         rate: Double?, error: String?, started: Int64
     ) {
         self.id = id
@@ -238,13 +238,13 @@ package struct Event: Sendable, Codable, Equatable {
     /// Seconds since 1970 UTC.
     package var time: Int64
     package var kind: Kind
-    package var task: Int64?
+    package var task: TaskID?
     /// The kind of the task; `nil` for a download.
     package var taskKind: TaskInfo.Kind?
     /// The episode.
-    package var id: Int64?
+    package var id: EpisodeID?
     /// The show, in library events.
-    package var podcast: Int64?
+    package var podcast: ShowID?
     package var generation: Int?
     package var path: String?
     /// The name that the episode's file or the show's folder had until now, in library events.

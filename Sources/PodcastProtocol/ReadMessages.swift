@@ -2,13 +2,13 @@ package import TransferCore
 
 /// A reader needs bytes of an episode that the mount does not know to be present.
 package struct ReadRequest: Sendable, Equatable {
-    package var episode: Int64
+    package var episode: EpisodeID
     package var generation: Int
     package var range: Range<Int64>
     /// The first bytes alone will do, if there is no file yet.
     package var takesHead: Bool
 
-    package init(episode: Int64, generation: Int, range: Range<Int64>, takesHead: Bool = false) {
+    package init(episode: EpisodeID, generation: Int, range: Range<Int64>, takesHead: Bool = false) {
         self.episode = episode
         self.generation = generation
         self.range = range
@@ -17,7 +17,7 @@ package struct ReadRequest: Sendable, Equatable {
 
     package var payload: [UInt8] {
         var writer = WireWriter()
-        writer.append(episode)
+        writer.append(episode.rawValue)
         writer.append(Int64(generation))
         writer.append(range.lowerBound)
         writer.append(range.upperBound)
@@ -30,26 +30,26 @@ package struct ReadRequest: Sendable, Equatable {
         guard let episode = reader.int64(), let generation = reader.int64(), let from = reader.int64(),
             let to = reader.int64(), from >= 0, from <= to, let takesHead = reader.uint8()
         else { return nil }
-        self.init(episode: episode, generation: Int(generation), range: from..<to, takesHead: takesHead != 0)
+        self.init(episode: EpisodeID(episode), generation: Int(generation), range: from..<to, takesHead: takesHead != 0)
     }
 }
 
 /// Names an episode that was opened or closed.
 package struct EpisodeReference: Sendable, Equatable {
-    package var episode: Int64
+    package var episode: EpisodeID
 
-    package init(episode: Int64) { self.episode = episode }
+    package init(episode: EpisodeID) { self.episode = episode }
 
     package var payload: [UInt8] {
         var writer = WireWriter()
-        writer.append(episode)
+        writer.append(episode.rawValue)
         return writer.bytes
     }
 
     package init?(payload: [UInt8]) {
         var reader = WireReader(payload[...])
         guard let episode = reader.int64() else { return nil }
-        self.episode = episode
+        self.episode = EpisodeID(episode)
     }
 }
 

@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// A show that the catalogues know, for people and programs to choose from.
 package struct FoundShow: Sendable, Codable, Equatable {
     package var title: String
@@ -27,10 +29,10 @@ package struct FoundShow: Sendable, Codable, Equatable {
 
 /// A show among the results of a search, as a folder: a row of the library, and its name there.
 package struct FoundFolder: Sendable, Codable, Equatable {
-    package var podcast: Int64
+    package var podcast: ShowID
     package var name: String
 
-    package init(podcast: Int64, name: String) {
+    package init(podcast: ShowID, name: String) {
         self.podcast = podcast
         self.name = name
     }

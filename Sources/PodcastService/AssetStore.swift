@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 internal import PodcastProtocol
+internal import TransferCore
 
 /// The assets in the cache: each a file and, beside it, where it came from. Both are written as a whole.
 struct AssetStore: Sendable {
@@ -49,13 +50,13 @@ struct AssetStore: Sendable {
     }
 
     /// Removes the assets of a show and its episodes.
-    func remove(podcast: Int64, episodes: Set<Int64>) {
+    func remove(podcast: ShowID, episodes: Set<EpisodeID>) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             let parts = name.split(separator: "-", maxSplits: 1)
             guard parts.count == 2, let kind = AssetKind(rawValue: String(parts[0])), let id = Int64(parts[1]) else {
                 continue
             }
-            if kind == .cover ? id == podcast : episodes.contains(id) { remove(name) }
+            if kind == .cover ? ShowID(id) == podcast : episodes.contains(EpisodeID(id)) { remove(name) }
         }
     }
 

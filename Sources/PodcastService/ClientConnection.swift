@@ -3,6 +3,7 @@ internal import Glibc
 internal import Platform
 package import PodcastProtocol
 internal import Synchronization
+internal import TransferCore
 
 /// The daemon's end of one client's connection.
 ///
@@ -15,13 +16,13 @@ package final class ClientConnection: Sendable {
         var isClosed = false
         var isWatching = false
         /// Opens that were granted: their episodes by the number of the request.
-        var opens: [UInt32: Int64] = [:]
+        var opens: [UInt32: EpisodeID] = [:]
         /// What the client waits for, by the number of the request.
         var waits: [UInt32: Wait] = [:]
     }
 
     struct Wait {
-        var episode: Int64
+        var episode: EpisodeID
         /// The engine's name for it; `nil` until it is known.
         var name: Int64?
     }

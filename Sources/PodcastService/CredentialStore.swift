@@ -3,6 +3,7 @@ internal import Glibc
 internal import Platform
 package import PodcastLibrary
 internal import Synchronization
+package import TransferCore
 package import TransferEngine
 
 /// The names and passwords that came with the addresses of feeds, and those of the sync server: a file that nobody else
@@ -10,9 +11,9 @@ package import TransferEngine
 ///
 /// By the show's id: they follow a show whose feed moves, and are sent to the origin that they were given for alone.
 /// Safe from any thread; the file is written whole by each change, so that a change is there or is not.
-package final class CredentialStore: Sendable {
+package final class CredentialStore<ID: Identifier>: Sendable {
     private struct Entry: Codable {
-        var show: Int64
+        var show: ID
         var origin: String
         var user: String
         var password: String
@@ -23,14 +24,14 @@ package final class CredentialStore: Sendable {
     }
 
     /// Where those of the sync server stand among the shows', which have numbers from 1.
-    private static let syncServer: Int64 = 0
+    private static var syncServer: ID { 0 }
 
     private let path: String
-    private let entries: Mutex<[Int64: Credentials]>
+    private let entries: Mutex<[ID: Credentials]>
     /// What is wrong with the file that was found, one line. It has been moved aside, and the store is empty.
     package let problem: String?
 
-    private init(path: String, entries: [Int64: Credentials], problem: String? = nil) {
+    private init(path: String, entries: [ID: Credentials], problem: String? = nil) {
         self.path = path
         self.entries = Mutex(entries)
         self.problem = problem
@@ -51,11 +52,11 @@ package final class CredentialStore: Sendable {
     }
 
     /// For a process that only looks.
-    package static func reading(_ path: String) throws -> CredentialStore {
+    package static func reading(_ path: String) throws -> CredentialStore<ID> {
         CredentialStore(path: path, entries: try read(path))
     }
 
-    private static func read(_ path: String) throws(AtomicFile.Problem) -> [Int64: Credentials] {
+    private static func read(_ path: String) throws(AtomicFile.Problem) -> [ID: Credentials] {
         guard access(path, F_OK) == 0 else { return [:] }
         guard let data = FileManager.default.contents(atPath: path),
             let content = try? JSONDecoder().decode(Content.self, from: data)
@@ -67,23 +68,15 @@ package final class CredentialStore: Sendable {
     }
 
     /// Those of a show.
-    package subscript(_ show: Int64) -> Credentials? { entries.withLock { $0[show] } }
-
-    /// The address of a show as it was given.
-    package func address(of subscription: Subscription) -> PrivateAddress {
-        let credentials = self[subscription.podcast]
-        // The feed may have moved to another place, which was never given them.
-        let fit = credentials.map { $0.fit(subscription.url) } ?? false
-        return PrivateAddress(url: subscription.url, credentials: fit ? credentials : nil)
-    }
+    package subscript(_ show: ID) -> Credentials? { entries.withLock { $0[show] } }
 
     /// Keeps or, with `nil`, forgets those of a show.
-    package func set(_ credentials: Credentials?, for show: Int64) throws {
+    package func set(_ credentials: Credentials?, for show: ID) throws {
         try change { $0[show] = credentials }
     }
 
     /// Forgets those of all other shows.
-    package func keep(only shows: Set<Int64>) throws {
+    package func keep(only shows: Set<ID>) throws {
         try change { entries in
             entries = entries.filter { shows.contains($0.key) || $0.key == Self.syncServer }
         }
@@ -95,7 +88,7 @@ package final class CredentialStore: Sendable {
     /// Keeps or, with `nil`, forgets those of the sync server.
     package func setSync(_ credentials: Credentials?) throws { try set(credentials, for: Self.syncServer) }
 
-    private func change(_ body: (inout [Int64: Credentials]) -> Void) throws {
+    private func change(_ body: (inout [ID: Credentials]) -> Void) throws {
         try entries.withLock { entries in
             var changed = entries
             body(&changed)
@@ -111,5 +104,15 @@ package final class CredentialStore: Sendable {
                 isSoleWriter: true)
             entries = changed
         }
+    }
+}
+
+extension CredentialStore<ShowID> {
+    /// The address of a show as it was given.
+    package func address(of subscription: Subscription) -> PrivateAddress {
+        let credentials = self[subscription.podcast]
+        // The feed may have moved to another place, which was never given them.
+        let fit = credentials.map { $0.fit(subscription.url) } ?? false
+        return PrivateAddress(url: subscription.url, credentials: fit ? credentials : nil)
     }
 }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 
 /// What the engine reports, and what has to come after it, in order, until it is taken.
@@ -10,7 +11,7 @@ final class EventQueue: Sendable {
     enum Item: Sendable {
         case transfer(TransferEvent)
         /// A program has opened an episode.
-        case opened(Int64)
+        case opened(EpisodeID)
         /// Work that is done after what stands before it.
         case marker(@Sendable () -> Void)
     }

@@ -23,15 +23,15 @@ struct FeedDocuments: Sendable {
     }
 
     /// Whether there is a document of the show.
-    func contains(_ podcast: Int64) -> Bool {
+    func contains(_ podcast: ShowID) -> Bool {
         access(path(podcast, "xml"), F_OK) == 0 && access(path(podcast, "json"), F_OK) == 0
     }
 
     /// The shows of which there are documents.
-    func kept() -> Set<Int64> {
+    func kept() -> Set<ShowID> {
         guard let listing = opendir(folder) else { return [] }
         defer { closedir(listing) }
-        var (documents, facts): (Set<Int64>, Set<Int64>) = ([], [])
+        var (documents, facts): (Set<ShowID>, Set<ShowID>) = ([], [])
         while let entry = readdir(listing) {
             // The name is longer than its array says, so that the array is not copied.
             let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
@@ -44,8 +44,8 @@ struct FeedDocuments: Sendable {
             }
             guard end > 0, name[end] == UInt8(ascii: ".") else { continue }
             switch String(cString: name + end + 1) {
-            case "xml": documents.insert(id)
-            case "json": facts.insert(id)
+            case "xml": documents.insert(ShowID(id))
+            case "json": facts.insert(ShowID(id))
             default: break
             }
         }
@@ -53,7 +53,7 @@ struct FeedDocuments: Sendable {
     }
 
     /// Makes a document that has arrived the show's.
-    func keep(_ document: ArrivingDocument, feed: Feed, redirects: [RedirectHop], of podcast: Int64) throws {
+    func keep(_ document: ArrivingDocument, feed: Feed, redirects: [RedirectHop], of podcast: ShowID) throws {
         guard let facts = begin() else { throw POSIXError(.EIO) }
         let hops = redirects.map { hop in
             OrderedJSON.object([
@@ -65,20 +65,20 @@ struct FeedDocuments: Sendable {
         try document.move(to: path(podcast, "xml"))
     }
 
-    func remove(_ podcast: Int64) {
+    func remove(_ podcast: ShowID) {
         for fileExtension in ["xml", "json"] { unlink(path(podcast, fileExtension)) }
     }
 
     /// Removes what belongs to no show, and what a daemon that was killed had begun.
-    func removeAll(but podcasts: Set<Int64>) {
+    func removeAll(but podcasts: Set<ShowID>) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-            let id = Int64(name.prefix { $0 != "." })
+            let id = Int64(name.prefix { $0 != "." }).map { ShowID($0) }
             if id.map(podcasts.contains) ?? !name.hasPrefix(Self.temporaryPrefix) { continue }
             unlink("\(folder)/\(name)")
         }
     }
 
-    private func path(_ podcast: Int64, _ fileExtension: String) -> String { "\(folder)/\(podcast).\(fileExtension)" }
+    private func path(_ podcast: ShowID, _ fileExtension: String) -> String { "\(folder)/\(podcast).\(fileExtension)" }
 }
 
 /// A file that is written and has no name that anybody looks for; goes with its last reference, unless it was moved.

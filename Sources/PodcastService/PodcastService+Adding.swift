@@ -30,7 +30,7 @@ extension PodcastService {
     /// - Throws: `FetchFailure`, and what `Library.subscribe` throws.
     func add(
         _ address: PrivateAddress, name: String? = nil, title: String? = nil, fromServer server: String? = nil,
-        reach: AddressSpace? = nil, task: Int64
+        reach: AddressSpace? = nil, task: TaskID
     ) async throws -> MergeResult {
         let isGiven = reach == nil
         var arrival = try await fetch(address, reach: reach, task: task)
@@ -50,7 +50,7 @@ extension PodcastService {
     }
 
     /// The feed of a show: something that has episodes to play.
-    private func fetch(_ address: PrivateAddress, reach: AddressSpace?, task: Int64) async throws -> Arrival {
+    private func fetch(_ address: PrivateAddress, reach: AddressSpace?, task: TaskID) async throws -> Arrival {
         let own =
             address.credentials
             ?? netrc.credentials(for: address.url, given: reach == nil ? address.url : nil)

@@ -51,25 +51,26 @@ extension PodcastService {
 
     private struct AssetSource {
         var url: String
-        var podcast: Int64
+        var podcast: ShowID
         /// For `.status`.
         var path: String
     }
 
     private func assetSource(_ kind: AssetKind, _ id: Int64) throws -> AssetSource? {
         if kind == .cover {
-            guard let show = try library.podcast(id: id), let url = show.image else { return nil }
-            return AssetSource(url: url, podcast: id, path: "\(show.name)/cover.jpg")
+            guard let show = try library.podcast(id: ShowID(id)), let url = show.image else { return nil }
+            return AssetSource(url: url, podcast: show.id, path: "\(show.name)/cover.jpg")
         }
-        guard let episode = try library.episode(id: id), let show = try library.podcast(id: episode.podcast) else {
+        guard let episode = try library.episode(id: EpisodeID(id)), let show = try library.podcast(id: episode.podcast)
+        else {
             return nil
         }
         let url: String?
         switch kind {
         case .cover, .art: url = episode.image
-        case .vtt: url = try library.extras(of: id).transcripts.first { $0.kind == .vtt }?.url
-        case .srt: url = try library.extras(of: id).transcripts.first { $0.kind == .srt }?.url
-        case .chapters: url = try library.extras(of: id).chaptersURL
+        case .vtt: url = try library.extras(of: episode.id).transcripts.first { $0.kind == .vtt }?.url
+        case .srt: url = try library.extras(of: episode.id).transcripts.first { $0.kind == .srt }?.url
+        case .chapters: url = try library.extras(of: episode.id).chaptersURL
         }
         let fileExtension = kind == .art ? "jpg" : kind == .chapters ? "json" : kind.rawValue
         return url.map {

@@ -18,9 +18,9 @@ extension PodcastService {
     struct StorageState {
         var policy: StoragePolicy
         /// When episodes became whole in this run; since 1970. Finer than the library's seconds.
-        var completions: [Int64: Duration] = [:]
+        var completions: [EpisodeID: Duration] = [:]
         /// Downloads that the last decision let fail.
-        var failed: Set<Int64> = []
+        var failed: Set<EpisodeID> = []
         /// When to look again.
         var recheck: Int64?
 
@@ -43,7 +43,7 @@ extension PodcastService {
             if isProgress, storage.policy.holds(in: situation) { return }
             let episodes = try addFiles(to: &situation)
             var plan = storage.policy.plan(for: situation)
-            var interrupted: Set<Int64> = []
+            var interrupted: Set<EpisodeID> = []
             while let file = plan.evictions.first {
                 if let episode = episodes[file], try evictByPolicy(episode, file: file) {
                     situation.remove(file)
@@ -80,10 +80,10 @@ extension PodcastService {
     }
 
     /// - Returns: the episodes of the files.
-    private func addFiles(to situation: inout StorageSituation) throws -> [String: Int64] {
+    private func addFiles(to situation: inout StorageSituation) throws -> [String: EpisodeID] {
         let places = Dictionary(
-            situation.transfers.enumerated().map { ($1.id.rawValue, $0) }, uniquingKeysWith: { first, _ in first })
-        var episodes: [String: Int64] = [:]
+            situation.transfers.enumerated().map { ($1.id.episode, $0) }, uniquingKeysWith: { first, _ in first })
+        var episodes: [String: EpisodeID] = [:]
         for rendition in try library.evictionCandidates() {
             episodes[rendition.file] = rendition.episode
             if let place = places[rendition.episode], !rendition.complete {
@@ -110,7 +110,7 @@ extension PodcastService {
     // MARK: What follows
 
     /// - Returns: `false` when somebody has the file open.
-    private func evictByPolicy(_ episode: Int64, file: String) throws -> Bool {
+    private func evictByPolicy(_ episode: EpisodeID, file: String) throws -> Bool {
         guard try evict(file, of: episode) else { return false }
         storage.completions[episode] = nil
         let name = try library.episode(id: episode)?.name ?? file
@@ -122,10 +122,10 @@ extension PodcastService {
     private func adopt(_ plan: StoragePlan) {
         let before = storage.policy
         storage.policy.adopt(plan)
-        storage.failed = Set(plan.failures.keys.map(\.rawValue))
-        for (id, reason) in plan.waiting { setAwaitsSpace(id.rawValue, Self.error(reason)) }
-        for id in before.waiting.keys where plan.waiting[id] == nil { setAwaitsSpace(id.rawValue, nil) }
-        for (id, reason) in plan.failures { engine.exceedsSpace(id.rawValue, Self.error(reason)) }
+        storage.failed = Set(plan.failures.keys.map(\.episode))
+        for (id, reason) in plan.waiting { setAwaitsSpace(id.episode, Self.error(reason)) }
+        for id in before.waiting.keys where plan.waiting[id] == nil { setAwaitsSpace(id.episode, nil) }
+        for (id, reason) in plan.failures { engine.exceedsSpace(id, Self.error(reason)) }
         if let stop = plan.stop {
             if stop != before.stop { log.warning("\(Self.error(stop).message)") }
             // Where the disk has refused a write the engine has found it out itself, and may try again.
@@ -145,18 +145,18 @@ extension PodcastService {
         TransferError(.diskFull, "no space left in the cache: \(reason.description)")
     }
 
-    private func setAwaitsSpace(_ episode: Int64, _ reason: TransferError?) {
+    private func setAwaitsSpace(_ episode: EpisodeID, _ reason: TransferError?) {
         let old = spaceWaits.withLock { waits in
             defer { waits[episode] = reason }
             return waits[episode]
         }
         guard old != reason else { return }
-        engine.setAwaitsSpace(episode, reason)
+        engine.setAwaitsSpace(MediaID(episode), reason)
         if old == nil, let reason, let path = tasks[episode]?.path { log.info("\(path) waits: \(reason.message)") }
     }
 
     /// What has come of a download was evicted: the download begins anew when it has space.
-    private func restart(_ episode: Int64) {
+    private func restart(_ episode: EpisodeID) {
         tasks[episode]?.snapshot?.received = 0
         tasks[episode]?.recordedBytes = 0
         applySuspension(of: episode)

@@ -57,7 +57,7 @@ extension PodcastService {
         var changesDemand = false
         var hasCompletion = false
         /// Episodes of which it is told that they have changed: once is enough.
-        var changed: Set<Int64> = []
+        var changed: Set<EpisodeID> = []
     }
 
     private func perform(_ pending: PendingEffects?) {
@@ -88,22 +88,22 @@ extension PodcastService {
     private func take(_ event: TransferEvent) {
         do {
             switch event {
-            case .confirmed(let key, let generation, let pin): try confirmed(key, generation, pin)
+            case .confirmed(let key, let generation, let pin): try confirmed(key.episode, generation, pin)
             case .fileCreated(let key, let generation, let file, let pin, let finalURL):
-                try fileCreated(key, generation, file, pin, finalURL)
+                try fileCreated(key.episode, generation, file, pin, finalURL)
             case .abandoned(let key, let generation, let file):
                 if try library.rendition(file: file) != nil {
-                    try library.dropRendition(episode: key, now: now())
+                    try library.dropRendition(episode: key.episode, now: now())
                 }
                 engine.removeFile(file)
                 log.info("episode \(key): generation \(generation) was replaced on the server")
-                broadcastChange(episode: key)
+                broadcastChange(episode: key.episode)
             case .progress(let snapshot): try progressed(snapshot)
             case .completed(let key, let generation, let size, let sha256):
-                try completed(key, generation, size, sha256)
-            case .failed(let key, let error): try failed(key, error)
+                try completed(key.episode, generation, size, sha256)
+            case .failed(let key, let error): try failed(key.episode, error)
             case .storageFull(_, let error): storageIsFull(error)
-            case .addressRefused(let key, _): renewAddress(of: key)
+            case .addressRefused(let key, _): renewAddress(of: key.episode)
             case .upload(let event): take(event)
             }
         } catch LibraryError.noSuchEpisode(let id) {
@@ -113,7 +113,7 @@ extension PodcastService {
         }
     }
 
-    private func confirmed(_ episode: Int64, _ generation: Int, _ pin: Pin) throws {
+    private func confirmed(_ episode: EpisodeID, _ generation: Int, _ pin: Pin) throws {
         guard let row = try library.entry(id: episode) else { return }
         for _ in 0..<max(0, generation - row.generation) { try library.dropRendition(episode: episode, now: now()) }
         if let total = pin.total, row.sizeSource != .server || row.size != total {
@@ -123,7 +123,7 @@ extension PodcastService {
     }
 
     private func fileCreated(
-        _ episode: Int64, _ generation: Int, _ file: String, _ pin: Pin, _ finalURL: String?
+        _ episode: EpisodeID, _ generation: Int, _ file: String, _ pin: Pin, _ finalURL: String?
     ) throws {
         let rendition = Rendition(
             episode: episode, generation: generation, file: file, size: pin.total, validator: pin.validator?.text,
@@ -133,13 +133,14 @@ extension PodcastService {
     }
 
     private func progressed(_ snapshot: DownloadSnapshot) throws {
-        var record = tasks[snapshot.key]
+        let episode = snapshot.key.episode
+        var record = tasks[episode]
         if record == nil, snapshot.isTask {
-            let download = try library.enqueue(episode: snapshot.key, session: Self.commonSession, now: now())
+            let download = try library.enqueue(episode: episode, session: Self.commonSession, now: now())
             record = try makeRecord(download)
         }
         if snapshot.state == .remote || snapshot.state == .cached {
-            tasks[snapshot.key] = nil
+            tasks[episode] = nil
             pending?.changesDemand = true
         } else if var record {
             // The library learns of the progress now and then, for the time when no daemon runs.
@@ -147,7 +148,7 @@ extension PodcastService {
                 record.recorded = now()
                 record.recordedBytes = snapshot.received
                 try library.recordReceived(
-                    episode: snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
+                    episode: episode, generation: snapshot.generation, bytes: snapshot.received)
             }
             let changed = record.snapshot?.state != snapshot.state
             if changed || record.snapshot?.total != snapshot.total
@@ -157,7 +158,7 @@ extension PodcastService {
                 pending?.changesDemand = true
             }
             record.snapshot = snapshot
-            tasks[snapshot.key] = record
+            tasks[episode] = record
             // The failure was told as such, and is the last that is heard of the task.
             if snapshot.state == .failed { return }
             broadcast(event(changed ? .state : .progress, snapshot, record))
@@ -170,12 +171,12 @@ extension PodcastService {
             // The task was cancelled, with a part of the file here.
             if let download = record?.download.id { try library.removeDownload(id: download) }
             try library.recordReceived(
-                episode: snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
+                episode: episode, generation: snapshot.generation, bytes: snapshot.received)
         }
         broadcast(event(.state, snapshot, record))
     }
 
-    private func completed(_ episode: Int64, _ generation: Int, _ size: Int64, _ sha256: String) throws {
+    private func completed(_ episode: EpisodeID, _ generation: Int, _ size: Int64, _ sha256: String) throws {
         let file = try library.rendition(of: episode)?.file
         try library.complete(
             episode: episode, generation: generation, size: size, sha256: sha256,
@@ -209,7 +210,7 @@ extension PodcastService {
         runHook(configuration.onIdle, episode: nil)
     }
 
-    private func failed(_ episode: Int64, _ error: TransferError) throws {
+    private func failed(_ episode: EpisodeID, _ error: TransferError) throws {
         let record = tasks[episode]
         if let download = record?.download.id {
             try library.fail(download: download, error: error.message, errorNumber: Int(error.errorNumber))
@@ -233,7 +234,7 @@ extension PodcastService {
     }
 
     /// Of an episode's task, if it has one.
-    func event(_ kind: Event.Kind, _ episode: Int64, _ state: TaskState, _ record: TaskRecord?) -> Event {
+    func event(_ kind: Event.Kind, _ episode: EpisodeID, _ state: TaskState, _ record: TaskRecord?) -> Event {
         var event = Event(sequence: nextSequence(), time: now(), kind: kind)
         event.task = record?.download.id
         event.id = episode
@@ -245,7 +246,7 @@ extension PodcastService {
     }
 
     func event(_ kind: Event.Kind, _ snapshot: DownloadSnapshot, _ record: TaskRecord?) -> Event {
-        var event = event(kind, snapshot.key, snapshot.state, record)
+        var event = event(kind, snapshot.key.episode, snapshot.state, record)
         event.generation = snapshot.generation
         event.received = snapshot.received
         event.expected = snapshot.total
@@ -308,7 +309,7 @@ extension PodcastService {
     }
 
     /// Something about an episode that can be seen has changed in the library.
-    func broadcastChange(episode: Int64, formerName: String? = nil) {
+    func broadcastChange(episode: EpisodeID, formerName: String? = nil) {
         if formerName == nil, pending?.changed.insert(episode).inserted == false { return }
         var event = Event(sequence: nextSequence(), time: now(), kind: .library)
         event.id = episode
@@ -317,7 +318,7 @@ extension PodcastService {
     }
 
     /// A show, or the set of its episodes, has changed.
-    func broadcastChange(podcast: Int64, name: String, formerName: String? = nil) {
+    func broadcastChange(podcast: ShowID, name: String, formerName: String? = nil) {
         var event = Event(sequence: nextSequence(), time: now(), kind: .library)
         event.podcast = podcast
         event.path = name

@@ -2,10 +2,11 @@ internal import Foundation
 internal import Glibc
 internal import Logging
 internal import PodcastLibrary
+internal import TransferCore
 
 extension PodcastService {
     /// Runs a command of the configuration with `sh -c`, told by its environment what happened. It is not waited for.
-    func runHook(_ command: String?, episode: Int64?) {
+    func runHook(_ command: String?, episode: EpisodeID?) {
         guard let command, !command.isEmpty else { return }
         var environment = ProcessInfo.processInfo.environment
         if let episode, let row = try? library.episode(id: episode),

@@ -60,10 +60,10 @@ extension PodcastService {
     ///
     /// - Returns: `nil` when the host wants to be left alone: whoever waits comes again later. Else a number for
     ///   `giveBackTurn`.
-    private func takeTurn(host: String) async -> Int64? {
+    private func takeTurn(host: String) async -> ShowID? {
         guard feeds.withQueue({ $0.blockedUntil(host: host, now: now()) }) == nil else { return nil }
         refreshes.lastTurn -= 1
-        let id = refreshes.lastTurn
+        let id = ShowID(refreshes.lastTurn)
         let isGranted = await withCheckedContinuation { continuation in
             refreshes.turns[id] = (host, continuation)
             feeds.withQueue { _ = $0.enqueue(id, host: host) }
@@ -73,7 +73,7 @@ extension PodcastService {
     }
 
     /// - Parameter isRefused: the server has answered 429. One 503 says too little of a host with hundreds of feeds.
-    private func giveBackTurn(_ id: Int64, isRefused: Bool) {
+    private func giveBackTurn(_ id: ShowID, isRefused: Bool) {
         feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: now()) }
         if isRefused { refuseTurns() }
         startRefreshes()

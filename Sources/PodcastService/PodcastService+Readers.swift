@@ -49,13 +49,13 @@ extension PodcastService {
         let (wait, opened) = client.state.withLock { state in
             (state.waits.removeValue(forKey: number), state.opens.removeValue(forKey: number))
         }
-        if let wait, let name = wait.name { engine.cancelWait(wait.episode, name) }
+        if let wait, let name = wait.name { engine.cancelWait(MediaID(wait.episode), name) }
         // The grant is on its way to a client that does not want it any more: it will not send a close.
-        if let opened { engine.close(opened) }
+        if let opened { engine.close(MediaID(opened)) }
     }
 
     /// Before the engine is asked: its answer may come at once, and finds the entry.
-    private nonisolated func expect(_ number: UInt32, _ episode: Int64, for client: ClientConnection) {
+    private nonisolated func expect(_ number: UInt32, _ episode: EpisodeID, for client: ClientConnection) {
         client.state.withLock { $0.waits[number] = ClientConnection.Wait(episode: episode) }
     }
 
@@ -73,7 +73,8 @@ extension PodcastService {
         _ request: ReadRequest, number: UInt32, for client: ClientConnection, isVerified: Bool
     ) {
         let name = engine.read(
-            request.episode, range: request.range, generation: request.generation, takesHead: request.takesHead,
+            MediaID(request.episode), range: request.range, generation: request.generation,
+            takesHead: request.takesHead,
             load: loader(request.episode)
         ) { [self] result in
             if case .failure(let error) = result, error.code == .unverified, !isVerified {
@@ -97,7 +98,7 @@ extension PodcastService {
 
     /// Answers when the episode's file has been verified, by `next`, unless nobody waits any more.
     private nonisolated func verify(
-        _ episode: Int64, for number: UInt32, of client: ClientConnection, then next: @escaping @Sendable () -> Void
+        _ episode: EpisodeID, for number: UInt32, of client: ClientConnection, then next: @escaping @Sendable () -> Void
     ) {
         Task {
             await verify(episode)
@@ -115,9 +116,9 @@ extension PodcastService {
     }
 
     private nonisolated func open(
-        _ episode: Int64, number: UInt32, for client: ClientConnection, isVerified: Bool
+        _ episode: EpisodeID, number: UInt32, for client: ClientConnection, isVerified: Bool
     ) {
-        let name = engine.open(episode, load: loader(episode)) { [self] result in
+        let name = engine.open(MediaID(episode), load: loader(episode)) { [self] result in
             if case .failure(let error) = result, error.code == .unverified, !isVerified {
                 return verify(episode, for: number, of: client) { [self] in
                     open(episode, number: number, for: client, isVerified: true)
@@ -140,7 +141,7 @@ extension PodcastService {
     }
 
     private nonisolated func answerOpen(
-        _ episode: Int64, _ result: Result<ReadGrant, TransferError>, number: UInt32, to client: ClientConnection
+        _ episode: EpisodeID, _ result: Result<ReadGrant, TransferError>, number: UInt32, to client: ClientConnection
     ) {
         switch result {
         case .success(let grant):
@@ -151,7 +152,7 @@ extension PodcastService {
                 return true
             }
             guard isWanted else {
-                engine.close(episode)
+                engine.close(MediaID(episode))
                 return
             }
             client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
@@ -163,7 +164,7 @@ extension PodcastService {
 
     /// Writes down that an episode was opened: eviction goes by it. Once a minute is enough for one episode: some programs
     /// open a file a hundred times a second.
-    func noteOpened(_ episode: Int64) {
+    func noteOpened(_ episode: EpisodeID) {
         let now = now()
         if let last = lastNoted[episode], last + 60 > now { return }
         if lastNoted.count > 10_000 { lastNoted = [:] }
@@ -186,7 +187,7 @@ extension PodcastService {
             state.opens[number] = nil
             return true
         }
-        if wasOpen { engine.close(request.episode) }
+        if wasOpen { engine.close(MediaID(request.episode)) }
         // Also of an open that an earlier daemon has granted.
         Task { await closed(request.episode) }
     }
@@ -200,13 +201,13 @@ extension PodcastService {
             }
             return (state.opens, state.waits)
         }
-        for wait in waits.values { if let name = wait.name { engine.cancelWait(wait.episode, name) } }
-        for episode in opens.values { engine.close(episode) }
+        for wait in waits.values { if let name = wait.name { engine.cancelWait(MediaID(wait.episode), name) } }
+        for episode in opens.values { engine.close(MediaID(episode)) }
         let key = ObjectIdentifier(client)
         Task { await left(key, closing: Set(opens.values)) }
     }
 
-    private func left(_ key: ObjectIdentifier, closing episodes: Set<Int64>) async {
+    private func left(_ key: ObjectIdentifier, closing episodes: Set<EpisodeID>) async {
         endExchange(of: key)
         await endSession(key)
         for episode in episodes { closed(episode) }

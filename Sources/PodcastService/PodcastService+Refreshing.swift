@@ -10,13 +10,13 @@ internal import TransferEngine
 extension PodcastService {
     /// Refreshes that wait or run, and who waits for their results.
     struct Refreshes {
-        var waiting: [Int64: [RefreshGroup]] = [:]
-        var occasions: [Int64: PagedFeed.Occasion] = [:]
+        var waiting: [ShowID: [RefreshGroup]] = [:]
+        var occasions: [ShowID: PagedFeed.Occasion] = [:]
         /// Shows that are not in the library yet, and wait for their turn in the same queue under numbers below zero.
-        var turns: [Int64: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
+        var turns: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
         var lastTurn: Int64 = 0
         /// What the dates of shows' episodes say, and until when, as long as the episodes stay as they are.
-        var rhythms: [Int64: (rhythm: ReleaseRhythm, until: Int64)] = [:]
+        var rhythms: [ShowID: (rhythm: ReleaseRhythm, until: Int64)] = [:]
     }
 
     /// Several refreshes whose results are wanted together.
@@ -38,7 +38,7 @@ extension PodcastService {
     }
 
     /// What a person asks for; all shows when `ids` is empty.
-    func refresh(_ ids: [Int64]) async throws -> [RefreshResult] {
+    func refresh(_ ids: [ShowID]) async throws -> [RefreshResult] {
         var shows =
             ids.isEmpty
             ? try library.refreshSubjects() : try Set(ids).compactMap { try library.refreshSubject(of: $0) }
@@ -86,7 +86,7 @@ extension PodcastService {
         do {
             let due = try library.refreshSubjects(dueAt: now())
             try putOffSkipped(due)
-            let turn = Set(work.turn(of: due.map { WorkItem(.refresh, id: $0.id) }, now: now()).map(\.id))
+            let turn = Set(work.turn(of: due.map { WorkItem.refresh($0.id) }, now: now()).map { ShowID($0.id) })
             enqueue(due.filter { turn.contains($0.id) }, isScheduled: true)
         } catch {
             log.error("\(error)")
@@ -141,7 +141,7 @@ extension PodcastService {
         for id in turns { beginTurn(id) }
     }
 
-    func beginTurn(_ id: Int64) {
+    func beginTurn(_ id: ShowID) {
         if let turn = refreshes.turns.removeValue(forKey: id) {
             turn.continuation.resume(returning: true)
         } else {
@@ -150,13 +150,13 @@ extension PodcastService {
     }
 
     /// Refreshes a show whose turn it is, unless its answer has begun to come already.
-    func refreshNow(_ id: Int64, answer: FeedAnswer?) {
+    func refreshNow(_ id: ShowID, answer: FeedAnswer?) {
         let occasion = refreshes.occasions.removeValue(forKey: id) ?? .schedule
         if let answer { refreshing[answer.asked.task.id] = answer.asked.task }
         Task {
             let (result, end) = await refreshNow(id, occasion, answer)
             feeds.withQueue { $0.finish(id, end, now: now()) }
-            work.end([WorkItem(.refresh, id: id)])
+            work.end([WorkItem.refresh(id)])
             if case .refused = end { refuseTurns() }
             tell(result, of: id)
             startRefreshes()
@@ -164,7 +164,7 @@ extension PodcastService {
         }
     }
 
-    func tell(_ result: RefreshResult, of id: Int64) {
+    func tell(_ result: RefreshResult, of id: ShowID) {
         for group in refreshes.waiting.removeValue(forKey: id) ?? [] { group.add(result) }
     }
 
@@ -184,7 +184,7 @@ extension PodcastService {
     }
 
     private func refreshNow(
-        _ id: Int64, _ occasion: PagedFeed.Occasion, _ answer: FeedAnswer?
+        _ id: ShowID, _ occasion: PagedFeed.Occasion, _ answer: FeedAnswer?
     ) async -> (RefreshResult, HostQueue.End) {
         var name = answer?.asked.job.show.name ?? "\(id)"
         defer { if let answer { endFeedTask(answer.asked.task.id) } }
@@ -272,7 +272,7 @@ extension PodcastService {
     }
 
     /// Keeps what was fetched as the show's document; the show is none the worse when it cannot be kept.
-    nonisolated func keepDocument(of found: FeedFetcher.Retrieved, for podcast: Int64) {
+    nonisolated func keepDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) {
         guard let document = found.document, let feed = found.feed else { return }
         do {
             try documents.keep(document, feed: feed, redirects: found.chain.hops, of: podcast)
@@ -294,12 +294,12 @@ extension PodcastService {
 
     /// While the rows are written.
     @concurrent private nonisolated func keepDocumentApart(
-        of found: FeedFetcher.Retrieved, for podcast: Int64
+        of found: FeedFetcher.Retrieved, for podcast: ShowID
     ) async { keepDocument(of: found, for: podcast) }
 
     /// Away from the actor: the rows of a large feed take a second, and others must not wait for it.
     @concurrent private nonisolated func store(
-        _ feed: Feed, into podcast: Int64, _ response: FeedResponse
+        _ feed: Feed, into podcast: ShowID, _ response: FeedResponse
     ) async throws -> MergeResult {
         let template = settings(of: podcast).nameTemplate ?? configuration.nameTemplate
         return try library.merge(feed: feed, into: podcast, response: response, template: template, now: now())
@@ -312,7 +312,7 @@ extension PodcastService {
         broadcastChange(podcast: podcast.id, name: podcast.name)
         let updated = Set(result.updated)
         for episode in Set(tasks.keys).union(openEpisodes()) where updated.contains(episode) {
-            if let url = try library.episode(id: episode)?.url { engine.setSource(episode, url: url) }
+            if let url = try library.episode(id: episode)?.url { engine.setSource(MediaID(episode), url: url) }
         }
         // Of a show that is fetched for the first time none is new.
         let new = podcast.lastRefresh != nil ? result.inserted : []
@@ -376,7 +376,7 @@ extension PodcastService {
         move(podcast, to: address, in: address == found.chain.requested ? found.head.firstSpace : found.head.space)
     }
 
-    private func showAccess(of podcast: Int64) throws -> ShowAccess {
+    private func showAccess(of podcast: ShowID) throws -> ShowAccess {
         guard let access = try library.showAccess(of: podcast) else { throw LibraryError.noSuchPodcast(podcast) }
         return access
     }

@@ -13,9 +13,9 @@ extension PodcastService {
         var caches: [Asked: SearchCache] = [:]
         /// One request for all who search for the same at the same time.
         var running: [Running: Task<[CatalogueEntry], any Error>] = [:]
-        var fetches: [Int64: Task<Void, any Error>] = [:]
+        var fetches: [ShowID: Task<Void, any Error>] = [:]
         /// Unsubscribed episodes whose files could not go when they were closed.
-        var leftBehind: Set<Int64> = []
+        var leftBehind: Set<EpisodeID> = []
 
         struct Asked: Hashable {
             var catalogue: String
@@ -174,7 +174,7 @@ extension PodcastService {
 
     /// Makes sure that the episodes of a found show are in the library. What is known of one stays when its feed cannot be
     /// had now; only a show of which nothing is known is an error then.
-    func fetchShow(_ id: Int64) async throws -> Reply {
+    func fetchShow(_ id: ShowID) async throws -> Reply {
         guard let podcast = try library.podcast(id: id) else {
             throw Failure(errorNumber: ENOENT, message: "the search result is no longer kept: search again")
         }
@@ -248,7 +248,7 @@ extension PodcastService {
             }
             try library.renew(found: used, now: now)
             for rendition in try library.purgeEphemeral(before: now - Self.ephemeralLifetime) {
-                engine.forget(rendition.episode)
+                engine.forget(MediaID(rendition.episode))
                 engine.removeFile(rendition.file)
             }
         } catch {
@@ -271,7 +271,7 @@ extension PodcastService {
     }
 
     /// An episode was closed. Of an unsubscribed one nothing stays, unless somebody opens it again soon.
-    func closed(_ episode: Int64) {
+    func closed(_ episode: EpisodeID) {
         // Its download is one in the background from now on; or its file may go.
         if tasks[episode] != nil || lacksSpace { makeRoom() }
         guard !openEpisodes().contains(episode), let place = try? library.place(of: episode),
@@ -284,7 +284,7 @@ extension PodcastService {
         }
     }
 
-    private func dropEphemeral(_ episode: Int64) async {
+    private func dropEphemeral(_ episode: EpisodeID) async {
         takeEvents()
         searches.leftBehind.remove(episode)
         do {
@@ -298,7 +298,7 @@ extension PodcastService {
                     return
                 }
             } else {
-                engine.forget(episode)
+                engine.forget(MediaID(episode))
             }
             try await removeTask(episode)
             broadcastChange(episode: episode)

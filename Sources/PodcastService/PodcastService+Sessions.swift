@@ -11,9 +11,9 @@ extension PodcastService {
     struct ClientSession {
         var configuration: SessionConfiguration
         /// Tasks that it has created and not begun, and when; since 1970.
-        var created: [Int64: Duration] = [:]
+        var created: [EpisodeID: Duration] = [:]
         /// Tasks that it has begun and that end with it.
-        var begun: Set<Int64> = []
+        var begun: Set<EpisodeID> = []
     }
 
     /// The session of downloads that nobody's program has begun: people's, and readers'.
@@ -47,7 +47,7 @@ extension PodcastService {
         return .done
     }
 
-    func createTask(_ episode: Int64, for client: ClientConnection) throws -> Reply {
+    func createTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
         let key = ObjectIdentifier(client)
         try requireSession(key)
         guard let row = try library.episode(id: episode), let podcast = try library.podcast(id: row.podcast) else {
@@ -62,7 +62,7 @@ extension PodcastService {
         return .task(info)
     }
 
-    func resumeTask(_ episode: Int64, for client: ClientConnection) async throws -> Reply {
+    func resumeTask(_ episode: EpisodeID, for client: ClientConnection) async throws -> Reply {
         let key = ObjectIdentifier(client)
         try requireSession(key)
         // A task that was made and not begun is suspended once, beside what its client has added.
@@ -92,7 +92,7 @@ extension PodcastService {
         return tasks[episode].map { .task(info($0)) } ?? .done
     }
 
-    func suspendTask(_ episode: Int64, for client: ClientConnection) throws -> Reply {
+    func suspendTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
         let key = ObjectIdentifier(client)
         try requireSession(key)
         let isCreated = sessions[key]?.created[episode] != nil
@@ -105,16 +105,16 @@ extension PodcastService {
     }
 
     func cancelTask(
-        _ episode: Int64, producesResumeData: Bool, for client: ClientConnection
+        _ episode: EpisodeID, producesResumeData: Bool, for client: ClientConnection
     ) async throws -> Reply {
         let key = ObjectIdentifier(client)
         try requireSession(key)
         sessions[key]?.created[episode] = nil
         sessions[key]?.begun.remove(episode)
         if producesResumeData {
-            let data = await engine.cancelProducingResumeData(episode, load: loader(episode))
+            let data = await engine.cancelProducingResumeData(MediaID(episode), load: loader(episode))
             // One that has nothing to leave may have everything: it completes.
-            if data == nil, await !engine.cancel(episode) { return .resumeData(nil) }
+            if data == nil, await !engine.cancel(MediaID(episode)) { return .resumeData(nil) }
             holds.withLock { $0.forget(episode) }
             try await removeTask(episode)
             return .resumeData(data)
@@ -127,7 +127,7 @@ extension PodcastService {
     }
 
     func continueTask(_ data: ResumeData, for client: ClientConnection) throws -> Reply {
-        let rendition = try library.rendition(of: data.key)
+        let rendition = try library.rendition(of: data.key.episode)
         let fits = rendition.map {
             data.fits(generation: $0.generation, validator: $0.validator, total: $0.size)
         }
@@ -136,7 +136,7 @@ extension PodcastService {
                 message: "what the cancelled download had left is no longer there, or the file has changed since: "
                     + "create a task anew")
         }
-        return try createTask(data.key, for: client)
+        return try createTask(data.key.episode, for: client)
     }
 
     /// A client has gone: its suspensions end, and the tasks that were to end with it.
@@ -156,7 +156,7 @@ extension PodcastService {
         }
     }
 
-    private func endPassingTask(_ episode: Int64, isEphemeral: Bool) async throws {
+    private func endPassingTask(_ episode: EpisodeID, isEphemeral: Bool) async throws {
         if openEpisodes().contains(episode) {
             // Somebody reads it: it becomes what every read episode is.
             if !isEphemeral, tasks[episode]?.download.session == Self.passingSession {
@@ -170,8 +170,8 @@ extension PodcastService {
     }
 
     /// The episodes that clients have open, as far as the daemon was asked for them, or wait for.
-    func openEpisodes() -> Set<Int64> {
-        var episodes: Set<Int64> = []
+    func openEpisodes() -> Set<EpisodeID> {
+        var episodes: Set<EpisodeID> = []
         for client in clients.withLock({ Array($0.values) }) {
             client.state.withLock { state in
                 episodes.formUnion(state.opens.values)
@@ -182,23 +182,23 @@ extension PodcastService {
     }
 
     /// Whether a person or a client has suspended a task.
-    private func isSuspended(_ episode: Int64) -> Bool {
+    private func isSuspended(_ episode: EpisodeID) -> Bool {
         tasks[episode]?.download.suspended ?? false || holds.withLock { $0.isHeld(episode) }
     }
 
     /// Tells the engine of it.
-    func applySuspension(of episode: Int64) {
+    func applySuspension(of episode: EpisodeID) {
         guard let record = tasks[episode], record.snapshot?.state != .failed else { return }
         run(episode, priority: record.download.automatic ? .automatic : .asked)
     }
 
     /// Begins a task, or lets one go on that has failed, as far as nobody has suspended it.
-    func run(_ episode: Int64, priority: TransferPriority = .asked) {
+    func run(_ episode: EpisodeID, priority: TransferPriority = .asked) {
         // What can never have space has failed already: it is not begun again.
         if storage.failed.contains(episode) { return }
         let isSuspended = isSuspended(episode)
-        engine.setSuspended(episode, isSuspended, load: loader(episode))
-        if !isSuspended { engine.fill(episode, priority: priority, load: loader(episode)) }
+        engine.setSuspended(MediaID(episode), isSuspended, load: loader(episode))
+        if !isSuspended { engine.fill(MediaID(episode), priority: priority, load: loader(episode)) }
     }
 
     private func requireSession(_ key: ObjectIdentifier) throws {

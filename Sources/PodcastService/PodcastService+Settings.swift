@@ -10,7 +10,7 @@ extension PodcastService {
     /// What a show has of its own from now on. All is set, or nothing.
     ///
     /// - Parameter isConfirmed: also where another `keep` removes episodes that are cached or played.
-    func set(_ id: Int64, _ assignments: [String], isConfirmed: Bool) throws -> Reply {
+    func set(_ id: ShowID, _ assignments: [String], isConfirmed: Bool) throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
         let changes: [ShowSettingChange]
         do {
@@ -36,7 +36,7 @@ extension PodcastService {
     }
 
     /// The episodes of a show with what retention must know of them.
-    func retained(_ episodes: [Episode], of podcast: Int64) throws -> [RetainedEpisode] {
+    func retained(_ episodes: [Episode], of podcast: ShowID) throws -> [RetainedEpisode] {
         let (automatic, declined) = try library.marks(of: podcast)
         let open = openEpisodes()
         return episodes.map { episode in
@@ -48,7 +48,7 @@ extension PodcastService {
     }
 
     /// Those of a show's buried episodes that its feed lists and that are to be kept: they come back.
-    func returning(to podcast: Int64, keep: Keep) throws -> [Int64] {
+    func returning(to podcast: ShowID, keep: Keep) throws -> [EpisodeID] {
         let buried = try library.buriedEpisodes(of: podcast)
         if buried.isEmpty { return [] }
         let living = try library.episodes(of: podcast)

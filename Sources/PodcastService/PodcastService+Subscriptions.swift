@@ -36,11 +36,11 @@ extension PodcastService {
         Failure(message: "already subscribed as '\(name)'; to fetch it again: podfs refresh '\(name)'")
     }
 
-    func unsubscribe(_ id: Int64) throws -> Reply {
+    func unsubscribe(_ id: ShowID) throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
         let episodes = try library.episodes(of: id).map(\.id)
         for episode in episodes {
-            engine.forget(episode)
+            engine.forget(MediaID(episode))
             endTask(episode)
         }
         for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
@@ -54,7 +54,7 @@ extension PodcastService {
         return .done
     }
 
-    func rename(_ podcast: Int64?, _ episode: Int64?, _ name: String) throws -> Reply {
+    func rename(_ podcast: ShowID?, _ episode: EpisodeID?, _ name: String) throws -> Reply {
         do {
             if let podcast {
                 let formerName = try library.podcast(id: podcast)?.name
@@ -77,7 +77,7 @@ extension PodcastService {
     }
 
     /// Tasks are called by where their files are.
-    private func renameTasks(of podcast: Int64) throws {
+    private func renameTasks(of podcast: ShowID) throws {
         guard let show = try library.podcast(id: podcast) else { return }
         for (episode, record) in tasks where record.podcast == podcast {
             guard let place = try library.place(of: episode) else { continue }
@@ -90,7 +90,7 @@ extension PodcastService {
     }
 
     /// The server refuses an episode's address: the feed may have a newer one by now.
-    func renewAddress(of episode: Int64) {
+    func renewAddress(of episode: EpisodeID) {
         Task {
             var url: String?
             do {
@@ -103,12 +103,12 @@ extension PodcastService {
             } catch {
                 log.error("\(error)")
             }
-            engine.renew(episode, url: url)
+            engine.renew(MediaID(episode), url: url)
             considerIdle()
         }
     }
 
-    func beginFeedTask(path: String, kind: TaskInfo.Kind = .refresh) -> Int64 {
+    func beginFeedTask(path: String, kind: TaskInfo.Kind = .refresh) -> TaskID {
         // Numbers of their own below zero: they are not rows.
         let task = TaskInfo(
             id: feeds.newTask(), kind: kind, path: path, episode: nil, state: .running,
@@ -118,13 +118,13 @@ extension PodcastService {
         return task.id
     }
 
-    func endFeedTask(_ task: Int64) {
+    func endFeedTask(_ task: TaskID) {
         guard let info = refreshing.removeValue(forKey: task) else { return }
         tellFeedTask(info, state: .remote)
     }
 
     /// Tells how much of a large feed has come; what comes after the task's end is passed over.
-    func noteFeedTask(_ task: Int64, _ progress: FeedProgress) {
+    func noteFeedTask(_ task: TaskID, _ progress: FeedProgress) {
         guard var info = refreshing[task], info.received < progress.received else { return }
         info.received = progress.received
         info.expected = progress.expected

@@ -152,7 +152,7 @@ extension PodcastService {
         Task { await runSync() }
     }
 
-    private static let exchangeItem = WorkItem(.sync)
+    private static let exchangeItem = WorkItem.sync
 
     // MARK: One exchange
 
@@ -304,7 +304,7 @@ extension PodcastService {
     }
 
     /// Another device has removed a show: it leaves the folder, and is kept for a while.
-    private func remove(_ podcast: Int64, fromServer url: String) throws {
+    private func remove(_ podcast: ShowID, fromServer url: String) throws {
         guard let show = try library.podcast(id: podcast), !show.ephemeral else { return }
         if try library.serverHas(podcast, elsewhereThan: url) {
             return try library.noteServer([ServerFeed(url: url, subscribed: false)])
@@ -312,7 +312,7 @@ extension PodcastService {
         takeEvents()
         let open = openEpisodes()
         for episode in try library.episodes(of: podcast).map(\.id) {
-            if !open.contains(episode) { engine.forget(episode) }
+            if !open.contains(episode) { engine.forget(MediaID(episode)) }
             endTask(episode)
         }
         try library.remove(podcast: podcast, fromServer: url, now: now())

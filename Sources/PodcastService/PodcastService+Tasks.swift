@@ -14,7 +14,7 @@ extension PodcastService {
     }
 
     /// Whether a download waits for space, as last decided.
-    func waitsForSpace(_ episode: Int64) -> Bool { spaceWaits.withLock { $0[episode] != nil } }
+    func waitsForSpace(_ episode: EpisodeID) -> Bool { spaceWaits.withLock { $0[episode] != nil } }
 
     func info(_ record: TaskRecord) -> TaskInfo {
         let state = record.snapshot?.state ?? .queued
@@ -28,7 +28,7 @@ extension PodcastService {
         return info
     }
 
-    func act(_ action: TaskAction, on episodes: [Int64]) async throws -> Reply {
+    func act(_ action: TaskAction, on episodes: [EpisodeID]) async throws -> Reply {
         var count = 0
         var problems: [String] = []
         if action == .download || action == .resume { try begin(episodes) }
@@ -73,13 +73,13 @@ extension PodcastService {
     }
 
     /// Makes sure that an episode has a task that people can see.
-    private func begin(_ episode: Int64, asked: Duration) throws {
+    private func begin(_ episode: EpisodeID, asked: Duration) throws {
         let download = try library.enqueue(episode: episode, session: Self.commonSession, now: now())
         try register(download, asked: asked)
     }
 
     /// A person wants the whole of these episodes: one decision says which have space.
-    private func begin(_ episodes: [Int64]) throws {
+    private func begin(_ episodes: [EpisodeID]) throws {
         let asked = moment
         for id in episodes {
             guard let episode = try library.episode(id: id), !episode.complete else { continue }
@@ -101,7 +101,7 @@ extension PodcastService {
     }
 
     /// A person's suspension: it is written down, and outlives the daemon.
-    private func setSuspended(_ episode: Int64, _ suspended: Bool) throws {
+    private func setSuspended(_ episode: EpisodeID, _ suspended: Bool) throws {
         guard let id = tasks[episode]?.download.id else { return }
         try library.setSuspended(download: id, suspended)
         tasks[episode]?.download.suspended = suspended
@@ -110,8 +110,8 @@ extension PodcastService {
     }
 
     /// Ends a task for everybody; what has arrived stays. Had everything arrived, the task ends as one that completes.
-    func cancel(_ episode: Int64) async throws {
-        guard await engine.cancel(episode) else { return }
+    func cancel(_ episode: EpisodeID) async throws {
+        guard await engine.cancel(MediaID(episode)) else { return }
         holds.withLock { $0.forget(episode) }
         try await removeTask(episode)
     }
@@ -128,8 +128,12 @@ extension PodcastService {
     /// - Returns: why it could not be done; nothing has happened then.
     func dropBytes(of episode: Episode) async throws -> String? {
         takeEvents()
-        guard let rendition = try library.rendition(of: episode.id) else { return nil }
-        guard try evict(rendition.file, of: episode.id) else { return "it is open in a program; close it first" }
+        let isOpen = "it is open in a program; close it first"
+        guard let rendition = try library.rendition(of: episode.id) else {
+            // A reader may have been given the first bytes before the library heard of the file.
+            return openEpisodes().contains(episode.id) ? isOpen : nil
+        }
+        guard try evict(rendition.file, of: episode.id) else { return isOpen }
         try await removeTask(episode.id)
         return nil
     }
@@ -139,10 +143,10 @@ extension PodcastService {
     /// No wait between the look at who reads and the end of the transfer: a reader that comes now begins anew.
     ///
     /// - Returns: `false` when somebody has it open; nothing has happened then.
-    func evict(_ file: String, of episode: Int64) throws -> Bool {
+    func evict(_ file: String, of episode: EpisodeID) throws -> Bool {
         // A reader who was given the first bytes has no lease on the file until he knows of it.
         guard !openEpisodes().contains(episode), engine.evictFile(file) else { return false }
-        engine.forget(episode)
+        engine.forget(MediaID(episode))
         try library.dropRendition(episode: episode, now: now())
         return true
     }
@@ -150,7 +154,7 @@ extension PodcastService {
     /// Forgets a task that the engine has been told to end.
     ///
     /// After what the engine has said of it until then: an older report would make the task anew.
-    func removeTask(_ episode: Int64) async throws {
+    func removeTask(_ episode: EpisodeID) async throws {
         _ = await engine.snapshots()
         await withCheckedContinuation { continuation in
             events.put(.marker { continuation.resume() })
@@ -160,7 +164,7 @@ extension PodcastService {
     }
 
     /// Takes a task out of the list and tells those who watch, unless the engine's own report has done so.
-    func endTask(_ episode: Int64) {
+    func endTask(_ episode: EpisodeID) {
         guard let record = tasks.removeValue(forKey: episode) else { return }
         broadcast(event(.state, episode, .remote, record))
     }

@@ -11,13 +11,13 @@ extension PodcastService {
     }
 
     /// What a user set for one show.
-    nonisolated func settings(of podcast: Int64) -> ShowSettings {
+    nonisolated func settings(of podcast: ShowID) -> ShowSettings {
         ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
     }
 
     /// Keeps what is to be kept of a show, and fetches its newest episodes ahead. What an earlier, narrower `keep` has
     /// buried comes back, as far as the feed lists it.
-    func tidy(_ podcast: Int64) throws {
+    func tidy(_ podcast: ShowID) throws {
         let settings = settings(of: podcast)
         let keep = settings.keep ?? configuration.keep
         let newest = settings.autoDownload ?? configuration.autoDownload
@@ -60,12 +60,12 @@ extension PodcastService {
     }
 
     /// Takes episodes out of the library; what a program reads at this moment stays readable for it.
-    private func bury(_ episodes: [Int64]) throws {
+    private func bury(_ episodes: [EpisodeID]) throws {
         takeEvents()
         for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
         refreshes.rhythms = [:]
         for episode in episodes {
-            engine.forget(episode)
+            engine.forget(MediaID(episode))
             endTask(episode)
             broadcastChange(episode: episode)
         }

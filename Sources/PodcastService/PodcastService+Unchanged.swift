@@ -21,7 +21,7 @@ extension PodcastService {
         }
         if unchanged.isEmpty { return }
         let errors = note(unchanged)
-        work.end(unchanged.map { WorkItem(.refresh, id: $0.asked.job.show.id) })
+        work.end(unchanged.map { WorkItem.refresh($0.asked.job.show.id) })
         for (show, error) in zip(unchanged, errors) {
             let subject = show.asked.job.show
             refreshes.occasions[subject.id] = nil
@@ -43,7 +43,7 @@ extension PodcastService {
             log.error("\(error)")
         }
         let feeds = answers.map { unchanged($0.asked.job.show, $0.head) }
-        var gone: Set<Int64> = []
+        var gone: Set<ShowID> = []
         do {
             gone = try library.noteUnchanged(feeds, now: now())
         } catch {
@@ -56,7 +56,7 @@ extension PodcastService {
                 }
             }
         }
-        var ahead: Set<Int64>?
+        var ahead: Set<ShowID>?
         do {
             ahead = try library.podcastsFetchingAhead()
         } catch {
@@ -94,7 +94,7 @@ extension PodcastService {
     }
 
     /// Looks up what is not known, or has changed with time.
-    private func learnRhythms(of podcasts: [Int64]) throws {
+    private func learnRhythms(of podcasts: [ShowID]) throws {
         let now = now()
         let unknown = podcasts.filter { refreshes.rhythms[$0].map { now >= $0.until } ?? true }
         if unknown.isEmpty { return }

@@ -59,7 +59,7 @@ extension PodcastService {
     ///
     /// - Returns: what was wrong with it.
     @discardableResult
-    func verify(_ episode: Int64) async -> String? {
+    func verify(_ episode: EpisodeID) async -> String? {
         if let running = verifications[episode] { return await running.value }
         let task = Task {
             let problem = await readAll(of: episode)
@@ -70,7 +70,7 @@ extension PodcastService {
         return await task.value
     }
 
-    private func readAll(of episode: Int64) async -> String? {
+    private func readAll(of episode: EpisodeID) async -> String? {
         do {
             takeEvents()
             guard let before = try library.rendition(of: episode), before.complete else { return nil }
@@ -84,7 +84,7 @@ extension PodcastService {
                 return nil
             case .failure(let defect):
                 if !defect.isPassing {
-                    engine.forget(episode)
+                    engine.forget(MediaID(episode))
                     try drop(rendition, for: defect)
                 }
                 return defect.description
@@ -105,7 +105,7 @@ extension PodcastService {
     }
 
     /// Verifies several, one after the other.
-    func verify(_ episodes: [Int64]) async throws -> Reply {
+    func verify(_ episodes: [EpisodeID]) async throws -> Reply {
         var problems: [String] = []
         for episode in episodes { if let problem = await verify(episode) { problems.append(problem) } }
         return .acted(count: episodes.count - problems.count, problems: problems)
@@ -115,7 +115,8 @@ extension PodcastService {
 extension CachedFile {
     fileprivate init(_ rendition: Rendition) {
         self.init(
-            name: rendition.file, key: rendition.episode, generation: rendition.generation, total: rendition.size,
+            name: rendition.file, key: MediaID(rendition.episode), generation: rendition.generation,
+            total: rendition.size,
             validator: rendition.validator, contentType: rendition.contentType, finalURL: rendition.finalURL,
             received: rendition.received, complete: rendition.complete, sha256: rendition.sha256, state: nil)
     }

@@ -1,6 +1,7 @@
 internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
+internal import TransferCore
 
 // What daemons before this one have died under. See podfs-daemon(8).
 extension PodcastService {
@@ -9,9 +10,9 @@ extension PodcastService {
         let now = now()
         let skipped = work.open(now: now) { item in
             switch item.kind {
-            case .refresh: (try? library.podcast(id: item.id))?.map(\.name)
+            case .refresh: (try? library.podcast(id: ShowID(item.id)))?.map(\.name)
             case .sync: (try? library.syncAccount())?.map(\.url)
-            case .upload: (try? library.upload(id: item.id))?.map(\.title)
+            case .upload: (try? library.upload(id: TaskID(item.id)))?.map(\.title)
             }
         }
         for entry in skipped {
@@ -21,18 +22,18 @@ extension PodcastService {
 
     /// Why a show is not refreshed unless somebody names it.
     func reasonToSkip(_ show: RefreshSubject) -> String? {
-        work.skipped(WorkItem(.refresh, id: show.id), now: now())?.explanation
+        work.skipped(WorkItem.refresh(show.id), now: now())?.explanation
     }
 
     /// Why an upload does not go on unless somebody resumes it.
     func reasonToSkip(_ upload: Upload) -> String? {
-        work.skipped(WorkItem(.upload, id: upload.id), now: now())?.explanation
+        work.skipped(WorkItem.upload(upload.id), now: now())?.explanation
     }
 
     /// Puts off what is due and is left out: whatever has made it due, upkeep is not to come back to it at once.
     func putOffSkipped(_ due: [RefreshSubject]) throws {
         for show in due {
-            guard let until = work.skippedUntil(WorkItem(.refresh, id: show.id), now: now()) else { continue }
+            guard let until = work.skippedUntil(WorkItem.refresh(show.id), now: now()) else { continue }
             try library.setNextRefresh(podcast: show.id, until)
         }
     }

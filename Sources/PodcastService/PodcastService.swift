@@ -18,7 +18,7 @@ package actor PodcastService {
     let library: Library
     let engine: TransferEngine
     let fetcher: FeedFetcher
-    nonisolated let credentials: CredentialStore
+    nonisolated let credentials: CredentialStore<ShowID>
     nonisolated let netrc: Netrc
     /// The list of the subscriptions that is kept beside the library.
     var subscriptionsCopy = SubscriptionsCopy()
@@ -27,7 +27,7 @@ package actor PodcastService {
     /// Writes shows that are new.
     nonisolated let arrivals: ArrivalWriter
     let snapshots: UploadSnapshots
-    nonisolated let uploadCredentials: CredentialStore
+    nonisolated let uploadCredentials: CredentialStore<TaskID>
     let log = Logger(label: "podfs.daemon")
     /// The engine's events, and answers that have to come after them.
     nonisolated let events = EventQueue()
@@ -35,11 +35,11 @@ package actor PodcastService {
     var pending: PendingEffects?
     nonisolated let clients = Mutex<[ObjectIdentifier: ClientConnection]>([:])
     /// Downloads that people and programs can see, by episode.
-    var tasks: [Int64: TaskRecord] = [:]
+    var tasks: [EpisodeID: TaskRecord] = [:]
     /// What people publish, by task.
-    var uploads: [Int64: UploadRecord] = [:]
+    var uploads: [TaskID: UploadRecord] = [:]
     /// Feeds being fetched, by show.
-    var refreshing: [Int64: TaskInfo] = [:]
+    var refreshing: [TaskID: TaskInfo] = [:]
     /// Of clients that have opened one.
     var sessions: [ObjectIdentifier: ClientSession] = [:]
     /// Suspensions by clients; also asked from the engine's thread.
@@ -49,14 +49,14 @@ package actor PodcastService {
     /// What runs by itself, for the daemon after this one.
     nonisolated let work: WorkJournal
     /// Uploads of an earlier daemon that have not begun again.
-    var waitingUploads: [Int64] = []
+    var waitingUploads: [TaskID] = []
     /// Asks for feeds that are known.
     let feeds: FeedPump
     var refreshes = Refreshes()
     /// Whether the link and the power are good for what nobody waits for.
     var allowsDiscretionary = true
     /// When an open of an episode was last written down.
-    var lastNoted: [Int64: Int64] = [:]
+    var lastNoted: [EpisodeID: Int64] = [:]
     /// Commands under way; the daemon does not leave in the middle of one.
     var commandsUnderWay = 0
     /// What the next person is to be told.
@@ -65,11 +65,11 @@ package actor PodcastService {
     private let recovery: LibraryRecovery?
     var storage: StorageState
     /// Downloads that wait for space, and why; also asked from the engine's thread.
-    nonisolated let spaceWaits = Mutex<[Int64: TransferError]>([:])
+    nonisolated let spaceWaits = Mutex<[EpisodeID: TransferError]>([:])
     var searches = SearchState()
     var assetState = AssetState()
     /// Whole files that are being read to see whether they are right, by episode.
-    var verifications: [Int64: Task<String?, Never>] = [:]
+    var verifications: [EpisodeID: Task<String?, Never>] = [:]
     var sync = SyncState()
     var idleCheck: Task<Void, Never>?
     /// Sleeps until the next thing is due that comes by itself.
@@ -86,7 +86,7 @@ package actor PodcastService {
     struct TaskRecord {
         var download: Download
         var path: String
-        var podcast: Int64
+        var podcast: ShowID
         var snapshot: DownloadSnapshot?
         /// When `received` last went into the library, in seconds, and what it was.
         var recorded: Int64 = 0
@@ -136,8 +136,8 @@ package actor PodcastService {
             log.error("\(recovery.notice)")
             try library.skipGenerations()
         }
-        for store in [credentials, uploadCredentials] {
-            if let problem = store.problem { log.error("\(problem)") }
+        for problem in [credentials.problem, uploadCredentials.problem] {
+            if let problem { log.error("\(problem)") }
         }
         try forgetEphemeralMedia()
         purgeEphemeral()
@@ -181,7 +181,7 @@ package actor PodcastService {
         for record in tasks.values {
             guard let snapshot = record.snapshot else { continue }
             try? library.recordReceived(
-                episode: snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
+                episode: snapshot.key.episode, generation: snapshot.generation, bytes: snapshot.received)
         }
     }
 
@@ -221,7 +221,7 @@ package actor PodcastService {
             try library.group { for (file, state) in states { try library.record(fileState: state, of: file) } }
         }
         for name in names.sorted() where !known.contains(name) {
-            guard let found = engine.file(name), let episode = try library.episode(id: found.key),
+            guard let found = engine.file(name), let episode = try library.episode(id: found.key.episode),
                 try library.rendition(of: episode.id) == nil, found.generation >= episode.generation
             else {
                 engine.removeFile(name)
@@ -238,7 +238,7 @@ package actor PodcastService {
     }
 
     /// Where the engine finds an episode.
-    nonisolated func loader(_ episode: Int64) -> TransferEngine.Loader {
+    nonisolated func loader(_ episode: EpisodeID) -> TransferEngine.Loader {
         { [self] in
             guard let row = try library.source(of: episode) else {
                 throw TransferError(.missing, "the episode is no longer in the library")
@@ -248,7 +248,7 @@ package actor PodcastService {
             var rateLimit: Int64?
             if case .bytesPerSecond(let limit) = settings.rateLimit { rateLimit = limit }
             var source = DownloadSource(
-                key: episode, url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
+                key: MediaID(episode), url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
                 file: row.file, expects: ContentExpectation(fileName: row.name), userAgent: settings.userAgent,
                 isSuspended: row.task.map { $0.isSuspended || holds.withLock { $0.isHeld(episode) } } ?? false,
                 priority: row.task?.isAutomatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
@@ -261,7 +261,7 @@ package actor PodcastService {
     }
 
     /// What is sent with requests that a show leads to, as far as they go to the origin it is for.
-    nonisolated func credentials(of podcast: Int64, _ access: ShowAccess) -> Credentials? {
+    nonisolated func credentials(of podcast: ShowID, _ access: ShowAccess) -> Credentials? {
         let stored = credentials[podcast]
         if let stored, stored.fit(access.url) { return stored }
         return netrc.credentials(for: access.url, given: access.givenURL) ?? stored
@@ -275,7 +275,7 @@ package actor PodcastService {
             download: download, path: podcast.name + "/" + episode.name, podcast: podcast.id, snapshot: nil,
             asked: .seconds(download.created))
         record.snapshot = DownloadSnapshot(
-            key: episode.id, generation: episode.generation,
+            key: MediaID(episode.id), generation: episode.generation,
             state: download.state,
             received: episode.cachedBytes, total: episode.confirmedSize, rate: nil,
             error: download.error.map { TransferError(.failed, $0) }, isTask: true)

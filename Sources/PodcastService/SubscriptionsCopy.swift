@@ -1,6 +1,7 @@
 internal import Foundation
 package import PodcastFeed
 package import PodcastLibrary
+package import TransferCore
 
 /// The list of the subscriptions beside the library, from which that is made anew when it is lost: OPML, which any podcast
 /// program reads, with what the addresses keep secret.
@@ -14,7 +15,7 @@ package struct SubscriptionsCopy {
     static let pause: Int64 = 1
 
     /// The list as a document.
-    package static func document(_ subscriptions: [Subscription], _ credentials: CredentialStore) -> [UInt8] {
+    package static func document(_ subscriptions: [Subscription], _ credentials: CredentialStore<ShowID>) -> [UInt8] {
         OPML.document(
             title: "podfs subscriptions",
             subscriptions: subscriptions.lazy.map { $0.outline(url: credentials.address(of: $0).whole) })

@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// Work that the daemon does by itself.
 package struct WorkItem: Sendable, Codable, Hashable {
     package enum Kind: String, Sendable, Codable {
@@ -12,6 +14,12 @@ package struct WorkItem: Sendable, Codable, Hashable {
         self.kind = kind
         self.id = id
     }
+
+    package static func refresh(_ show: ShowID) -> WorkItem { WorkItem(.refresh, id: show.rawValue) }
+
+    package static func upload(_ task: TaskID) -> WorkItem { WorkItem(.upload, id: task.rawValue) }
+
+    package static let sync = WorkItem(.sync)
 }
 
 /// Which work daemons have died under, and what follows from it. Pure.

@@ -8,7 +8,7 @@
 /// milliseconds of a monotonic clock.
 package struct RateLimits: Sendable {
     package typealias ID = Int
-    package typealias Group = Int64
+    package typealias Group = MediaID
 
     /// One limit and the connections that share it. Levels are thousandths of a byte: what one byte a second makes in a
     /// millisecond.

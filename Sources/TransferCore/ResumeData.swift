@@ -6,7 +6,7 @@ package struct ResumeData: Codable, Sendable, Equatable {
 
     package var version = ResumeData.currentVersion
     /// The owner's name for the file.
-    package var key: Int64
+    package var key: MediaID
     package var generation: Int
     /// Bytes; absent while unknown.
     package var total: Int64?
@@ -18,7 +18,7 @@ package struct ResumeData: Codable, Sendable, Equatable {
     package var url: String
 
     package init(
-        key: Int64, generation: Int, total: Int64? = nil, validator: String? = nil, present: String, url: String
+        key: MediaID, generation: Int, total: Int64? = nil, validator: String? = nil, present: String, url: String
     ) {
         self.key = key
         self.generation = generation

@@ -2,7 +2,7 @@
 ///
 /// A task runs while nobody holds it. A person's suspension, which outlives clients, is not kept here.
 package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
-    package typealias Task = Int64
+    package typealias Task = EpisodeID
 
     /// How often a client has suspended a task more than it has resumed it; never zero.
     private var counts: [Task: [Client: Int]] = [:]

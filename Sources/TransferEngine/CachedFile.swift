@@ -1,12 +1,12 @@
 package import ContentCache
 internal import Dispatch
 internal import SystemPackage
-internal import TransferCore
+package import TransferCore
 
 /// What a checkpoint in the cache says of its file, unchecked.
 package struct CachedFile: Sendable, Equatable {
     package var name: String
-    package var key: Int64
+    package var key: MediaID
     package var generation: Int
     package var total: Int64?
     package var validator: String?
@@ -20,7 +20,7 @@ package struct CachedFile: Sendable, Equatable {
     package var state: FileState?
 
     package init(
-        name: String, key: Int64, generation: Int, total: Int64?, validator: String?, contentType: String?,
+        name: String, key: MediaID, generation: Int, total: Int64?, validator: String?, contentType: String?,
         finalURL: String?, received: Int64, complete: Bool, sha256: String?, state: FileState?
     ) {
         self.name = name
@@ -56,7 +56,7 @@ extension TransferEngine {
     package func file(_ name: String) -> CachedFile? {
         guard let checkpoint = cache.checkpoint(of: name) else { return nil }
         return CachedFile(
-            name: name, key: checkpoint.key, generation: checkpoint.generation, total: checkpoint.total,
+            name: name, key: MediaID(checkpoint.key), generation: checkpoint.generation, total: checkpoint.total,
             validator: checkpoint.validator, contentType: checkpoint.contentType, finalURL: checkpoint.finalURL,
             received: checkpoint.receivedRanges.byteCount, complete: checkpoint.complete, sha256: checkpoint.sha256,
             state: checkpoint.state)
@@ -76,7 +76,7 @@ extension TransferEngine {
     ///
     /// - Returns: how it looks, or what is wrong with it.
     package func verify(_ file: CachedFile) async -> Result<FileState, CacheFileDefect> {
-        var checkpoint = Checkpoint(key: file.key, generation: file.generation)
+        var checkpoint = Checkpoint(key: file.key.rawValue, generation: file.generation)
         checkpoint.total = file.total
         checkpoint.validator = file.validator
         checkpoint.contentType = file.contentType

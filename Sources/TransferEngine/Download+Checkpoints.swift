@@ -5,7 +5,7 @@ internal import TransferCore
 // What of a download outlives the process.
 extension Download {
     func checkpoint() -> Checkpoint {
-        var checkpoint = Checkpoint(key: source.key, generation: machine.generation)
+        var checkpoint = Checkpoint(key: source.key.rawValue, generation: machine.generation)
         checkpoint.total = machine.pin?.total
         checkpoint.validator = machine.pin?.validator?.text
         checkpoint.contentType = machine.pin?.mediaType

@@ -3,7 +3,7 @@ package import TransferCore
 /// Where a file comes from, and what is known of it from before.
 package struct DownloadSource: Sendable {
     /// The owner's name for the file; one download exists for each key.
-    package var key: Int64
+    package var key: MediaID
     package var url: String
     /// The rendition's number so far.
     package var generation: Int
@@ -31,7 +31,7 @@ package struct DownloadSource: Sendable {
     package var isComplete: Bool
 
     package init(
-        key: Int64, url: String, generation: Int, confirmedSize: Int64? = nil, file: String? = nil,
+        key: MediaID, url: String, generation: Int, confirmedSize: Int64? = nil, file: String? = nil,
         expects: ContentExpectation = .media, userAgent: String? = nil, isSuspended: Bool = false,
         priority: TransferPriority = .asked, rateLimit: Int64? = nil, isComplete: Bool = false
     ) {
@@ -65,7 +65,7 @@ package struct ReadGrant: Sendable {
 
 /// A download at a moment, for people and programs.
 package struct DownloadSnapshot: Sendable, Equatable {
-    package var key: Int64
+    package var key: MediaID
     package var generation: Int
     package var state: TaskState
     package var received: Int64
@@ -86,7 +86,7 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var isRetrying: Bool
 
     package init(
-        key: Int64, generation: Int, state: TaskState, received: Int64, total: Int64?, rate: Double? = nil,
+        key: MediaID, generation: Int, state: TaskState, received: Int64, total: Int64?, rate: Double? = nil,
         error: TransferError? = nil, present: ByteRanges = ByteRanges(), isTask: Bool,
         priority: TransferPriority = .asked, isWaitingForConditions: Bool = false, isWaitingForSpace: Bool = false,
         isRetrying: Bool = false
@@ -110,21 +110,21 @@ package struct DownloadSnapshot: Sendable, Equatable {
 /// What the owner of the engine is told, in the order in which it happened.
 package enum TransferEvent: Sendable {
     /// A server has said how large the file is; the first news of a generation.
-    case confirmed(key: Int64, generation: Int, Pin)
+    case confirmed(key: MediaID, generation: Int, Pin)
     /// The generation has a cache file now.
-    case fileCreated(key: Int64, generation: Int, file: String, Pin, finalURL: String?)
+    case fileCreated(key: MediaID, generation: Int, file: String, Pin, finalURL: String?)
     /// A file takes no more bytes: another rendition has replaced it. Readers may have it open.
-    case abandoned(key: Int64, generation: Int, file: String)
+    case abandoned(key: MediaID, generation: Int, file: String)
     /// Sent when the state changes, and a few times a second while bytes come.
     case progress(DownloadSnapshot)
-    case completed(key: Int64, generation: Int, size: Int64, sha256: String)
-    case failed(key: Int64, TransferError)
+    case completed(key: MediaID, generation: Int, size: Int64, sha256: String)
+    case failed(key: MediaID, TransferError)
     /// No space was left for bytes of this download. All that have to write rest, and go on when `setStorageFull(nil)` is
     /// called; it is not told again before.
-    case storageFull(key: Int64, TransferError)
+    case storageFull(key: MediaID, TransferError)
     /// The address of this download was refused, and with `Limits.renewsAddress` it waits for a newer one: `renew` is the
     /// answer, in any case.
-    case addressRefused(key: Int64, TransferError)
+    case addressRefused(key: MediaID, TransferError)
     case upload(UploadEvent)
 }
 

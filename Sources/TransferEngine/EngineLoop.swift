@@ -21,10 +21,10 @@ final class EngineLoop {
     /// Events that the owner was told of, and how many of them it has taken up.
     private var told = 0
     private var taken = 0
-    private var downloads: [Int64: Download] = [:]
+    private var downloads: [MediaID: Download] = [:]
     private var dirty: [Download] = []
     private var owners: [ObjectIdentifier: DownloadConnection] = [:]
-    var uploads: [Int64: Upload] = [:]
+    var uploads: [TaskID: Upload] = [:]
     var uploadTurns = UploadTurns()
     /// By the handles of their requests.
     private var uploadOwners: [ObjectIdentifier: Upload] = [:]
@@ -165,12 +165,12 @@ final class EngineLoop {
 
     // MARK: Downloads
 
-    func download(_ key: Int64) -> Download? { downloads[key] }
+    func download(_ key: MediaID) -> Download? { downloads[key] }
 
     var snapshots: [DownloadSnapshot] { downloads.values.map(\.snapshot) }
 
     /// The download of that key; `load` is asked for its source when it is not at hand.
-    func download(_ key: Int64, load: TransferEngine.Loader) throws -> Download {
+    func download(_ key: MediaID, load: TransferEngine.Loader) throws -> Download {
         if let download = downloads[key] { return download }
         if isStopping { throw TransferError(.failed, "the daemon is stopping") }
         let download = Download(source: try load(), engine: self, limits: configuration.limits)
@@ -188,7 +188,7 @@ final class EngineLoop {
 
     /// A write of a download has found no space: there is none for the others either. The owner is told once, until it
     /// says that there is some.
-    func storageFailed(_ error: TransferError, of key: Int64) {
+    func storageFailed(_ error: TransferError, of key: MediaID) {
         guard storageFull == nil else { return }
         storageFull = error
         for (other, download) in downloads where other != key {
@@ -214,7 +214,7 @@ final class EngineLoop {
         if storageFull != nil, !storageIsFullByOwner { setStorageFull(nil) }
     }
 
-    func forget(_ key: Int64) {
+    func forget(_ key: MediaID) {
         downloads.removeValue(forKey: key)?.forget()
     }
 

@@ -7,18 +7,18 @@ extension TransferEngine {
     package func upload(_ source: UploadSource) { mailbox.post { $0.upload(source) } }
 
     /// Halts an upload until `upload` is called again.
-    package func suspendUpload(_ key: Int64) { mailbox.post { $0.uploads[key]?.suspend() } }
+    package func suspendUpload(_ key: TaskID) { mailbox.post { $0.uploads[key]?.suspend() } }
 
     /// Ends an upload for good. What the server has of it stays there.
-    package func cancelUpload(_ key: Int64) { mailbox.post { $0.uploads[key]?.cancel() } }
+    package func cancelUpload(_ key: TaskID) { mailbox.post { $0.uploads[key]?.cancel() } }
 
     /// The answer to `UploadEvent.record`.
-    package func recorded(_ key: Int64, _ id: UploadMachine.RecordID) {
+    package func recorded(_ key: TaskID, _ id: UploadMachine.RecordID) {
         mailbox.post { $0.uploads[key]?.recorded(id) }
     }
 
     /// The answer to `UploadEvent.doubtful`.
-    package func settle(_ key: Int64, _ finding: UploadMachine.Finding) {
+    package func settle(_ key: TaskID, _ finding: UploadMachine.Finding) {
         mailbox.post { $0.uploads[key]?.settle(finding) }
     }
 }

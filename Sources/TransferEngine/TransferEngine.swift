@@ -65,7 +65,7 @@ package final class TransferEngine: Sendable {
     ///
     /// - Returns: a name for `cancelWait`.
     @discardableResult
-    package func open(_ key: Int64, load: @escaping Loader, answer: @escaping OpenAnswer) -> Int64 {
+    package func open(_ key: MediaID, load: @escaping Loader, answer: @escaping OpenAnswer) -> Int64 {
         let id = newWait()
         withDownload(key, load: load) {
             $0.open(id, answer: answer)
@@ -80,7 +80,7 @@ package final class TransferEngine: Sendable {
     /// - Parameter takesHead: also when there is no file yet, but the first bytes reach so far: the answer has them.
     @discardableResult
     package func read(
-        _ key: Int64, range: Range<Int64>, generation: Int, takesHead: Bool = false, load: @escaping Loader,
+        _ key: MediaID, range: Range<Int64>, generation: Int, takesHead: Bool = false, load: @escaping Loader,
         answer: @escaping ReadAnswer
     ) -> Int64 {
         let id = newWait()
@@ -93,11 +93,11 @@ package final class TransferEngine: Sendable {
     }
 
     /// The answer is wanted no more; it does not come then, unless it is on its way already.
-    package func cancelWait(_ key: Int64, _ id: Int64) {
+    package func cancelWait(_ key: MediaID, _ id: Int64) {
         mailbox.post { $0.download(key)?.cancelWait(id) }
     }
 
-    package func close(_ key: Int64) {
+    package func close(_ key: MediaID) {
         mailbox.post { $0.download(key)?.apply { machine, now in machine.close(now: now) } }
     }
 
@@ -108,7 +108,7 @@ package final class TransferEngine: Sendable {
     /// - Parameter priority: `asked` when a person wants it: a failure is forgotten then, a suspension ends, and a full
     ///   disk is tried again. An `automatic` task runs when conditions allow it, leaves its place to others, and becomes
     ///   one that was asked for as soon as somebody asks or reads.
-    package func fill(_ key: Int64, priority: TransferPriority = .asked, load: @escaping Loader) {
+    package func fill(_ key: MediaID, priority: TransferPriority = .asked, load: @escaping Loader) {
         if priority > .automatic { mailbox.post { $0.tryStorage() } }
         withDownload(key, load: load) {
             $0.fill(priority)
@@ -116,7 +116,7 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    package func setSuspended(_ key: Int64, _ suspended: Bool, load: @escaping Loader) {
+    package func setSuspended(_ key: MediaID, _ suspended: Bool, load: @escaping Loader) {
         withDownload(key, load: load) { download in
             download.apply { machine, now in machine.setSuspended(suspended, now: now) }
             download.report(force: false)
@@ -128,7 +128,7 @@ package final class TransferEngine: Sendable {
     ///
     /// - Returns: whether there is no task any more: one that has all its bytes completes all the same, in a moment.
     @discardableResult
-    package func cancel(_ key: Int64) async -> Bool {
+    package func cancel(_ key: MediaID) async -> Bool {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { loop in
                 continuation.resume(returning: loop.download(key)?.cancel() ?? true)
@@ -141,7 +141,7 @@ package final class TransferEngine: Sendable {
     ///
     /// - Parameter load: as for `fill`; without it, a download that is not at hand has nothing to say.
     /// - Returns: `nil` when nothing is present, or everything: there is nothing to resume then.
-    package func cancelProducingResumeData(_ key: Int64, load: Loader? = nil) async -> ResumeData? {
+    package func cancelProducingResumeData(_ key: MediaID, load: Loader? = nil) async -> ResumeData? {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { loop in
                 let download = load.flatMap { try? loop.download(key, load: $0) } ?? loop.download(key)
@@ -157,14 +157,14 @@ package final class TransferEngine: Sendable {
 
     /// The answer to `TransferEvent.addressRefused`: the address where the file is now. With `nil`, or the address that
     /// was refused, the download fails as it would have done.
-    package func renew(_ key: Int64, url: String?) { mailbox.post { $0.download(key)?.renew(url) } }
+    package func renew(_ key: MediaID, url: String?) { mailbox.post { $0.download(key)?.renew(url) } }
 
     /// The file has another address now, by its feed. A download that is at hand asks there when it has to ask anew; one
     /// that has failed tries again.
-    package func setSource(_ key: Int64, url: String) { mailbox.post { $0.download(key)?.setSource(url) } }
+    package func setSource(_ key: MediaID, url: String) { mailbox.post { $0.download(key)?.setSource(url) } }
 
     /// Ends everything about a file that goes away; readers are answered with a failure.
-    package func forget(_ key: Int64) { mailbox.post { $0.forget(key) } }
+    package func forget(_ key: MediaID) { mailbox.post { $0.forget(key) } }
 
     /// How far every download at hand is.
     package func snapshots() async -> [DownloadSnapshot] {
@@ -185,12 +185,12 @@ package final class TransferEngine: Sendable {
     /// Says that the whole file of a download has no space yet, for the reason given, or that it has it now. Without space
     /// it is not filled in the background: its task is *queued*, and readers are served. A download that is not at hand
     /// learns it from its source.
-    package func setAwaitsSpace(_ key: Int64, _ reason: TransferError?) {
+    package func setAwaitsSpace(_ key: MediaID, _ reason: TransferError?) {
         mailbox.post { $0.download(key)?.setAwaitsSpace(reason) }
     }
 
     /// Says that the whole file of a download can never have space: its task fails, unless somebody reads it.
-    package func exceedsSpace(_ key: Int64, _ error: TransferError) {
+    package func exceedsSpace(_ key: MediaID, _ error: TransferError) {
         mailbox.post { $0.download(key)?.exceedsSpace(error) }
     }
 
@@ -227,7 +227,7 @@ package final class TransferEngine: Sendable {
     private static let stopped = TransferError(.failed, "the daemon is stopping")
 
     private func withDownload(
-        _ key: Int64, load: @escaping Loader, _ body: @escaping @Sendable (Download) -> Void,
+        _ key: MediaID, load: @escaping Loader, _ body: @escaping @Sendable (Download) -> Void,
         orElse failed: @escaping @Sendable (TransferError) -> Void
     ) {
         let isRunning = mailbox.post { loop in
@@ -243,7 +243,7 @@ package final class TransferEngine: Sendable {
     }
 
     /// How many opens and reads of a file wait for an answer.
-    func waits(_ key: Int64) async -> Int {
+    func waits(_ key: MediaID) async -> Int {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { continuation.resume(returning: $0.download(key)?.waits ?? 0) }
             if !isRunning { continuation.resume(returning: 0) }

@@ -3,7 +3,7 @@ package import TransferCore
 /// What is to be uploaded, where to, and how far that has come.
 package struct UploadSource: Sendable {
     /// The owner's name for it.
-    package var key: Int64
+    package var key: TaskID
     /// Where it is posted.
     package var url: String
     /// What the POST says of it.
@@ -20,7 +20,7 @@ package struct UploadSource: Sendable {
     /// Overrides the engine's own.
     package var userAgent: String?
 
-    package init(key: Int64, url: String, content: UploadContent, size: Int64, idempotencyKey: String) {
+    package init(key: TaskID, url: String, content: UploadContent, size: Int64, idempotencyKey: String) {
         self.key = key
         self.url = url
         self.content = content
@@ -31,7 +31,7 @@ package struct UploadSource: Sendable {
 
 /// An upload at a moment, for people and programs.
 package struct UploadSnapshot: Sendable, Equatable {
-    package var key: Int64
+    package var key: TaskID
     package var state: TaskState
     /// Bytes of the media that are on their way, or on the server by its word.
     package var sent: Int64
@@ -42,7 +42,7 @@ package struct UploadSnapshot: Sendable, Equatable {
     package var error: TransferError?
 
     package init(
-        key: Int64, state: TaskState, sent: Int64, size: Int64, rate: Double? = nil, error: TransferError? = nil
+        key: TaskID, state: TaskState, sent: Int64, size: Int64, rate: Double? = nil, error: TransferError? = nil
     ) {
         self.key = key
         self.state = state
@@ -56,11 +56,11 @@ package struct UploadSnapshot: Sendable, Equatable {
 /// What the owner of uploads is told.
 package enum UploadEvent: Sendable {
     /// To be written down; `TransferEngine.recorded` is the answer, and the upload waits for it.
-    case record(key: Int64, UploadMachine.RecordID, UploadResumeData)
+    case record(key: TaskID, UploadMachine.RecordID, UploadResumeData)
     /// It is not known whether a POST has arrived: `TransferEngine.settle` is the answer, in any case.
-    case doubtful(key: Int64, TransferError?)
+    case doubtful(key: TaskID, TransferError?)
     /// Sent when the state changes, and a few times a second while bytes go.
     case progress(UploadSnapshot)
-    case completed(key: Int64, size: Int64)
-    case failed(key: Int64, TransferError)
+    case completed(key: TaskID, size: Int64)
+    case failed(key: TaskID, TransferError)
 }

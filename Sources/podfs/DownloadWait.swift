@@ -1,20 +1,21 @@
 import PodcastClient
 import PodcastProtocol
 import Synchronization
+import TransferCore
 
 /// Downloads that a command waits for, in the session that all downloads of people are in: they go on when the command is
 /// interrupted. When the daemon is killed, the command goes on with its successor.
 struct DownloadWait {
     private let installation: Installation
-    private let episodes: [Int64]
+    private let episodes: [EpisodeID]
 
     /// How often in a row a daemon may end before it has told anything.
     private static let patience = 6
 
-    init(installation: Installation, episodes: [Int64]) {
+    init(installation: Installation, episodes: [EpisodeID]) {
         self.installation = installation
         // What is named twice is fetched, and ends, once.
-        var seen: Set<Int64> = []
+        var seen: Set<EpisodeID> = []
         self.episodes = episodes.filter { seen.insert($0).inserted }
     }
 
@@ -63,7 +64,7 @@ struct DownloadWait {
 
     /// What is still to come.
     fileprivate struct Rest {
-        var episodes: [Int64]
+        var episodes: [EpisodeID]
         var problems: [String] = []
         /// The last event that was there before the command: `nil` until a daemon has answered.
         var baseline: Int64?
@@ -73,7 +74,7 @@ struct DownloadWait {
         _ rest: inout Rest, in session: TransferSession, note: (Int) -> Void
     ) async throws {
         // How tasks have ended while no daemon was listened to.
-        var missed: [Int64: Event] = [:]
+        var missed: [EpisodeID: Event] = [:]
         if let baseline = rest.baseline {
             for event in session.endedWhileAway where event.sequence > baseline {
                 if let episode = event.id { missed[episode] = event }
@@ -115,7 +116,7 @@ struct DownloadWait {
 }
 
 extension DownloadWait.Rest {
-    fileprivate mutating func take(_ end: Event, episode: Int64? = nil, path: String) {
+    fileprivate mutating func take(_ end: Event, episode: EpisodeID? = nil, path: String) {
         episodes.removeAll { $0 == episode ?? end.id }
         if end.kind == .completed { return }
         let reason = end.error ?? "the download was cancelled"

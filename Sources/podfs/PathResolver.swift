@@ -6,18 +6,21 @@ import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
+import TransferCore
 
 /// Finds what a PATH on the command line means: a path inside a mount, or `SHOW` and `SHOW/EPISODE`.
 struct PathResolver {
     enum Target: Equatable {
-        case show(Int64)
-        case episode(Int64)
+        case show(ShowID)
+        case episode(EpisodeID)
     }
 
     let library: Library
 
     func resolve(_ path: String) throws -> Target {
-        if let episode = Self.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) { return .episode(episode) }
+        if let episode = Self.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) {
+            return .episode(EpisodeID(episode))
+        }
         if Self.attribute("user.podfs.feed.state", of: path) != nil, let show = Self.show(at: path) {
             return .show(show)
         }
@@ -31,7 +34,7 @@ struct PathResolver {
     }
 
     /// A show by its folder's name, exactly, else without regard to case.
-    func show(_ name: String) throws -> (id: Int64, name: String) {
+    func show(_ name: String) throws -> (id: ShowID, name: String) {
         let name = name.hasSuffix("/") ? String(name.dropLast()) : name
         if let found = try library.folder(named: name) { return (found.id, found.name) }
         let folders = try library.folders()
@@ -43,8 +46,8 @@ struct PathResolver {
     }
 
     /// All episodes that the paths name; of a show, those that the action can mean.
-    func episodes(_ paths: [String], for action: TaskAction) throws -> [Int64] {
-        try paths.flatMap { path -> [Int64] in
+    func episodes(_ paths: [String], for action: TaskAction) throws -> [EpisodeID] {
+        try paths.flatMap { path -> [EpisodeID] in
             switch try resolve(path) {
             case .episode(let id): return [id]
             case .show(let id): return try library.episodes(of: id, for: action)
@@ -54,12 +57,12 @@ struct PathResolver {
 
     /// The show whose folder in a mount this is, by its inode number: a search result may have the name of a subscribed
     /// show.
-    private static func show(at path: String) -> Int64? {
+    private static func show(at path: String) -> ShowID? {
         var status = stat()
         guard stat(path, &status) == 0, let number = NodeNumber(NodeID(rawValue: UInt64(status.st_ino))),
             number.kind == .show || number.kind == .foundShow
         else { return nil }
-        return number.row
+        return number.show
     }
 
     /// An extended attribute's value; the corresponding C function is `getxattr`.

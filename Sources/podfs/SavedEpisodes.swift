@@ -5,6 +5,7 @@ import Glibc
 import Platform
 import PodcastLibrary
 import SystemPackage
+import TransferCore
 
 /// Cached episodes of a show, taken out of the cache into a folder of the user's.
 ///
@@ -27,7 +28,7 @@ struct SavedEpisodes {
 
     /// - Parameter cache: the cache's folder.
     /// - Throws: when something stands in the way already. Nothing has been made then.
-    init(of podcast: Int64, to folder: String, library: Library, cache: String) throws {
+    init(of podcast: ShowID, to folder: String, library: Library, cache: String) throws {
         self.folder = folder
         items = try library.episodes(of: podcast).compactMap { episode in
             guard let rendition = try library.rendition(of: episode.id), rendition.complete else { return nil }

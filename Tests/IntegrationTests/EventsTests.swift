@@ -2,13 +2,14 @@ import Foundation
 import Glibc
 import TestSupport
 import Testing
+import TransferCore
 
 struct EventsTests {
     private struct Line: Decodable {
         let seq: Int64
         let time: String
         let event: String
-        let task: Int64?
+        let task: TaskID?
         let id: Int64?
         let path: String?
         let state: String?

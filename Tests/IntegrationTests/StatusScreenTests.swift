@@ -11,12 +11,13 @@ struct StatusScreenTests {
     private let board = TaskBoard()
 
     private func task(
-        _ id: Int64, _ path: String, state: TaskState = .running, received: Int64 = 12 << 20,
+        _ id: TaskID, _ path: String, state: TaskState = .running, received: Int64 = 12 << 20,
         expected: Int64? = 32 << 20,
         rate: Double? = 2_097_152, error: String? = nil
     ) -> TaskInfo {
         TaskInfo(
-            id: id, kind: .download, path: path, episode: id, state: state, received: received, expected: expected,
+            id: id, kind: .download, path: path, episode: EpisodeID(id.rawValue), state: state, received: received,
+            expected: expected,
             rate: rate, error: error, started: 0)
     }
 
@@ -61,13 +62,13 @@ struct StatusScreenTests {
 
     @Test func noLineIsWiderThanTheTerminalNorIsThePictureHigher() {
         let hostile = "番組\u{1B}[2J/\u{9B}31m 👩‍👩‍👧‍👦 e\u{301}pisode \u{202E}3pm.mp3\nnext"
-        board.replace(
-            with: (1...30).map { number in
-                task(
-                    number, hostile, state: StatusReport.counted[Int(number) % 4],
-                    expected: number % 3 == 0 ? nil : 32 << 20,
-                    error: number % 4 == 3 ? "the server said \u{1B}]0;x\u{7}" : nil)
-            }, now: 0)
+        let tasks = (1...30).map { (number: Int) -> TaskInfo in
+            task(
+                TaskID(Int64(number)), hostile, state: StatusReport.counted[number % 4],
+                expected: number % 3 == 0 ? nil : 32 << 20,
+                error: number % 4 == 3 ? "the server said \u{1B}]0;x\u{7}" : nil)
+        }
+        board.replace(with: tasks, now: 0)
         for width in Array(1...30) + [59, 60, 79, 80, 109, 110, 200] {
             for height in [1, 2, 7, 100] {
                 let plain = lines(width, height: height)

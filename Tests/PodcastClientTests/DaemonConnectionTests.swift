@@ -4,6 +4,7 @@ import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
+import TransferCore
 
 struct DaemonConnectionTests {
     private let directory: TemporaryDirectory

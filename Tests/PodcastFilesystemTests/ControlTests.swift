@@ -5,6 +5,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
+import TransferCore
 
 /// setxattr(2): what is refused at once, and what is asked of the daemon.
 struct ControlTests {
@@ -12,7 +13,7 @@ struct ControlTests {
     private let podcast: Podcast
     private let show: NodeID
     private let node: NodeID
-    private let id: Int64
+    private let id: EpisodeID
 
     init() throws {
         mounted = try Mounted(script: "touch \"$0.started\"")

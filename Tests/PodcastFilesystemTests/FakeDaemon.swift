@@ -5,6 +5,7 @@ import PodcastLibrary
 import PodcastProtocol
 import Synchronization
 import TestSupport
+import TransferCore
 
 /// A daemon that fetches nothing: it greets, and answers opens, reads and commands as a test says.
 final class FakeDaemon: Sendable {
@@ -13,7 +14,7 @@ final class FakeDaemon: Sendable {
 
     private struct State {
         var frames: [Frame] = []
-        var opened: [Int64?] = []
+        var opened: [EpisodeID?] = []
         var clients: [Int32] = []
         var tasks: [TaskInfo] = []
         var isDead = false
@@ -74,7 +75,7 @@ final class FakeDaemon: Sendable {
     var frames: [Frame] { state.withLock { $0.frames } }
 
     /// The episodes of whose opening it was told without being asked.
-    var opened: [Int64?] { state.withLock { $0.opened } }
+    var opened: [EpisodeID?] { state.withLock { $0.opened } }
 
     /// Returns when `count` frames of that kind have come, with all of them.
     @discardableResult

@@ -1,5 +1,6 @@
 import PodcastLibrary
 import Testing
+import TransferCore
 
 @testable import PodcastFilesystem
 
@@ -84,7 +85,8 @@ struct GrantedSizesTests {
         }
         func entry(_ row: Int64) -> EpisodeEntry {
             EpisodeEntry(
-                id: row, podcast: 1, name: "", published: nil, firstSeen: 1, changed: 1, size: 0, sizeSource: .unknown,
+                id: EpisodeID(row), podcast: 1, name: "", published: nil, firstSeen: 1, changed: 1, size: 0,
+                sizeSource: .unknown,
                 generation: 1)
         }
         var first = entry(1)

@@ -120,7 +120,7 @@ final class Mounted: Sendable {
             present.insert(contentsOf: Int64(range.lowerBound)..<Int64(range.upperBound))
         }
         let generation = generation ?? episode.generation
-        var checkpoint = Checkpoint(key: episode.id, generation: generation)
+        var checkpoint = Checkpoint(key: episode.id.rawValue, generation: generation)
         checkpoint.total = Int64(content.size)
         checkpoint.setReceived(present)
         try cache.save(checkpoint, of: file)

@@ -87,7 +87,7 @@ struct PageFileTests {
         try mounted.subscribe(feed)
         let link = "href=\".chapters/2026-01-01%20Episode%201.json\""
         #expect(try await content("Show", "index.html").contains(link))
-        let file = AssetKind.chapters.fileName(try mounted.episode().id)
+        let file = AssetKind.chapters.fileName(try mounted.episode().id.rawValue)
         let text = "{\"version\":\"1.2.0\",\"chapters\":[{\"startTime\":7,\"title\":\"A & B\"}]}"
         try Data(text.utf8).write(to: URL(fileURLWithPath: "\(mounted.places.assets)/\(file)"))
         let page = try await content("Show", "index.html")

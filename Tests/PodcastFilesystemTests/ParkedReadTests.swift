@@ -16,7 +16,7 @@ struct ParkedReadTests {
     private let content = TestContent(seed: 8, size: 500_000)
     private let file: CacheFile
     private let node: NodeID
-    private let id: Int64
+    private let id: EpisodeID
 
     /// The cache file has all bytes; what of them may be read is what the daemon says.
     init() throws {

@@ -8,6 +8,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
+import TransferCore
 
 @testable import PodcastFilesystem
 
@@ -18,12 +19,12 @@ struct SearchTests {
     private struct Found {
         let mounted: Mounted
         let daemon: FakeDaemon
-        let ids: [Int64]
+        let ids: [ShowID]
 
         /// - Parameters:
         ///   - titles: the shows, as every search finds them.
         ///   - fetch: what the daemon does when a feed is to be fetched.
-        init(_ titles: [String], fetch: (@Sendable (Int64, Library) throws -> Void)? = nil) async throws {
+        init(_ titles: [String], fetch: (@Sendable (ShowID, Library) throws -> Void)? = nil) async throws {
             let mounted = try Mounted()
             let library = mounted.library
             let rows = try mounted.library.keep(
@@ -49,7 +50,7 @@ struct SearchTests {
     }
 
     /// Brings episodes into a found show, as the daemon does.
-    private static func list(_ count: Int, in podcast: Int64, _ library: Library, now: Int64 = Int64(time(nil))) throws
+    private static func list(_ count: Int, in podcast: ShowID, _ library: Library, now: Int64 = Int64(time(nil))) throws
     {
         let url = "http://127.0.0.1:9/\(podcast).xml"
         let builder = FeedBuilder.show("Fetched", episodes: count, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
@@ -272,7 +273,7 @@ struct SearchTests {
         try Self.list(1, in: row.podcast, mounted.library)
         // No daemon, and the term was not opened in this mount.
         let show = try mounted.entry(".search", "tide", "One")
-        #expect(show.entryTimeout == 0 && NodeNumber(show.node)?.row == row.podcast)
+        #expect(show.entryTimeout == 0 && NodeNumber(show.node)?.row == row.podcast.rawValue)
         #expect(try mounted.entry(".search", "tide", "One", Self.episode).attributes.size == 500_000)
         #expect(mounted.lookup("Two", in: try mounted.entry(".search", "tide").node) == .error(.noSuchFileOrDirectory))
     }

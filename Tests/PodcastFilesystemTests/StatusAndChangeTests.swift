@@ -328,7 +328,7 @@ struct StatusAndChangeTests {
                 $0.time = moment
             }
         }
-        func number(_ id: Int64) -> RecordingNotifier.Message {
+        func number(_ id: EpisodeID) -> RecordingNotifier.Message {
             .attributes(NodeNumber(kind: .episode, generation: 1, row: id).node)
         }
         let told = try await messages(after: refreshed(at: now + 1), daemon)

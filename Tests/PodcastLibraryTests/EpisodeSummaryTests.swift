@@ -1,12 +1,13 @@
 import PodcastFeed
 import PodcastLibrary
 import Testing
+import TransferCore
 
 /// What a page takes from the library.
 struct EpisodeSummaryTests {
     private let folder: TemporaryFolder
     private let library: Library
-    private let podcast: Int64
+    private let podcast: ShowID
 
     init() throws {
         folder = try TemporaryFolder()

@@ -1,6 +1,7 @@
 import Foundation
 import PodcastFeed
 import PodcastLibrary
+import TransferCore
 
 /// A folder of its own for a test; leaves with the value.
 final class TemporaryFolder: Sendable {
@@ -53,7 +54,7 @@ extension Library {
             response: FeedResponse(finalURL: url, status: 200), template: .standard, now: noon)
     }
 
-    func merge(_ items: [Item], into podcast: Int64, now: Int64 = noon + day) throws -> MergeResult {
+    func merge(_ items: [Item], into podcast: ShowID, now: Int64 = noon + day) throws -> MergeResult {
         try merge(feed: makeFeed(items), into: podcast, response: ok, template: .standard, now: now)
     }
 }

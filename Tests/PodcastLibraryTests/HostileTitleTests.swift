@@ -2,6 +2,7 @@ import Foundation
 import PodcastFeed
 import TestSupport
 import Testing
+import TransferCore
 
 @testable import PodcastLibrary
 
@@ -47,7 +48,7 @@ struct HostileTitleTests {
                 type: dice.pick("audio/mpeg", "audio/ogg", "video/mp4"))
         }
         let podcast = try library.subscribe(Array(items.prefix(200))).podcast.id
-        var names: [Int64: String] = [:]
+        var names: [EpisodeID: String] = [:]
         for count in [200, 201, 350, 600] {
             let result = try library.merge(items.prefix(count).shuffled(using: &dice), into: podcast)
             #expect(result.updated.isEmpty && result.unlisted.isEmpty)

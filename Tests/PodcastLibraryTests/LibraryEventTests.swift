@@ -1,5 +1,6 @@
 import PodcastLibrary
 import Testing
+import TransferCore
 
 struct LibraryEventTests {
     private let folder: TemporaryFolder
@@ -65,6 +66,6 @@ struct LibraryEventTests {
         #expect(try library.downloads(session: "podfs") == [again])
         #expect(try library.episodesInTransfer(of: show) == [episode])
         #expect(try library.episodesInTransfer(of: nil) == [episode])
-        #expect(try library.episodesInTransfer(of: show + 1).isEmpty)
+        #expect(try library.episodesInTransfer(of: ShowID(show.rawValue + 1)).isEmpty)
     }
 }

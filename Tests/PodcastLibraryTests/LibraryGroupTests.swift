@@ -2,6 +2,7 @@ import Foundation
 import PodcastLibrary
 import Synchronization
 import Testing
+import TransferCore
 
 /// Several writes in one transaction.
 struct LibraryGroupTests {
@@ -9,7 +10,7 @@ struct LibraryGroupTests {
 
     private let folder: TemporaryFolder
     private let library: Library
-    private let episodes: [Int64]
+    private let episodes: [EpisodeID]
 
     init() throws {
         folder = try TemporaryFolder()

@@ -2,6 +2,7 @@ import Foundation
 import PodcastFeed
 import PodcastLibrary
 import Testing
+import TransferCore
 
 struct LibraryMergeTests {
     private let folder: TemporaryFolder

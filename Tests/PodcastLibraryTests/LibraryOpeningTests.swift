@@ -1,6 +1,7 @@
 import Foundation
 import PodcastLibrary
 import Testing
+import TransferCore
 
 struct LibraryOpeningTests {
     private let folder: TemporaryFolder

@@ -1,6 +1,7 @@
 import Foundation
 import PodcastLibrary
 import Testing
+import TransferCore
 
 struct LibraryRecoveryTests {
     private let folder: TemporaryFolder
@@ -68,8 +69,8 @@ struct LibraryRecoveryTests {
         #expect(FileManager.default.fileExists(atPath: path + ".damaged-4711"))
         // What ids the damaged library gave is unknown: new ones are far beyond.
         let fresh = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast
-        #expect(fresh.id == 4_711 * 256 + 1)
-        #expect(try library.episodes(of: fresh.id).map(\.id) == [4_711 * 256 + 1])
+        #expect(fresh.id.rawValue == 4_711 * 256 + 1)
+        #expect(try library.episodes(of: fresh.id).map(\.id.rawValue) == [4_711 * 256 + 1])
     }
 
     /// A library all of which is still in its log, as a killed daemon leaves a new one; `change` spoils the log.

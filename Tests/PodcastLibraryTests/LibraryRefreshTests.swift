@@ -2,6 +2,7 @@ import GRDB
 import PodcastFeed
 import PodcastLibrary
 import Testing
+import TransferCore
 
 /// What refreshes read and write, and shows that arrive together.
 struct LibraryRefreshTests {
@@ -13,12 +14,12 @@ struct LibraryRefreshTests {
         library = try Library.openForWriting(at: folder.library)
     }
 
-    private func subscribe(_ number: Int) throws -> Int64 {
+    private func subscribe(_ number: Int) throws -> ShowID {
         let url = "https://e.com/\(number)"
         return try library.subscribe([makeItem("One", url: url + ".mp3")], url: url, title: "Show \(number)").podcast.id
     }
 
-    private func unchanged(_ id: Int64, etag: String? = nil, next: Int64? = nil) -> UnchangedFeed {
+    private func unchanged(_ id: ShowID, etag: String? = nil, next: Int64? = nil) -> UnchangedFeed {
         UnchangedFeed(
             podcast: id, response: FeedResponse(finalURL: "https://e.com/x", status: 304, etag: etag, nextRefresh: next)
         )

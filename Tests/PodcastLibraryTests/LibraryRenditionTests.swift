@@ -1,12 +1,13 @@
 import PodcastLibrary
 import Testing
+import TransferCore
 
 struct LibraryRenditionTests {
     private let folder: TemporaryFolder
     private let library: Library
-    private let podcast: Int64
-    private let episode: Int64
-    private let other: Int64
+    private let podcast: ShowID
+    private let episode: EpisodeID
+    private let other: EpisodeID
 
     init() throws {
         folder = try TemporaryFolder()

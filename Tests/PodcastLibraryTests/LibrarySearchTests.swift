@@ -1,6 +1,7 @@
 import PodcastFeed
 import PodcastLibrary
 import Testing
+import TransferCore
 
 struct LibrarySearchTests {
     private let folder: TemporaryFolder
@@ -11,7 +12,7 @@ struct LibrarySearchTests {
         library = try Library.openForWriting(at: folder.library)
     }
 
-    private func found(_ title: String, _ path: String, subscription: Int64? = nil) -> FoundPodcast {
+    private func found(_ title: String, _ path: String, subscription: ShowID? = nil) -> FoundPodcast {
         FoundPodcast(url: "https://e.com/\(path)", title: title, author: "A", subscription: subscription)
     }
 
@@ -35,7 +36,9 @@ struct LibrarySearchTests {
     @Test func whatIsSubscribedIsFoundAsThatAndKeepsItsName() throws {
         let show = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")], url: "https://e.com/1").podcast
         let results = try library.keep(
-            found: [found("Show", "2"), found("Other", "1"), found("Other", "1b", subscription: show.id)], now: noon)
+            found: [
+                found("Show", "2"), found("Other", "1"), found("Other", "1b", subscription: ShowID(show.id.rawValue)),
+            ], now: noon)
         #expect(results.map(\.name) == ["Show (2)", "Show"])
         #expect(results[1].podcast == show.id)
         #expect(try !library.isEphemeral(podcast: show.id) && library.isEphemeral(podcast: results[0].podcast))

@@ -12,14 +12,15 @@ import TransferCore
         var dice = SeededGenerator(seed: 12)
         for moment in ExtremeNumbers.integers {
             var show = Podcast(
-                id: moment, name: "n", url: "https://e/f", title: "T", httpStatus: Int(moment), lastRefresh: moment,
+                id: ShowID(moment), name: "n", url: "https://e/f", title: "T", httpStatus: Int(moment),
+                lastRefresh: moment,
                 nextRefresh: moment, created: moment, changed: moment, episodes: Int(moment), cached: Int(moment))
             show.error = "e"
             var page = ShowPage(show, newest: moment)
             var tracks: [Track] = []
             for duration in ExtremeNumbers.doubles {
                 var summary = EpisodeSummary(
-                    id: moment, name: "e.mp3", title: "E", published: moment, publishedOffset: Int(moment),
+                    id: EpisodeID(moment), name: "e.mp3", title: "E", published: moment, publishedOffset: Int(moment),
                     duration: duration, changed: moment, size: moment,
                     sizeSource: [.server, .feed, .estimate, .unknown].randomElement(using: &dice) ?? .feed)
                 summary.chapters = [Chapter(start: duration, title: "c")]
@@ -32,7 +33,7 @@ import TransferCore
                 ]
                 #expect(texts.allSatisfy { !$0.isEmpty })
                 let task = StatusReport.Task(
-                    id: moment, kind: "download", path: "p", state: .running, received: moment,
+                    id: TaskID(moment), kind: "download", path: "p", state: .running, received: moment,
                     expected: ExtremeNumbers.integers.randomElement(using: &dice), rate: duration, error: nil,
                     started: moment)
                 var report = StatusReport(tasks: [task, task])
@@ -40,10 +41,11 @@ import TransferCore
                 #expect(report.text.hasSuffix("skipped: s\n") && !report.jsonBytes.isEmpty)
             }
             let episode = Episode(
-                id: moment, podcast: moment, name: "e.mp3", title: "E", published: moment, url: "https://e/1",
+                id: EpisodeID(moment), podcast: ShowID(moment), name: "e.mp3", title: "E", published: moment,
+                url: "https://e/1",
                 season: Int(moment), episode: Double(moment))
             for bytes in [
-                page.finish(), ShelfPage([show], newest: [moment: moment]).bytes, FeedHealth(show).bytes,
+                page.finish(), ShelfPage([show], newest: [ShowID(moment): moment]).bytes, FeedHealth(show).bytes,
                 NotesPage(episode, notes: "n", show: show).bytes,
                 Playlist(title: "T", tracks: tracks, isSerial: true).bytes,
                 ChapterList(tracks.map { Chapter(start: $0.duration ?? 0, title: "c") }, title: "T").bytes,

@@ -3,6 +3,7 @@ import PodcastFeed
 import PodcastLibrary
 import PodcastPages
 import Testing
+import TransferCore
 
 struct PlaylistTests {
     private let tracks = [

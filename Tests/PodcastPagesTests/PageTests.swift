@@ -197,7 +197,7 @@ struct ShowPageTests {
             show,
             (1...10_000).map {
                 EpisodeSummary(
-                    id: Int64($0), name: "2026-01-01 Episode \($0).mp3", title: "Episode \($0)",
+                    id: EpisodeID(Int64($0)), name: "2026-01-01 Episode \($0).mp3", title: "Episode \($0)",
                     published: 1_767_340_800,
                     duration: 3_000, size: 50_000_000, sizeSource: .feed, sidecars: .notes)
             })
@@ -212,7 +212,7 @@ struct ShowPageTests {
 struct ShelfPageTests {
     @Test func showsStandInTheirOrder() {
         let shows = (1...3).map {
-            Podcast(id: Int64($0), name: "S\($0)", url: "u\($0)", title: "T\($0)", created: 0, changed: 0)
+            Podcast(id: ShowID(Int64($0)), name: "S\($0)", url: "u\($0)", title: "T\($0)", created: 0, changed: 0)
         }
         let text = text(ShelfPage(shows, newest: [2: 1_767_340_800]).bytes)
         #expect(count("<li>", in: text) == 3 && count("<time", in: text) == 1)
@@ -237,7 +237,7 @@ struct ShelfPageTests {
 }
 
 struct StatusPageTests {
-    private func task(_ id: Int64, _ state: TaskState, expected: Int64? = 1_000, error: String? = nil)
+    private func task(_ id: TaskID, _ state: TaskState, expected: Int64? = 1_000, error: String? = nil)
         -> StatusReport.Task
     {
         StatusReport.Task(

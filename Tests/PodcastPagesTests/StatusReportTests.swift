@@ -5,7 +5,7 @@ import TransferCore
 
 struct StatusReportTests {
     private func task(
-        _ id: Int64 = 7, path: String = "Show/Episode.mp3", state: TaskState = .running, received: Int64 = 523,
+        _ id: TaskID = 7, path: String = "Show/Episode.mp3", state: TaskState = .running, received: Int64 = 523,
         expected: Int64? = 1_000, rate: Double? = 3, error: String? = nil
     ) -> StatusReport.Task {
         StatusReport.Task(

@@ -2,6 +2,7 @@ import PodcastFeed
 import PodcastLibrary
 import PodcastPages
 import Testing
+import TransferCore
 
 struct SubscriptionsPageTests {
     @Test func theListIsOPMLWithoutSecrets() throws {

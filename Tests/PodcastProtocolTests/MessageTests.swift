@@ -13,7 +13,7 @@ import TransferCore
         let requests = [
             ReadRequest(episode: 1, generation: 0, range: 0..<0),
             ReadRequest(episode: 1, generation: 2, range: 3..<4, takesHead: true),
-            ReadRequest(episode: .max, generation: 262_143, range: 5..<Int64.max),
+            ReadRequest(episode: EpisodeID(.max), generation: 262_143, range: 5..<Int64.max),
         ]
         for request in requests { #expect(ReadRequest(payload: request.payload) == request) }
     }
@@ -96,7 +96,7 @@ import TransferCore
         let commands: [Command] =
             [
                 .subscribe(url: "https://example.org/feed?a=1&b=\"2\"", name: nil), .subscribe(url: "x", name: "Ä / b"),
-                .unsubscribe(podcast: 1), .refresh(podcasts: []), .refresh(podcasts: [1, .max]),
+                .unsubscribe(podcast: 1), .refresh(podcasts: []), .refresh(podcasts: [1, ShowID(.max)]),
                 .rename(podcast: nil, episode: 4, name: "new"), .rename(podcast: 4, episode: nil, name: "new"),
                 .inspect(url: "file:///x"), .tasks, .setPlayed(episode: 1, true),
                 .setPosition(episode: 1, seconds: 0.1),

@@ -5,6 +5,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 /// Art, transcripts and chapters, as the daemon fetches and keeps them.
 struct AssetTests {
@@ -42,18 +43,18 @@ struct AssetTests {
         let (daemon, client) = try await start()
         let show = try #require(try daemon.library.podcasts().first).id
         #expect(home.web.requests(for: "/cover.jpg").isEmpty)
-        for _ in 1...3 { #expect(try await size(client, .cover, show) == 5_004) }
+        for _ in 1...3 { #expect(try await size(client, .cover, show.rawValue) == 5_004) }
         #expect(home.web.requests(for: "/cover.jpg").count == 1)
         let episode = try daemon.episode(2).id
-        #expect(try await size(client, .vtt, episode) == 38)
-        let path = "\(home.places.assets)/\(AssetKind.vtt.fileName(episode))"
+        #expect(try await size(client, .vtt, episode.rawValue) == 38)
+        let path = "\(home.places.assets)/\(AssetKind.vtt.fileName(episode.rawValue))"
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         #expect(mode?.intValue == 0o600)
         // Also by the next daemon.
         await daemon.stop()
         let second = try await home.start()
         let other = try await second.connect()
-        #expect(try await size(other, .cover, show) == 5_004)
+        #expect(try await size(other, .cover, show.rawValue) == 5_004)
         #expect(home.web.requests(for: "/cover.jpg").count == 1)
         // They go with the show.
         _ = try await other.perform(.unsubscribe(podcast: show))
@@ -66,9 +67,9 @@ struct AssetTests {
         let show = try #require(try daemon.library.podcasts().first).id
         let gate = Gate(heldAt: 0)
         home.web.serve("/cover.jpg", Resource(bytes: Self.image, contentType: "image/jpeg"), [.holdHead(gate)])
-        async let first = size(client, .cover, show)
+        async let first = size(client, .cover, show.rawValue)
         try await gate.waitUntilReached()
-        async let second = size(client, .cover, show)
+        async let second = size(client, .cover, show.rawValue)
         try await waitUntil { try await client.tasks().contains { $0.kind == .artwork && $0.path == "Show/cover.jpg" } }
         gate.open()
         let sizes = try await [first, second]
@@ -85,7 +86,7 @@ struct AssetTests {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id
         home.web.serve(path, Resource(text: text, contentType: type))
-        for _ in 1...3 { #expect(await client.failure(of: .asset(kind, id: episode))?.errorNumber == EIO) }
+        for _ in 1...3 { #expect(await client.failure(of: .asset(kind, id: episode.rawValue))?.errorNumber == EIO) }
         // Answered from memory after the first time.
         #expect(home.web.requests(for: path).count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
@@ -97,11 +98,11 @@ struct AssetTests {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id
         home.web.serve("/art.jpg") { _ in .status(status) }
-        for _ in 1...2 { #expect(await client.failure(of: .asset(.art, id: episode))?.errorNumber == number) }
+        for _ in 1...2 { #expect(await client.failure(of: .asset(.art, id: episode.rawValue))?.errorNumber == number) }
         #expect(home.web.requests(for: "/art.jpg").count == 1)
         // What the feed does not offer.
         let first = try daemon.episode(1).id
-        #expect(await client.failure(of: .asset(.art, id: first))?.errorNumber == ENODATA)
+        #expect(await client.failure(of: .asset(.art, id: first.rawValue))?.errorNumber == ENODATA)
         #expect(await client.failure(of: .asset(.cover, id: 99))?.errorNumber == ENODATA)
         await daemon.stop()
     }
@@ -111,7 +112,7 @@ struct AssetTests {
         let episode = try daemon.episode(2).id
         let bytes = Self.image + [UInt8](repeating: 0, count: 10 << 20)
         home.web.serve("/art.jpg", Resource(bytes: bytes, contentType: "image/jpeg"))
-        #expect(await client.failure(of: .asset(.art, id: episode))?.errorNumber == EIO)
+        #expect(await client.failure(of: .asset(.art, id: episode.rawValue))?.errorNumber == EIO)
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
         await daemon.stop()
     }
@@ -119,13 +120,13 @@ struct AssetTests {
     @Test func anotherAddressIsAskedAtOnce() async throws {
         let (daemon, client) = try await start()
         let podcast = try #require(try daemon.library.podcasts().first)
-        #expect(try await size(client, .cover, podcast.id) == 5_004)
+        #expect(try await size(client, .cover, podcast.id.rawValue) == 5_004)
         var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { home.web.url("/\($0).mp3") }
         feed.image = home.web.url("/new.png")
         home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         home.web.serve("/new.png", Resource(bytes: [0x89, 0x50, 0x4E, 0x47, 1], contentType: "image/png"))
         _ = try await client.perform(.refresh(podcasts: [podcast.id]))
-        #expect(try await size(client, .cover, podcast.id) == 5)
+        #expect(try await size(client, .cover, podcast.id.rawValue) == 5)
         await daemon.stop()
     }
 }

@@ -5,6 +5,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 import TransferEngine
 
 /// A feed's name and password: kept apart, sent to its server alone, shown nowhere.
@@ -116,16 +117,16 @@ struct CredentialTests {
 
     @Test func aDamagedStoreIsPutAside() async throws {
         try Data("{".utf8).write(to: URL(fileURLWithPath: home.places.credentials))
-        #expect(throws: (any Error).self) { try CredentialStore.reading(home.places.credentials) }
-        let store = CredentialStore(path: home.places.credentials)
+        #expect(throws: (any Error).self) { try CredentialStore<ShowID>.reading(home.places.credentials) }
+        let store = CredentialStore<ShowID>(path: home.places.credentials)
         #expect(store.problem?.contains("damaged") == true && store[1] == nil)
         #expect(try String(contentsOfFile: home.places.credentials + ".damaged", encoding: .utf8) == "{")
         let given = Credentials(user: "a", password: "b", origin: "https://e.com:443")
         try store.set(given, for: 7)
-        let again = CredentialStore(path: home.places.credentials)
+        let again = CredentialStore<ShowID>(path: home.places.credentials)
         #expect(again.problem == nil && again[7] == given)
         try again.keep(only: [8])
-        #expect(try CredentialStore.reading(home.places.credentials)[7] == nil)
+        #expect(try CredentialStore<ShowID>.reading(home.places.credentials)[7] == nil)
     }
 
     @Test func userInfoComesApartAndTogether() {

@@ -5,6 +5,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
+import TransferCore
 
 @testable import PodcastService
 
@@ -14,7 +15,7 @@ struct EventGroupTests {
 
     init() throws { home = try ServiceHome() }
 
-    private func start(episodes count: Int) async throws -> (RunningService, ServiceClient, [Int64]) {
+    private func start(episodes count: Int) async throws -> (RunningService, ServiceClient, [EpisodeID]) {
         home.publish(episodes: count, size: 20_000)
         let daemon = try await home.start()
         let client = try await daemon.connect()

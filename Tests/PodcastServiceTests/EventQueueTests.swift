@@ -18,9 +18,9 @@ struct EventQueueTests {
     private func numbers(_ items: [EventQueue.Item]) -> [Int64] {
         items.compactMap {
             switch $0 {
-            case .opened(let episode): episode
-            case .transfer(.completed(let key, _, _, _)): key
-            case .transfer(.failed(let key, _)): key
+            case .opened(let episode): episode.rawValue
+            case .transfer(.completed(let key, _, _, _)): key.rawValue
+            case .transfer(.failed(let key, _)): key.rawValue
             default: nil
             }
         }

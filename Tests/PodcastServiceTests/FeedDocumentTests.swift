@@ -4,6 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 /// The feeds' documents that the daemon keeps.
 struct FeedDocumentTests {
@@ -11,11 +12,11 @@ struct FeedDocumentTests {
 
     init() throws { home = try ServiceHome() }
 
-    private func document(_ podcast: Int64, _ fileExtension: String) -> Data? {
+    private func document(_ podcast: ShowID, _ fileExtension: String) -> Data? {
         FileManager.default.contents(atPath: "\(home.places.feeds)/\(podcast).\(fileExtension)")
     }
 
-    private func facts(_ podcast: Int64) throws -> [String: Any] {
+    private func facts(_ podcast: ShowID) throws -> [String: Any] {
         let bytes = try #require(document(podcast, "json"))
         return try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
     }

@@ -61,7 +61,7 @@ struct FoundShowTests {
     // MARK: Found shows
 
     /// Finds the show at `/feed.xml`, and fetches its feed.
-    private func findShow(_ client: ServiceClient) async throws -> Int64 {
+    private func findShow(_ client: ServiceClient) async throws -> ShowID {
         answer([Show("Tides", url: home.web.url("/feed.xml"))])
         let id = try #require(try await folders("tide", client).first).podcast
         #expect(try await client.perform(.fetchShow(podcast: id)) == .done)

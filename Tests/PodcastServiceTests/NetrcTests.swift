@@ -4,6 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 import TransferEngine
 
 /// A password of `~/.netrc` goes to the origin of the subscription, and nowhere else.
@@ -57,7 +58,8 @@ struct NetrcTests {
             try await client.completion(of: episode)
         }
         for (kind, id) in [
-            (AssetKind.cover, show), (.art, try daemon.episode(1).id), (.chapters, try daemon.episode(2).id),
+            (AssetKind.cover, show.rawValue), (.art, try daemon.episode(1).id.rawValue),
+            (.chapters, try daemon.episode(2).id.rawValue),
         ] {
             guard case .asset = try await client.perform(.asset(kind, id: id)) else {
                 Issue.record("no asset")

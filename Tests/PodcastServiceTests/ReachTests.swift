@@ -73,8 +73,8 @@ struct ReachTests {
             failure?.message
                 == "127.0.0.2 is on this computer, and the feed is not; transfers.allow_private allows it")
         for (kind, id) in [
-            (AssetKind.cover, show.id), (.art, try daemon.episode().id), (.vtt, try daemon.episode().id),
-            (.chapters, try daemon.episode().id),
+            (AssetKind.cover, show.id.rawValue), (.art, try daemon.episode().id.rawValue),
+            (.vtt, try daemon.episode().id.rawValue), (.chapters, try daemon.episode().id.rawValue),
         ] {
             #expect(await client.failure(of: .asset(kind, id: id))?.errorNumber == EACCES)
         }
@@ -91,7 +91,7 @@ struct ReachTests {
         let (daemon, client) = try await start(allowing: ["127.0.0.2"])
         try await client.subscribe(home.web.url("/feed.xml"))
         _ = try await client.open(try daemon.episode().id)
-        _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id))
+        _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id.rawValue))
     }
 
     /// A feed of this computer leads there; and no longer when it comes from elsewhere.
@@ -101,14 +101,15 @@ struct ReachTests {
         try await client.subscribe(inside.url("/feed.xml"))
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes == 2)
-        _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id))
+        _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id.rawValue))
         serve(home.web, "/moved.xml")
         let moved = home.web.url("/moved.xml")
         inside.serve("/feed.xml") { _ in .redirect(to: moved, status: 302) }
         _ = try await client.perform(.refresh(podcasts: [show.id]))
         let access = try daemon.library.showAccess(of: show.id)
         #expect(access?.space == .public && access?.reach == .loopback, "the subscription may still be here")
-        #expect(await client.failure(of: .asset(.chapters, id: try daemon.episode().id))?.errorNumber == EACCES)
+        #expect(
+            await client.failure(of: .asset(.chapters, id: try daemon.episode().id.rawValue))?.errorNumber == EACCES)
         // For good it may not: the new address was named by a server.
         inside.serve("/feed.xml") { _ in .redirect(to: moved, status: 301) }
         _ = try await client.perform(.refresh(podcasts: [show.id]))

@@ -27,7 +27,7 @@ struct SchedulingTests {
         return (daemon, client)
     }
 
-    private func refresh(_ client: ServiceClient, _ shows: [Int64] = []) async throws -> [RefreshResult] {
+    private func refresh(_ client: ServiceClient, _ shows: [ShowID] = []) async throws -> [RefreshResult] {
         guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: shows)) else { return [] }
         return results
     }

@@ -140,15 +140,15 @@ struct ServiceClient: Sendable {
         }
     }
 
-    func open(_ episode: Int64) async throws -> Grant {
+    func open(_ episode: EpisodeID) async throws -> Grant {
         let frame = try await connection.exchange(.open, EpisodeReference(episode: episode).payload)
         #expect(frame.kind == .grant)
         return try #require(Grant(payload: frame.payload))
     }
 
-    func close(_ episode: Int64) { connection.post(.close, EpisodeReference(episode: episode).payload) }
+    func close(_ episode: EpisodeID) { connection.post(.close, EpisodeReference(episode: episode).payload) }
 
-    func read(_ episode: Int64, _ range: Range<Int64>, generation: Int = 1) async throws -> Grant {
+    func read(_ episode: EpisodeID, _ range: Range<Int64>, generation: Int = 1) async throws -> Grant {
         let request = ReadRequest(episode: episode, generation: generation, range: range)
         let frame = try await connection.exchange(.read, request.payload)
         #expect(frame.kind == .grant)
@@ -164,7 +164,7 @@ struct ServiceClient: Sendable {
     }
 
     @discardableResult
-    func act(_ action: TaskAction, _ episodes: Int64...) async throws -> (count: Int, problems: [String]) {
+    func act(_ action: TaskAction, _ episodes: EpisodeID...) async throws -> (count: Int, problems: [String]) {
         guard case .acted(let count, let problems) = try await perform(.act(action, episodes: episodes)) else {
             Issue.record("not acted")
             return (0, [])
@@ -184,7 +184,7 @@ struct ServiceClient: Sendable {
     }
 
     @discardableResult
-    func completion(of episode: Int64) async throws -> Event {
+    func completion(of episode: EpisodeID) async throws -> Event {
         try await event("episode \(episode) is complete") { $0.kind == .completed && $0.id == episode }
     }
 }

@@ -15,7 +15,7 @@ struct SessionTests {
     init() throws { home = try ServiceHome() }
 
     /// A daemon with a show of one episode of 600,000 bytes, of which the server sends half.
-    private func stalled() async throws -> (RunningService, ServiceClient, Int64) {
+    private func stalled() async throws -> (RunningService, ServiceClient, EpisodeID) {
         home.publish(size: 600_000)
         let gate = gate
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
@@ -30,11 +30,11 @@ struct SessionTests {
         return try await TransferSession.open(configuration, launcher: launcher)
     }
 
-    private func half(_ client: ServiceClient, _ id: Int64) async throws {
+    private func half(_ client: ServiceClient, _ id: EpisodeID) async throws {
         try await client.event("half is here") { $0.id == id && $0.received == 300_000 }
     }
 
-    private func state(_ state: TaskState, of id: Int64, _ client: ServiceClient) async throws {
+    private func state(_ state: TaskState, of id: EpisodeID, _ client: ServiceClient) async throws {
         try await waitUntil(description: "episode \(id) is \(state)") {
             client.events.entries.last { $0.id == id && $0.state != nil }?.state == state
         }

@@ -42,18 +42,18 @@ import TransferEngine
         return info
     }
 
-    private func end(of id: Int64, _ client: ServiceClient) async throws -> Event {
+    private func end(of id: TaskID, _ client: ServiceClient) async throws -> Event {
         try await client.event("upload \(id) ends") { $0.task == id && $0.endsTask }
     }
 
-    private func act(_ action: TaskAction, _ id: Int64, _ client: ServiceClient) async throws -> [String] {
+    private func act(_ action: TaskAction, _ id: TaskID, _ client: ServiceClient) async throws -> [String] {
         guard case .acted(_, let problems) = try await client.perform(.actOnUploads(action, ids: [id])) else {
             return ["not acted"]
         }
         return problems
     }
 
-    private func state(_ state: TaskState, of id: Int64, _ client: ServiceClient) async throws {
+    private func state(_ state: TaskState, of id: TaskID, _ client: ServiceClient) async throws {
         try await waitUntil(description: "upload \(id) is \(state)") {
             try await client.tasks().first { $0.id == id }?.state == state
         }

@@ -15,12 +15,12 @@ struct VerifyingTests {
     private func content(_ number: Int) -> [UInt8] { home.content(number).bytes }
 
     /// Downloads two episodes, ends the daemon, and says which cache files they have.
-    private func download() async throws -> [(id: Int64, file: String)] {
+    private func download() async throws -> [(id: EpisodeID, file: String)] {
         home.publish(episodes: 2)
         let daemon = try await home.start()
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
-        var found: [(Int64, String)] = []
+        var found: [(id: EpisodeID, file: String)] = []
         for number in 1...2 {
             let id = try daemon.episode(number).id
             try await client.act(.download, id)

@@ -99,8 +99,8 @@ import TransferCore
         let bad = try #require(try first.library.podcast(named: "Bad")).id
         let good = try #require(try first.library.podcast(named: "Good")).id
         await first.stop()
-        die(under: WorkItem(.refresh, id: bad), WorkItem(.refresh, id: good))
-        die(under: WorkItem(.refresh, id: bad))
+        die(under: WorkItem(.refresh, id: bad.rawValue), WorkItem(.refresh, id: good.rawValue))
+        die(under: WorkItem(.refresh, id: bad.rawValue))
 
         // Both are due.
         let library = try Library.openForWriting(at: home.places.library)
@@ -115,7 +115,7 @@ import TransferCore
         }
         #expect(web.requests(for: "/bad.xml").isEmpty)
         #expect(try #require(try daemon.library.podcast(id: bad)?.nextRefresh) >= now + 86_000)
-        #expect(skipped() == [WorkItem(.refresh, id: bad)])
+        #expect(skipped() == [WorkItem(.refresh, id: bad.rawValue)])
 
         guard case .refreshed(let all) = try await second.perform(.refresh(podcasts: [])) else { return }
         #expect(all.first { $0.name == "Bad" }?.error?.contains("podfs refresh 'Bad'") == true)
@@ -135,7 +135,7 @@ import TransferCore
         await first.stop()
         let journal = WorkJournal(places: home.places)
         _ = journal.open(now: now) { _ in "n" }
-        journal.begin(shows.map { WorkItem(.refresh, id: $0) })
+        journal.begin(shows.map { WorkItem(.refresh, id: $0.rawValue) })
         let library = try Library.openForWriting(at: home.places.library)
         for show in shows { try library.setNextRefresh(podcast: show, 1) }
         let daemon = try await home.start()
@@ -182,8 +182,8 @@ import TransferCore
             Upload(
                 url: home.web.url("/post"), title: "Mine", description: nil,
                 media: Upload.Part(name: "m.mp3", file: copy), size: 5, idempotencyKey: "k", created: now))
-        die(under: WorkItem(.upload, id: upload.id))
-        die(under: WorkItem(.upload, id: upload.id))
+        die(under: WorkItem(.upload, id: upload.id.rawValue))
+        die(under: WorkItem(.upload, id: upload.id.rawValue))
         let daemon = try await home.start()
         let client = try await daemon.connect()
         let task = try #require(try await client.tasks().first)

@@ -18,8 +18,8 @@ import Testing
             self.piece = piece
         }
 
-        mutating func add(_ id: Int, group: Int64? = nil, groupLimit: Int64 = 0, server: Int64 = .max / 2_000) {
-            limits.add(id, group: group ?? Int64(id), groupLimit: groupLimit, now: now)
+        mutating func add(_ id: Int, group: MediaID? = nil, groupLimit: Int64 = 0, server: Int64 = .max / 2_000) {
+            limits.add(id, group: group ?? MediaID(Int64(id)), groupLimit: groupLimit, now: now)
             servers[id] = server
         }
 

@@ -61,10 +61,10 @@ struct TaskHoldsTests {
     func anyOrderOfCallsKeepsTheCounts(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var holds = TaskHolds<Int>()
-        var model: [(client: Int, task: Int64)] = []
+        var model: [(client: Int, task: EpisodeID)] = []
         for _ in 0..<5_000 {
             let client = Int.random(in: 0..<4, using: &generator)
-            let task = Int64.random(in: 0..<5, using: &generator)
+            let task = EpisodeID(Int64.random(in: 0..<5, using: &generator))
             switch Int.random(in: 0..<8, using: &generator) {
             case 0...3:
                 holds.suspend(task, by: client)
@@ -83,7 +83,9 @@ struct TaskHoldsTests {
                 holds.forget(task)
                 model.removeAll { $0.task == task }
             }
-            for task in 0..<5 { #expect(holds.isHeld(Int64(task)) == model.contains { $0.task == task }) }
+            for task in (0..<5).map({ EpisodeID($0) }) {
+                #expect(holds.isHeld(task) == model.contains { $0.task == task })
+            }
         }
     }
 }

@@ -76,7 +76,7 @@ struct CredentialsTests {
         let away = other.url("/1.mp3")
         bench.server.serve("/1.mp3") { _ in .redirect(to: away) }
         bench.add(2, Resource(content, etag: "\"v\""), [.close(after: 100_000)])
-        for key: Int64 in [1, 2] {
+        for key: MediaID in [1, 2] {
             var source = DownloadSource(key: key, url: bench.server.url("/\(key).mp3"), generation: 1)
             source.credentials = try credentials
             bench.know(source)

@@ -12,7 +12,7 @@ import TransferCore
 final class EngineBench: Sendable {
     /// What the owner knows of the files, and all that it was told.
     private struct Owner {
-        var sources: [Int64: DownloadSource] = [:]
+        var sources: [MediaID: DownloadSource] = [:]
         var events: [TransferEvent] = []
         /// What it has not taken up, while it is busy.
         var waiting: [TransferEvent]?
@@ -98,7 +98,7 @@ final class EngineBench: Sendable {
 
     /// Serves `resource` at a path named after the key, and makes the key known.
     @discardableResult
-    func add(_ key: Int64, _ resource: Resource, _ script: [Behaviour] = []) -> String {
+    func add(_ key: MediaID, _ resource: Resource, _ script: [Behaviour] = []) -> String {
         let path = "/\(key).mp3"
         server.serve(path, resource, script)
         know(DownloadSource(key: key, url: server.url(path), generation: 1))
@@ -107,14 +107,14 @@ final class EngineBench: Sendable {
 
     func know(_ source: DownloadSource) { owner.withLock { $0.sources[source.key] = source } }
 
-    func source(_ key: Int64) -> DownloadSource? { owner.withLock { $0.sources[key] } }
+    func source(_ key: MediaID) -> DownloadSource? { owner.withLock { $0.sources[key] } }
 
     /// Records a person's wish, which the engine is to be told of too.
-    func setSuspended(_ key: Int64, _ suspended: Bool) {
+    func setSuspended(_ key: MediaID, _ suspended: Bool) {
         owner.withLock { $0.sources[key]?.isSuspended = suspended }
     }
 
-    func loader(_ key: Int64) -> TransferEngine.Loader {
+    func loader(_ key: MediaID) -> TransferEngine.Loader {
         { [weak self] in
             guard let source = self?.source(key) else { throw TransferError(.missing, "unknown to the owner") }
             return source
@@ -154,21 +154,21 @@ final class EngineBench: Sendable {
     }
 
     /// The downloads whose addresses were refused, and how.
-    var refusals: [(key: Int64, error: TransferError)] {
+    var refusals: [(key: MediaID, error: TransferError)] {
         events.compactMap { if case .addressRefused(let key, let error) = $0 { (key, error) } else { nil } }
     }
 
     /// What was said of storage without space, with the download that found it.
-    var storageFailures: [(key: Int64, error: TransferError)] {
+    var storageFailures: [(key: MediaID, error: TransferError)] {
         events.compactMap { if case .storageFull(let key, let error) = $0 { (key, error) } else { nil } }
     }
 
     /// The digests of the files that became whole, by key.
-    var completed: [Int64: String] {
+    var completed: [MediaID: String] {
         events.reduce(into: [:]) { if case .completed(let key, _, _, let sha256) = $1 { $0[key] = sha256 } }
     }
 
-    func snapshots(_ key: Int64) -> [DownloadSnapshot] {
+    func snapshots(_ key: MediaID) -> [DownloadSnapshot] {
         events.compactMap {
             if case .progress(let snapshot) = $0, snapshot.key == key { snapshot } else { nil }
         }
@@ -176,7 +176,7 @@ final class EngineBench: Sendable {
 
     // MARK: Reading
 
-    func open(_ key: Int64) async throws -> ReadGrant {
+    func open(_ key: MediaID) async throws -> ReadGrant {
         let engine = try engine
         return try await withCheckedContinuation { continuation in
             engine.open(key, load: loader(key)) { continuation.resume(returning: $0) }
@@ -185,7 +185,7 @@ final class EngineBench: Sendable {
 
     /// Asks for a range of the generation that the owner knows.
     func grant(
-        _ key: Int64, _ range: Range<Int>, generation: Int? = nil, takesHead: Bool = true
+        _ key: MediaID, _ range: Range<Int>, generation: Int? = nil, takesHead: Bool = true
     ) async throws -> ReadGrant {
         let engine = try engine
         let generation = generation ?? source(key)?.generation ?? 0
@@ -198,7 +198,7 @@ final class EngineBench: Sendable {
     }
 
     /// Reads a range as a mount does: asks, then reads the cache file, or what came in its place.
-    func read(_ key: Int64, _ range: Range<Int>, generation: Int? = nil) async throws -> [UInt8] {
+    func read(_ key: MediaID, _ range: Range<Int>, generation: Int? = nil) async throws -> [UInt8] {
         let grant = try await grant(key, range, generation: generation)
         let end = min(range.upperBound, grant.total.map { Int($0) } ?? range.upperBound)
         guard range.lowerBound < end else { return [] }
@@ -213,7 +213,7 @@ final class EngineBench: Sendable {
         return Array(bytes.prefix(count))
     }
 
-    func fill(_ keys: Int64..., priority: TransferPriority = .asked) throws {
+    func fill(_ keys: MediaID..., priority: TransferPriority = .asked) throws {
         for key in keys { try engine.fill(key, priority: priority, load: loader(key)) }
     }
 
@@ -223,19 +223,19 @@ final class EngineBench: Sendable {
         try await waitUntil(description: description, condition)
     }
 
-    func waitUntilWhole(_ keys: Int64...) async throws {
+    func waitUntilWhole(_ keys: MediaID...) async throws {
         try await wait("\(keys) are whole") { Set(completed.keys).isSuperset(of: keys) }
     }
 
     /// Waits until the engine has so many bytes of a file.
-    func waitUntilReceived(_ key: Int64, _ count: Int) async throws {
+    func waitUntilReceived(_ key: MediaID, _ count: Int) async throws {
         let engine = try engine
         try await wait("\(count) bytes of \(key) are here") {
             await engine.snapshots().contains { $0.key == key && $0.received >= Int64(count) }
         }
     }
 
-    func snapshot(_ key: Int64) async throws -> DownloadSnapshot? {
+    func snapshot(_ key: MediaID) async throws -> DownloadSnapshot? {
         try await engine.snapshots().first { $0.key == key }
     }
 
@@ -245,7 +245,7 @@ final class EngineBench: Sendable {
     }
 
     /// Whether the cache file of a key is what `content` says, to the last byte.
-    func holds(_ key: Int64, _ content: TestContent) throws -> Bool {
+    func holds(_ key: MediaID, _ content: TestContent) throws -> Bool {
         guard let name = source(key)?.file else { return false }
         return try bytes(of: name, 0..<content.size + 1) == content.bytes
     }

@@ -189,7 +189,7 @@ import TransferCore
         let bench = try EngineBench()
         let text = "#EXTM3U\na.mp3\n"
         bench.server.serve("/1.m3u", Resource(text: text, contentType: "text/plain"))
-        for (key, expects) in [(1, ContentExpectation.playlist), (2, .other)] as [(Int64, ContentExpectation)] {
+        for (key, expects) in [(1, ContentExpectation.playlist), (2, .other)] as [(MediaID, ContentExpectation)] {
             bench.know(DownloadSource(key: key, url: bench.server.url("/1.m3u"), generation: 1, expects: expects))
             #expect(try await bench.read(key, 0..<100) == Array(text.utf8))
         }

@@ -23,7 +23,7 @@ import TransferCore
         #expect(bench.server.requests(for: automatic).count == 1)
         gate.open()
         try await bench.waitUntilWhole(1, 2)
-        for key in [1, 2] as [Int64] { #expect(try bench.holds(key, content)) }
+        for key in [1, 2] as [MediaID] { #expect(try bench.holds(key, content)) }
         #expect(bench.server.requests(for: automatic).map(\.range) == [nil, .closed(500_000, 1_999_999)])
         #expect(bench.server.requests(for: asked).count == 1)
     }
@@ -32,7 +32,7 @@ import TransferCore
         let bench = try EngineBench { $0.pools.filling = 1 }
         let gate = Gate(heldAt: 10)
         bench.add(1, resource, [.hold(gate)])
-        for key in 2...5 { bench.add(Int64(key), resource) }
+        for key in 2...5 { bench.add(MediaID(Int64(key)), resource) }
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 10)
         try bench.fill(2, 3, priority: .automatic)

@@ -28,7 +28,7 @@ import TransferCore
     @Test func downloadsTogetherKeepToTheLimitAndShareIt() async throws {
         let limit = 2_000_000
         let bench = try EngineBench { $0.rateLimit = Int64(limit) }
-        for key in 1...2 { bench.add(Int64(key), resource) }
+        for key in 1...2 { bench.add(MediaID(Int64(key)), resource) }
         let clock = ContinuousClock()
         let start = clock.now
         try bench.fill(1, 2)
@@ -47,7 +47,7 @@ import TransferCore
     @Test func aReaderHasItsShareWhileAnotherFills() async throws {
         let limit = 1_000_000
         let bench = try EngineBench { $0.rateLimit = Int64(limit) }
-        for key in 1...2 { bench.add(Int64(key), resource) }
+        for key in 1...2 { bench.add(MediaID(Int64(key)), resource) }
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 500_000)
         // At half of the limit the reader's part is here before the other file has as much again, and half more.
@@ -60,7 +60,7 @@ import TransferCore
     @Test func aDownloadCanHaveALimitOfItsOwn() async throws {
         let limit = 200_000
         let bench = try EngineBench()
-        for key in 1...2 { bench.add(Int64(key), resource) }
+        for key in 1...2 { bench.add(MediaID(Int64(key)), resource) }
         var source = try #require(bench.source(1))
         source.rateLimit = Int64(limit)
         bench.know(source)

@@ -265,10 +265,10 @@ import TransferCore
     @Test func connectionsAreUsedAgain() async throws {
         let bench = try EngineBench()
         let small = TestContent(seed: 1, size: 50_000)
-        for key in 1...5 { bench.add(Int64(key), resource(small)) }
+        for key in 1...5 { bench.add(MediaID(Int64(key)), resource(small)) }
         for key in 1...5 {
-            try bench.fill(Int64(key))
-            try await bench.waitUntilWhole(Int64(key))
+            try bench.fill(MediaID(Int64(key)))
+            try await bench.waitUntilWhole(MediaID(Int64(key)))
         }
         #expect(bench.server.connectionsAccepted == 1)
     }
@@ -290,10 +290,10 @@ import TransferCore
             $0.pools.filling = 10; $0.pools.fillingPerHost = 10
         }
         let contents = (1...100).map { TestContent(seed: UInt64($0), size: 200_000 + $0 * 11) }
-        for (index, content) in contents.enumerated() { bench.add(Int64(index + 1), resource(content)) }
-        for key in 1...100 { try bench.fill(Int64(key)) }
+        for (index, content) in contents.enumerated() { bench.add(MediaID(Int64(index + 1)), resource(content)) }
+        for key in 1...100 { try bench.fill(MediaID(Int64(key))) }
         try await bench.wait("all are whole") { bench.completed.count == 100 }
-        for (index, content) in contents.enumerated() { #expect(try bench.holds(Int64(index + 1), content)) }
+        for (index, content) in contents.enumerated() { #expect(try bench.holds(MediaID(Int64(index + 1)), content)) }
         #expect(bench.server.peakConcurrentRequests <= 10)
         #expect(bench.server.requests.count == 100)
     }
@@ -301,11 +301,11 @@ import TransferCore
     @Test func aHundredReadersOfAHundredFilesAreAllServed() async throws {
         let bench = try EngineBench { $0.pools.turn = 0 }
         let contents = (1...100).map { TestContent(seed: UInt64($0), size: 1_000_000) }
-        for (index, content) in contents.enumerated() { bench.add(Int64(index + 1), resource(content)) }
+        for (index, content) in contents.enumerated() { bench.add(MediaID(Int64(index + 1)), resource(content)) }
         try await withThrowingTaskGroup { group in
             for (index, content) in contents.enumerated() {
                 group.addTask {
-                    let key = Int64(index + 1)
+                    let key = MediaID(Int64(index + 1))
                     _ = try await bench.open(key)
                     #expect(try await bench.read(key, 0..<4_096) == content.bytes(in: 0..<4_096))
                     #expect(try await bench.read(key, 900_000..<1_000_000) == content.bytes(in: 900_000..<1_000_000))
@@ -320,8 +320,8 @@ import TransferCore
     @Test func backgroundFillingKeepsToItsLimits() async throws {
         let bench = try EngineBench()
         let gate = Gate(heldAt: 1_000)
-        for key in 1...5 { bench.add(Int64(key), resource(content), [.hold(gate)]) }
-        for key in 1...5 { try bench.fill(Int64(key)) }
+        for key in 1...5 { bench.add(MediaID(Int64(key)), resource(content), [.hold(gate)]) }
+        for key in 1...5 { try bench.fill(MediaID(Int64(key))) }
         _ = try await bench.wait("two have begun") { bench.server.requests.count == 2 }
         // A reader does not wait behind them.
         let small = TestContent(seed: 2, size: 10_000)
@@ -341,28 +341,29 @@ import TransferCore
             $0.pools.turn = 0
         }
         let gate = Gate(heldAt: 100_000)
-        for key in 1...6 { bench.add(Int64(key), resource(content)) { _ in .hold(gate) } }
+        for key in 1...6 { bench.add(MediaID(Int64(key)), resource(content)) { _ in .hold(gate) } }
         for key in 1...6 {
-            #expect(try await bench.read(Int64(key), 0..<4_096) == content.bytes(in: 0..<4_096))
+            #expect(try await bench.read(MediaID(Int64(key)), 0..<4_096) == content.bytes(in: 0..<4_096))
         }
         gate.open()
         try await bench.waitUntilWhole(1, 2, 3, 4, 5, 6)
-        for key in 1...6 { #expect(try bench.holds(Int64(key), content)) }
+        for key in 1...6 { #expect(try bench.holds(MediaID(Int64(key)), content)) }
     }
 
     @Test func aHeldResponseTakesNoPlace() async throws {
         let bench = try EngineBench { $0.pools.readersPerHost = 1 }
-        for key in 1...4 { bench.add(Int64(key), resource(content)) }
-        for key in 1...4 { #expect(try await bench.open(Int64(key)).total == 4_000_000) }
+        for key in 1...4 { bench.add(MediaID(Int64(key)), resource(content)) }
+        for key in 1...4 { #expect(try await bench.open(MediaID(Int64(key))).total == 4_000_000) }
         #expect(try await bench.read(4, 0..<4_096) == content.bytes(in: 0..<4_096))
-        for key in 1...4 { try bench.engine.close(Int64(key)) }
+        for key in 1...4 { try bench.engine.close(MediaID(Int64(key))) }
     }
 }
 
 extension EngineBench {
     /// Serves `resource` at a path named after the key, every request as `behaviour` says.
-    fileprivate func add(_ key: Int64, _ resource: Resource, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour)
-    {
+    fileprivate func add(
+        _ key: MediaID, _ resource: Resource, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
+    ) {
         let path = "/\(key).mp3"
         server.serve(path, resource, behaviour: behaviour)
         know(DownloadSource(key: key, url: server.url(path), generation: 1))

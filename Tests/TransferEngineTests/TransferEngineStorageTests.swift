@@ -61,7 +61,7 @@ import TransferCore
         try bench.fill(2)
         try await bench.waitUntilReceived(2, 1_000)
         try bench.fill(1)
-        for key in [1, 2] as [Int64] {
+        for key in [1, 2] as [MediaID] {
             try await bench.wait("\(key) is suspended") { bench.snapshots(key).last?.state == .suspended }
         }
         #expect(await failure { try await bench.read(3, 0..<10) }?.code == .diskFull, "also what is loaded later")
@@ -71,7 +71,7 @@ import TransferCore
         try await disk.grow(to: 16)
         try bench.engine.setStorageFull(nil)
         try await bench.waitUntilWhole(1, 2)
-        for key in [1, 2] as [Int64] { #expect(try bench.holds(key, content)) }
+        for key in [1, 2] as [MediaID] { #expect(try bench.holds(key, content)) }
     }
 
     @Test func theOwnersWordSuspendsAndResumes() async throws {

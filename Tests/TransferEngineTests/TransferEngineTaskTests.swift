@@ -233,8 +233,8 @@ import TransferCore
     @Test func queuedDownloadsSleep() async throws {
         let bench = try EngineBench()
         let gate = Gate(heldAt: 10)
-        for key in 1...20 { bench.add(Int64(key), resource, [.hold(gate)]) }
-        for key in 1...20 { try bench.fill(Int64(key)) }
+        for key in 1...20 { bench.add(MediaID(Int64(key)), resource, [.hold(gate)]) }
+        for key in 1...20 { try bench.fill(MediaID(Int64(key))) }
         try await bench.wait("two have begun") { bench.server.requests.count == 2 }
         #expect(try await rounds(bench) <= 30)
     }

@@ -62,7 +62,7 @@ struct StorageRound {
     /// goes on at the others' expense. Otherwise two could take each other's space for ever.
     private struct Rank: Comparable {
         let standing: Int
-        let number: Int64
+        let number: TaskID
         let id: MediaID
 
         init(_ transfer: StorageTransfer, isGrowing: Bool, hasSpace: Bool) {

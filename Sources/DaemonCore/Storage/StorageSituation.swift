@@ -33,7 +33,7 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
 package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var id: MediaID
     /// Orders the downloads that count for the same: the lower was asked for first.
-    package var number: Int64
+    package var number: TaskID
     /// When somebody last asked for it; since 1970.
     package var asked: Duration
     package var received: Int64
@@ -53,7 +53,7 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var isRetrying: Bool
 
     package init(
-        id: MediaID, number: Int64, asked: Duration, received: Int64 = 0, expected: Int64?, isConfirmed: Bool = true,
+        id: MediaID, number: TaskID, asked: Duration, received: Int64 = 0, expected: Int64?, isConfirmed: Bool = true,
         file: String? = nil, isAutomatic: Bool = false, isRead: Bool = false, isWanted: Bool = true,
         isRetrying: Bool = false
     ) {

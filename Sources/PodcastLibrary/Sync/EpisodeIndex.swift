@@ -1,26 +1,27 @@
 import GRDB
+import TransferCore
 
 /// Finds the episodes that actions are about: by guid, else by the media's address, both within the show. The rows of a
 /// show are read once.
 struct EpisodeIndex {
     private struct Show {
-        var byGUID: [String: Int64] = [:]
-        var byURL: [String: Int64] = [:]
+        var byGUID: [String: EpisodeID] = [:]
+        var byURL: [String: EpisodeID] = [:]
         /// Files by their addresses without the query, which may be a token that changes; `nil` where it is that of
         /// several.
-        var byPath: [String: Int64?] = [:]
-        var withGUID: Set<Int64> = []
+        var byPath: [String: EpisodeID?] = [:]
+        var withGUID: Set<EpisodeID> = []
     }
 
-    private let only: Int64?
-    private var shows: [Int64: Show] = [:]
+    private let only: ShowID?
+    private var shows: [ShowID: Show] = [:]
     /// By comparable address.
-    private var podcasts: [String: Int64]?
+    private var podcasts: [String: ShowID]?
 
     /// - Parameter only: looks in no other show.
-    init(only: Int64? = nil) { self.only = only }
+    init(only: ShowID? = nil) { self.only = only }
 
-    mutating func episode(of action: SyncAction, _ db: Database) throws -> Int64? {
+    mutating func episode(of action: SyncAction, _ db: Database) throws -> EpisodeID? {
         guard let podcast = try podcast(action.podcast, db) else { return nil }
         if let only, only != podcast { return nil }
         let show = try show(podcast, db)
@@ -45,9 +46,9 @@ struct EpisodeIndex {
         "mp3", "m4a", "m4b", "aac", "ogg", "oga", "opus", "flac", "wav", "mp4", "m4v", "mov", "webm", "mkv",
     ]
 
-    private mutating func podcast(_ url: String, _ db: Database) throws -> Int64? {
+    private mutating func podcast(_ url: String, _ db: Database) throws -> ShowID? {
         if podcasts == nil {
-            var known: [String: Int64] = [:]
+            var known: [String: ShowID] = [:]
             // The later outrank the earlier: what a show had before, what the server calls it, what it has now.
             for sql in [
                 "SELECT a.url, a.podcast FROM address a JOIN podcast p ON p.id = a.podcast",
@@ -68,14 +69,14 @@ struct EpisodeIndex {
         return String(key)
     }
 
-    private mutating func show(_ podcast: Int64, _ db: Database) throws -> Show {
+    private mutating func show(_ podcast: ShowID, _ db: Database) throws -> Show {
         if let known = shows[podcast] { return known }
         var show = Show()
         let rows = try Row.fetchCursor(
             db.cachedStatement(sql: "SELECT id, guid, url FROM episode WHERE podcast = ? ORDER BY id"),
             arguments: [podcast])
         while let row = try rows.next() {
-            let id: Int64 = row[0]
+            let id: EpisodeID = row[0]
             if let guid: String = row[1] {
                 show.byGUID[guid] = id
                 show.withGUID.insert(id)

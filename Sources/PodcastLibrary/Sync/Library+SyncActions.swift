@@ -1,9 +1,10 @@
 import GRDB
+package import TransferCore
 
 /// What came of actions that were heard from the server.
 package struct TakenActions: Sendable, Equatable {
     /// Episodes that are other than before.
-    package var changed: [Int64] = []
+    package var changed: [EpisodeID] = []
     /// Actions of episodes that are not here.
     package var parked = 0
     /// Actions that claim to be of the future.
@@ -135,7 +136,7 @@ extension Library {
     }
 
     private static func apply(
-        _ moment: SyncedMoment, to episode: Int64, skew: Int64, now: Int64, _ db: Database
+        _ moment: SyncedMoment, to episode: EpisodeID, skew: Int64, now: Int64, _ db: Database
     ) throws -> Outcome {
         let row = try Row.fetchOne(
             db.cachedStatement(
@@ -170,7 +171,7 @@ extension Library {
         return .taken
     }
 
-    private static func date(_ episode: Int64, _ time: Int64, _ db: Database) throws {
+    private static func date(_ episode: EpisodeID, _ time: Int64, _ db: Database) throws {
         // The episode may have gone in the meantime.
         try db.cachedStatement(
             sql: """
@@ -180,7 +181,7 @@ extension Library {
         ).execute(arguments: [episode, time])
     }
 
-    private static func queue(_ episode: Int64, _ floor: Int64, stamp: Int64, now: Int64, _ db: Database) throws {
+    private static func queue(_ episode: EpisodeID, _ floor: Int64, stamp: Int64, now: Int64, _ db: Database) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO sync_pending (episode, at, floor, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (episode) DO NOTHING
@@ -189,7 +190,7 @@ extension Library {
     }
 
     /// Sends once more what is known of an episode, as it was dated.
-    private static func queueAgain(_ episode: Int64?, now: Int64, _ db: Database) throws {
+    private static func queueAgain(_ episode: EpisodeID?, now: Int64, _ db: Database) throws {
         let time = try StoredNumber.fetchOne(
             db.cachedStatement(sql: "SELECT time FROM sync_episode WHERE episode = ?"), [episode])
         if let episode, let time { try queue(episode, time, stamp: time, now: now, db) }
@@ -267,7 +268,7 @@ extension Library {
     }
 
     /// Gives the episodes of a show what was heard of them before they were here.
-    static func unpark(podcast: Int64, now: Int64, _ db: Database) throws {
+    static func unpark(podcast: ShowID, now: Int64, _ db: Database) throws {
         guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM sync_parked LIMIT 1")) ?? false else { return }
         let rows = try Row.fetchCursor(
             db.cachedStatement(
@@ -295,7 +296,7 @@ extension Library {
     /// The same for all shows: what came while nobody looked.
     package func unpark(now: Int64) throws {
         try write { db in
-            for id in try Int64.fetchAll(db, sql: "SELECT id FROM podcast WHERE ephemeral = 0") {
+            for id in try ShowID.fetchAll(db, sql: "SELECT id FROM podcast WHERE ephemeral = 0") {
                 try Self.unpark(podcast: id, now: now, db)
             }
         }

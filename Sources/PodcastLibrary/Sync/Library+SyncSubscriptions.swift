@@ -1,4 +1,5 @@
 import GRDB
+package import TransferCore
 
 extension Library {
     /// What both sides have, in one state of the library.
@@ -27,7 +28,7 @@ extension Library {
     }
 
     /// Whether the server has a show under another address as well.
-    package func serverHas(_ podcast: Int64, elsewhereThan url: String) throws -> Bool {
+    package func serverHas(_ podcast: ShowID, elsewhereThan url: String) throws -> Bool {
         try query { db in
             try Bool.fetchOne(
                 db.cachedStatement(
@@ -42,11 +43,11 @@ extension Library {
     }
 
     /// A show that has come from the server is subscribed to: the server need not be told.
-    package func noteArrival(of podcast: Int64, from url: String) throws {
+    package func noteArrival(of podcast: ShowID, from url: String) throws {
         try write { db in try Self.arrive(podcast: podcast, from: url, db) }
     }
 
-    static func arrive(podcast: Int64, from url: String, _ db: Database) throws {
+    static func arrive(podcast: ShowID, from url: String, _ db: Database) throws {
         try note(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
         try db.execute(
             sql: "DELETE FROM sync_subscription WHERE podcast = ? AND subscribed = 1", arguments: [podcast])
@@ -80,7 +81,7 @@ extension Library {
                     let row = try Row.fetchOne(
                         db, sql: "SELECT subscribed, podcast FROM sync_feed WHERE url = ?", arguments: [old])
                 else { continue }
-                let (subscribed, podcast): (Bool, Int64?) = (row[0], row[1])
+                let (subscribed, podcast): (Bool, ShowID?) = (row[0], row[1])
                 try db.execute(sql: "DELETE FROM sync_feed WHERE url = ?", arguments: [old])
                 if !new.isEmpty { try Self.note(ServerFeed(url: new, subscribed: subscribed, podcast: podcast), db) }
             }
@@ -89,7 +90,7 @@ extension Library {
 
     /// Takes a show out of the folder because another device has: rows and cache stay for a while, as those of a search
     /// result, so that all is there again should it come back.
-    package func remove(podcast: Int64, fromServer url: String, now: Int64) throws {
+    package func remove(podcast: ShowID, fromServer url: String, now: Int64) throws {
         try write { db in
             try SyncSQL.applying(db) {
                 try db.execute(
@@ -113,7 +114,7 @@ extension Library {
     /// Brings back a show that another device had removed, under its name where that is still free, and due for a refresh.
     ///
     /// - Returns: the folder's name; `nil` when there is no such show.
-    package func restore(podcast: Int64, fromServer url: String, now: Int64) throws -> String? {
+    package func restore(podcast: ShowID, fromServer url: String, now: Int64) throws -> String? {
         try write { db in
             let name = try String.fetchOne(
                 db, sql: "SELECT name FROM podcast WHERE id = ? AND id IN (SELECT podcast FROM sync_removed)",
@@ -133,10 +134,10 @@ extension Library {
     }
 
     /// The show that another device has removed and that had this address.
-    package func removedPodcast(urls: [String]) throws -> Int64? {
+    package func removedPodcast(urls: [String]) throws -> ShowID? {
         try query { db in
             for url in urls {
-                let found = try Int64.fetchOne(
+                let found = try ShowID.fetchOne(
                     db.cachedStatement(
                         sql: """
                             SELECT p.id FROM podcast p JOIN sync_removed r ON r.podcast = p.id

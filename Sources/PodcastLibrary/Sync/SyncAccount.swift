@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// The server that this installation is kept alike with others through, and how it stands with it.
 package struct SyncAccount: Sendable, Equatable {
     /// What the server speaks.
@@ -40,14 +42,14 @@ package struct SyncAccount: Sendable, Equatable {
 package struct PendingSubscription: Sendable, Equatable {
     package var url: String
     /// The show, which may be gone.
-    package var podcast: Int64
+    package var podcast: ShowID
     package var subscribed: Bool
     /// What has been sent of it without an answer: the server may have taken it.
     package var sent: Bool?
     /// Tells one change of an address from a later one.
     package var serial: Int64
 
-    package init(url: String, podcast: Int64, subscribed: Bool, sent: Bool? = nil, serial: Int64 = 1) {
+    package init(url: String, podcast: ShowID, subscribed: Bool, sent: Bool? = nil, serial: Int64 = 1) {
         self.url = url
         self.podcast = podcast
         self.subscribed = subscribed
@@ -61,9 +63,9 @@ package struct ServerFeed: Sendable, Equatable {
     package var url: String
     package var subscribed: Bool
     /// The show that it stands for here.
-    package var podcast: Int64?
+    package var podcast: ShowID?
 
-    package init(url: String, subscribed: Bool, podcast: Int64? = nil) {
+    package init(url: String, subscribed: Bool, podcast: ShowID? = nil) {
         self.url = url
         self.subscribed = subscribed
         self.podcast = podcast
@@ -86,10 +88,10 @@ package struct SubscriptionBook: Sendable, Equatable {
 /// An action that the server has not been told of.
 package struct PendingAction: Sendable, Equatable {
     /// The row.
-    package var episode: Int64
+    package var episode: EpisodeID
     package var action: SyncAction
 
-    package init(episode: Int64, action: SyncAction) {
+    package init(episode: EpisodeID, action: SyncAction) {
         self.episode = episode
         self.action = action
     }

@@ -1,12 +1,14 @@
+package import TransferCore
+
 /// What `auto_download` asks for a show: its newest episodes in the cache, and no older ones that nobody asked for.
 /// Pure; each list in the order of listings, newest first.
 package struct AutoDownload: Sendable, Equatable {
     /// Downloads to begin, as discretionary ones.
-    package let enqueue: [Int64]
+    package let enqueue: [EpisodeID]
     /// Automatic downloads under way that are not wanted any more.
-    package let cancel: [Int64]
+    package let cancel: [EpisodeID]
     /// Complete automatic downloads that are no longer among the newest.
-    package let evict: [Int64]
+    package let evict: [EpisodeID]
 
     /// - Parameters:
     ///   - episodes: all of the show.

@@ -49,7 +49,7 @@ final class FeedPump: Sendable {
         /// As people see it.
         let task: TaskInfo
 
-        init(_ job: Job, task number: Int64, now: Int64) {
+        init(_ job: Job, task number: TaskID, now: Int64) {
             self.job = job
             inquiry = job.inquiry
             task = TaskInfo(
@@ -67,14 +67,14 @@ final class FeedPump: Sendable {
         /// Something else is being answered, or no answer comes. Its place in the queue has to be given back.
         case answer(Asked, AsyncThrowingStream<DataEvent, any Error>)
         /// The turn of a feed that is asked for elsewhere.
-        case turn(Int64)
+        case turn(ShowID)
     }
 
     private struct State {
         var queue: HostQueue
-        var jobs: [Int64: Job] = [:]
+        var jobs: [ShowID: Job] = [:]
         /// Whose answers nobody has taken up yet.
-        var asked: [Int64: Asked] = [:]
+        var asked: [ShowID: Asked] = [:]
         var reports: [Report] = []
         var lastTask: Int64 = 0
         var isWatched = false
@@ -115,12 +115,12 @@ final class FeedPump: Sendable {
     }
 
     /// Something has changed of a show that may wait: what is known of it is looked up when its turn comes.
-    func forgetJob(_ podcast: Int64) { state.withLock { _ = $0.jobs.removeValue(forKey: podcast) } }
+    func forgetJob(_ podcast: ShowID) { state.withLock { _ = $0.jobs.removeValue(forKey: podcast) } }
 
     /// Takes what may be asked for now.
     ///
     /// - Returns: requests, and the turns of feeds that are asked for elsewhere.
-    func start() -> (requests: [DataTask], turns: [Int64]) {
+    func start() -> (requests: [DataTask], turns: [ShowID]) {
         let (asked, turns, isUrgent) = state.withLock { state in
             let (asked, turns) = Self.start(&state)
             return (asked, turns, state.isWatched && !asked.isEmpty && Self.claimWake(&state))
@@ -130,17 +130,17 @@ final class FeedPump: Sendable {
         return (asked.map(request), turns)
     }
 
-    private static func start(_ state: inout State) -> (asked: [Asked], turns: [Int64]) {
+    private static func start(_ state: inout State) -> (asked: [Asked], turns: [ShowID]) {
         let now = Int64(time(nil))
         var asked: [Asked] = []
-        var turns: [Int64] = []
+        var turns: [ShowID] = []
         for id in state.queue.start(now: now) {
             guard let job = state.jobs.removeValue(forKey: id) else {
                 turns.append(id)
                 continue
             }
             state.lastTask -= 1
-            let begun = Asked(job, task: state.lastTask, now: now)
+            let begun = Asked(job, task: TaskID(state.lastTask), now: now)
             state.asked[id] = begun
             asked.append(begun)
             if state.isWatched { state.reports.append(.began(begun)) }
@@ -150,7 +150,7 @@ final class FeedPump: Sendable {
 
     /// Leaves word of what runs by itself.
     private func begin(_ asked: [Asked]) {
-        work.begin(asked.filter(\.job.isScheduled).map { WorkItem(.refresh, id: $0.job.show.id) })
+        work.begin(asked.filter(\.job.isScheduled).map { WorkItem.refresh($0.job.show.id) })
     }
 
     private func request(_ asked: Asked) -> DataTask {
@@ -160,10 +160,10 @@ final class FeedPump: Sendable {
     // MARK: Tasks
 
     /// A number for a task that is no download. They are below zero, and not rows.
-    func newTask() -> Int64 {
+    func newTask() -> TaskID {
         state.withLock { state in
             state.lastTask -= 1
-            return state.lastTask
+            return TaskID(state.lastTask)
         }
     }
 

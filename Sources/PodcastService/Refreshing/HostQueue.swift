@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// Which feeds are fetched now: so many at once in all, fewer from one host, in the order in which they were asked for.
 ///
 /// A value without clock or tasks: a driver starts what `start` returns and reports each end. Times are in seconds, of
@@ -5,14 +7,14 @@
 package struct HostQueue: Sendable {
     private struct Host: Sendable {
         /// With the number of their arrival, in its order; `first` is the first that still waits.
-        var waiting: [(number: Int, id: Int64)] = []
+        var waiting: [(number: Int, id: ShowID)] = []
         var first = 0
         var running = 0
         /// 429 and 503 in a row.
         var refusals = 0
         var blockedUntil: Int64 = .min
 
-        var next: (number: Int, id: Int64)? { first < waiting.count ? waiting[first] : nil }
+        var next: (number: Int, id: ShowID)? { first < waiting.count ? waiting[first] : nil }
 
         /// Drops what was taken from the front, now and then, so that the whole stays linear.
         mutating func compact() {
@@ -53,8 +55,8 @@ package struct HostQueue: Sendable {
     /// Hosts that are left alone, or were until not long ago.
     private var blocked: Set<String> = []
     /// The host of each that waits or runs.
-    private var hostOf: [Int64: String] = [:]
-    private var isRunning: Set<Int64> = []
+    private var hostOf: [ShowID: String] = [:]
+    private var isRunning: Set<ShowID> = []
     private var arrivals = 0
 
     /// - Parameters:
@@ -71,14 +73,14 @@ package struct HostQueue: Sendable {
     package var waitingCount: Int { hostOf.count - isRunning.count }
 
     /// Whether this feed waits or is being fetched.
-    package func contains(_ id: Int64) -> Bool { hostOf[id] != nil }
+    package func contains(_ id: ShowID) -> Bool { hostOf[id] != nil }
 
     /// Puts a feed at the end.
     ///
     /// - Parameter host: `FeedAddress.host(of:)`.
     /// - Returns: `false` when it waits or runs already: one fetch serves both.
     @discardableResult
-    package mutating func enqueue(_ id: Int64, host: String) -> Bool {
+    package mutating func enqueue(_ id: ShowID, host: String) -> Bool {
         guard hostOf[id] == nil else { return false }
         hostOf[id] = host
         hosts[host, default: Host()].waiting.append((arrivals, id))
@@ -90,8 +92,8 @@ package struct HostQueue: Sendable {
     /// Takes the feeds that may be fetched now, the first that came first; they count as running until `finish`.
     ///
     /// Logarithmic in hosts for each feed taken.
-    package mutating func start(now: Int64) -> [Int64] {
-        var started: [Int64] = []
+    package mutating func start(now: Int64) -> [ShowID] {
+        var started: [ShowID] = []
         for host in blocked where hosts[host].map({ $0.blockedUntil <= now }) ?? true {
             blocked.remove(host)
             offer(host)
@@ -139,7 +141,7 @@ package struct HostQueue: Sendable {
     }
 
     /// Gives back a place.
-    package mutating func finish(_ id: Int64, _ end: End, now: Int64) {
+    package mutating func finish(_ id: ShowID, _ end: End, now: Int64) {
         guard isRunning.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
         hosts[name]?.running -= 1
         switch end {
@@ -162,7 +164,7 @@ package struct HostQueue: Sendable {
     }
 
     /// Takes out a feed that waits. One that runs stays until `finish`.
-    package mutating func remove(_ id: Int64) {
+    package mutating func remove(_ id: ShowID) {
         guard !isRunning.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
         if let place = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: place) }
         hosts[name] = host

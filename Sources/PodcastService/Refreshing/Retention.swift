@@ -1,8 +1,9 @@
 package import PodcastLibrary
+package import TransferCore
 
 /// What retention and automatic downloads must know of an episode.
 package struct RetainedEpisode: Sendable, Equatable {
-    package var id: Int64
+    package var id: EpisodeID
     /// When it was published, or first seen where the feed has no date: what listings are ordered by.
     package var moment: Int64
     /// `full`, `trailer`, `bonus`, or not said.
@@ -27,7 +28,7 @@ package struct RetainedEpisode: Sendable, Equatable {
     package var isDeclined: Bool
 
     package init(
-        id: Int64, moment: Int64, type: String? = nil, listed: Bool = true, cachedBytes: Int64 = 0,
+        id: EpisodeID, moment: Int64, type: String? = nil, listed: Bool = true, cachedBytes: Int64 = 0,
         complete: Bool = false, played: Bool = false, position: Double? = nil, pinned: Bool = false,
         hasTask: Bool = false, isOpen: Bool = false, isMediaGone: Bool = false, isAutomatic: Bool = false,
         isDeclined: Bool = false
@@ -73,9 +74,9 @@ package struct RetainedEpisode: Sendable, Equatable {
 /// Which episodes of a show leave the library. Pure; in the order of listings.
 package struct Retention: Sendable, Equatable {
     /// Rows that become tombstones.
-    package let rows: [Int64]
+    package let rows: [EpisodeID]
     /// Those of them whose media is cached, so that its files go, too.
-    package let media: [Int64]
+    package let media: [EpisodeID]
 
     /// Without regard to `keep`, an episode that left the feed goes when its media answers 404 or 410, since nothing
     /// can be read there any more; but not a complete copy, which may be the last there is.

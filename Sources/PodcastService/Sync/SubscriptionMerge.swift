@@ -1,4 +1,5 @@
 package import PodcastLibrary
+package import TransferCore
 
 /// What is to be done with subscriptions after the server has told what changed there. Pure.
 ///
@@ -10,7 +11,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
     /// Addresses that are news, to be subscribed to.
     package var adds: [String] = []
     /// Shows that are to leave, and the addresses by which the server has named them.
-    package var removes: [(podcast: Int64, url: String)] { removed.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 } }
+    package var removes: [(podcast: ShowID, url: String)] { removed.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 } }
     /// What can be written down at once: what the server has, where nothing has to be done for it.
     package var notes: [ServerFeed] = []
     /// Changes that need not be sent any more.
@@ -20,7 +21,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
     /// How many more were refused than are told of.
     package var refusedInAll = 0
 
-    private var removed: [Int64: String] = [:]
+    private var removed: [ShowID: String] = [:]
 
     /// More shows than this are not made by one server's word: ten times as many as people have who have many.
     package static let mostSubscriptions = 5_000
@@ -29,7 +30,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
 
     package init(add: [String], remove: [String], book: SubscriptionBook) {
         var had: [String: Bool] = [:]
-        var podcastOf: [String: Int64] = [:]
+        var podcastOf: [String: ShowID] = [:]
         for feed in book.server {
             had[feed.url] = feed.subscribed
             if let podcast = feed.podcast { podcastOf[feed.url] = podcast }
@@ -66,7 +67,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             }
         }
         // Under how many addresses each show is subscribed to there.
-        var addresses: [Int64: Int] = [:]
+        var addresses: [ShowID: Int] = [:]
         if !remove.isEmpty {
             for (url, subscribed) in has where subscribed {
                 if let podcast = shows.show(url)?.podcast { addresses[podcast, default: 0] += 1 }
@@ -108,16 +109,16 @@ package struct SubscriptionMerge: Sendable, Equatable {
 
     private struct Shows {
         struct Show {
-            var podcast: Int64
+            var podcast: ShowID
         }
 
-        let podcastOf: [String: Int64]
-        let subscribed: Set<Int64>
-        let byKey: [String: Int64]
-        let waiting: [Int64: [PendingSubscription]]
+        let podcastOf: [String: ShowID]
+        let subscribed: Set<ShowID>
+        let byKey: [String: ShowID]
+        let waiting: [ShowID: [PendingSubscription]]
         let waitingByKey: [String: [PendingSubscription]]
 
-        init(_ book: SubscriptionBook, _ podcastOf: [String: Int64]) {
+        init(_ book: SubscriptionBook, _ podcastOf: [String: ShowID]) {
             self.podcastOf = podcastOf
             subscribed = Set(book.local.map(\.podcast))
             byKey = Dictionary(
@@ -128,7 +129,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
 
         static func key(_ url: String) -> String { FeedAddress(url)?.key ?? url }
 
-        func isSubscribed(_ podcast: Int64) -> Bool { subscribed.contains(podcast) }
+        func isSubscribed(_ podcast: ShowID) -> Bool { subscribed.contains(podcast) }
 
         func show(_ url: String) -> Show? {
             if let known = podcastOf[url], subscribed.contains(known) { return Show(podcast: known) }
@@ -158,7 +159,7 @@ package struct SubscriptionUpload: Sendable, Equatable {
         let added = Set(changes.lazy.filter(\.subscribed).map(\.url))
         // By the address that the server has: a few of many shows.
         let gone = Set(changes.lazy.filter { !$0.subscribed }.map(\.podcast)).subtracting(local)
-        var there: [Int64: [String]] = [:]
+        var there: [ShowID: [String]] = [:]
         if !gone.isEmpty {
             for feed in book.server where feed.subscribed && !added.contains(feed.url) {
                 if let podcast = feed.podcast, gone.contains(podcast) { there[podcast, default: []].append(feed.url) }

@@ -37,16 +37,16 @@ extension PodcastService {
 
     /// Carries on with what may run by itself.
     func beginWaitingUploads() {
-        let turn = work.turn(of: waitingUploads.map { WorkItem(.upload, id: $0) }, now: now())
+        let turn = work.turn(of: waitingUploads.map { WorkItem.upload($0) }, now: now())
         work.begin(turn)
-        for item in turn {
-            waitingUploads.removeAll { $0 == item.id }
-            guard let upload = uploads[item.id]?.upload else { continue }
-            uploads[item.id]?.snapshot = nil
+        for task in turn.map({ TaskID($0.id) }) {
+            waitingUploads.removeAll { $0 == task }
+            guard let upload = uploads[task]?.upload else { continue }
+            uploads[task]?.snapshot = nil
             begin(upload)
             // One that has run for so long kills nobody; it may take hours.
             Timers.after(milliseconds: Self.probation) { [weak self] in
-                Task { await self?.uploadEnded(item.id) }
+                Task { await self?.uploadEnded(task) }
             }
         }
     }
@@ -54,16 +54,16 @@ extension PodcastService {
     private static let probation = 60_000
 
     /// The upload is over, halted, or beyond suspicion.
-    private func uploadEnded(_ id: Int64) {
-        if work.end([WorkItem(.upload, id: id)]) { planUpkeep() }
+    private func uploadEnded(_ id: TaskID) {
+        if work.end([WorkItem.upload(id)]) { planUpkeep() }
     }
 
     /// When an upload that waits may begin; `nil` when none does, or only an end can help.
     func nextUpload() -> Int64? {
         let now = now()
         if waitingUploads.isEmpty { return nil }
-        if !work.turn(of: waitingUploads.map { WorkItem(.upload, id: $0) }, now: now).isEmpty { return now }
-        return waitingUploads.compactMap { work.skippedUntil(WorkItem(.upload, id: $0), now: now) }.min()
+        if !work.turn(of: waitingUploads.map { WorkItem.upload($0) }, now: now).isEmpty { return now }
+        return waitingUploads.compactMap { work.skippedUntil(WorkItem.upload($0), now: now) }.min()
     }
 
     /// Tells the engine; without the copies there is nothing to go on with.
@@ -143,7 +143,7 @@ extension PodcastService {
         return .task(Self.info(record))
     }
 
-    func act(_ action: TaskAction, onUploads ids: [Int64]) throws -> Reply {
+    func act(_ action: TaskAction, onUploads ids: [TaskID]) throws -> Reply {
         var count = 0
         var problems: [String] = []
         for id in ids {
@@ -230,7 +230,7 @@ extension PodcastService {
     }
 
     /// Asks the server what it has, away from the queue of events.
-    private func lookUp(_ id: Int64) {
+    private func lookUp(_ id: TaskID) {
         guard let upload = uploads[id]?.upload else { return }
         let lookup = PostedLookup(engine: engine, fetcher: fetcher)
         let credentials = uploadCredentials[id] ?? netrc.credentials(for: upload.url)
@@ -253,7 +253,7 @@ extension PodcastService {
         considerIdle()
     }
 
-    private func failed(_ id: Int64, _ error: TransferError) {
+    private func failed(_ id: TaskID, _ error: TransferError) {
         guard var record = uploads[id] else { return }
         record.upload.error = error.message
         record.snapshot = UploadSnapshot(

@@ -3,6 +3,7 @@ import Foundation
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
+import TransferCore
 
 struct DownloadCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -40,14 +41,14 @@ struct DownloadCommand: PodfsCommand {
         }
     }
 
-    private func episodes(_ resolver: PathResolver) throws -> [Int64] {
+    private func episodes(_ resolver: PathResolver) throws -> [EpisodeID] {
         guard let latest else { return try resolver.episodes(paths, for: .download) }
         return try paths.flatMap { path in
             try resolver.library.entries(of: try resolver.show(path).id).prefix(latest).map(\.id)
         }
     }
 
-    private func begin(_ episodes: [Int64], _ installation: Installation) async throws -> [String] {
+    private func begin(_ episodes: [EpisodeID], _ installation: Installation) async throws -> [String] {
         let daemon = try installation.daemon()
         defer { daemon.end() }
         let reply = try await daemon.perform(.act(.download, episodes: episodes))

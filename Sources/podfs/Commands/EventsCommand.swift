@@ -70,8 +70,9 @@ extension Event {
     fileprivate var json: String {
         let value = OrderedJSON.object([
             ("seq", .int(sequence)), ("time", .string(TimeText.iso8601(time))), ("event", .string(kind.rawValue)),
-            ("task", .int(orNull: task)), ("kind", .string(orNull: task.map { _ in (taskKind ?? .download).rawValue })),
-            ("id", .int(orNull: id)), ("path", .string(orNull: path)),
+            ("task", .int(orNull: task?.rawValue)),
+            ("kind", .string(orNull: task.map { _ in (taskKind ?? .download).rawValue })),
+            ("id", .int(orNull: id?.rawValue)), ("path", .string(orNull: path)),
             ("state", .string(orNull: state?.rawValue)), ("bytes_received", .int(orNull: received)),
             ("bytes_expected", .int(orNull: expected)), ("error", .string(orNull: error)),
         ])

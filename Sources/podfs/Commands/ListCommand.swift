@@ -54,7 +54,7 @@ struct ListCommand: PodfsCommand {
     }
 
     /// What runs now, if a daemon does.
-    private static func liveStates(_ installation: Installation) async throws -> [Int64: TaskInfo] {
+    private static func liveStates(_ installation: Installation) async throws -> [EpisodeID: TaskInfo] {
         guard let daemon = try installation.runningDaemon() else { return [:] }
         defer { daemon.end() }
         guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { return [:] }

@@ -4,6 +4,7 @@ import PodcastClient
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
+import TransferCore
 
 struct SetCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -65,7 +66,7 @@ struct SetCommand: PodfsCommand {
         }
     }
 
-    private static func command(_ assignment: String, episode: Int64) throws -> Command {
+    private static func command(_ assignment: String, episode: EpisodeID) throws -> Command {
         let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         switch (parts.first.map(String.init), parts.dropFirst().first.map(String.init)) {
         case ("played", "0"): return .setPlayed(episode: episode, false)

@@ -3,6 +3,7 @@ import Foundation
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
+import TransferCore
 
 /// Commands that do one thing to the tasks or the cached bytes of episodes.
 protocol TaskCommand: PodfsCommand {
@@ -41,7 +42,7 @@ extension TaskCommand {
 /// An upload on the command line: `upload:7`, and nothing else that may be written so. A show of such a name is
 /// `upload:7/`, or the path of its folder.
 struct UploadName: Equatable {
-    let id: Int64
+    let id: TaskID
 
     init?(_ text: String) {
         let prefix = "upload:"
@@ -50,7 +51,7 @@ struct UploadName: Equatable {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let id = Int64(digits) else {
             return nil
         }
-        self.id = id
+        self.id = TaskID(id)
     }
 }
 

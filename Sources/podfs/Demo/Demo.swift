@@ -112,7 +112,8 @@ struct Demo {
 
     /// Reads a file to its end, and shows how its bytes arrive until the daemon says that they are all here.
     private func read(_ path: String, _ events: AsyncStream<Event>) async throws {
-        guard let id = PathResolver.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) else {
+        guard let id = PathResolver.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }).map({ EpisodeID($0) })
+        else {
             throw CommandError(.failed, "\(path) has no user.podfs.id")
         }
         // On a thread of its own: reading blocks until the bytes are there.

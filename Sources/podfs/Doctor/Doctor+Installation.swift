@@ -9,6 +9,7 @@ import PodcastPages
 import PodcastProtocol
 import PodcastService
 import SystemPackage
+import TransferCore
 
 // What podfs keeps on the disk.
 extension Doctor {
@@ -144,7 +145,7 @@ extension Doctor {
         }
         if let finding = subscriptionsCopy(shows: shows) { found.append(finding) }
         do {
-            _ = try CredentialStore.reading(places.credentials)
+            _ = try CredentialStore<ShowID>.reading(places.credentials)
         } catch {
             found.append(
                 .problem("credentials", "\(error)", remedy: "subscribe again with the names and passwords"))

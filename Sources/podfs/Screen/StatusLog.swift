@@ -5,7 +5,7 @@ import TransferCore
 /// What `podfs status --watch` prints where nothing can be drawn again: a line when a task changes, and for each tenth of
 /// its way.
 struct StatusLog {
-    private var said: [Int64: (state: TaskState, tenth: Int)] = [:]
+    private var said: [TaskID: (state: TaskState, tenth: Int)] = [:]
 
     /// The line that an event is worth, if any.
     mutating func line(for event: Event) -> String? {

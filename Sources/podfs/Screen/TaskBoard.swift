@@ -7,7 +7,7 @@ import TransferCore
 final class TaskBoard {
     private let live = LiveTasks()
     /// When something was last heard of a task, by its number.
-    private var heard: [Int64: Double] = [:]
+    private var heard: [TaskID: Double] = [:]
     /// Downloads that have completed since the board was made.
     private(set) var done = 0
     private(set) var doneBytes: Int64 = 0

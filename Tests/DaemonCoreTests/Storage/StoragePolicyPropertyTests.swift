@@ -111,7 +111,7 @@ struct SimulatedCache {
         let size = Int64.random(in: 1...2_000_000, using: &random)
         sizes[id] = size
         var transfer = StorageTransfer(
-            id: id, number: last, asked: .seconds(clock), expected: chance(70) ? size : nil,
+            id: id, number: TaskID(last), asked: .seconds(clock), expected: chance(70) ? size : nil,
             isAutomatic: chance(30), isRead: chance(10))
         // A feed may be wrong.
         if transfer.expected == nil, chance(50) {

@@ -29,7 +29,7 @@ struct StoragePolicyTests {
         _ change: (inout StorageTransfer) -> Void = { _ in }
     ) -> StorageTransfer {
         var transfer = StorageTransfer(
-            id: MediaID(id), number: id, asked: .seconds(asked), received: received, expected: expected,
+            id: MediaID(id), number: TaskID(id), asked: .seconds(asked), received: received, expected: expected,
             file: received > 0 ? "part \(id)" : nil)
         change(&transfer)
         return transfer

@@ -1,5 +1,6 @@
 import PodcastFeed
 import PodcastLibrary
+import TransferCore
 
 /// What the library must hold of a show, told by one who knows which episode each item is.
 struct ExpectedLibrary {
@@ -11,7 +12,7 @@ struct ExpectedLibrary {
         var buried = false
         var confirmed: Int64?
         /// As the library gave them at first.
-        var id: Int64?
+        var id: EpisodeID?
         var name: String?
     }
 

@@ -3,6 +3,7 @@ import PodcastFeed
 import PodcastLibrary
 import TestSupport
 import Testing
+import TransferCore
 
 /// Two weeks of what publishers and hosting companies do to feeds, against one who knows which episode each item is.
 ///
@@ -23,7 +24,7 @@ struct FeedEditTests {
         let library = try Library.openForWriting(at: folder.library)
         var fortnight = ModelFortnight(seed: seed)
         var expected = ExpectedLibrary()
-        var podcast: Int64?
+        var podcast: ShowID?
         for hour in 0..<ModelFortnight.hours {
             let now = ModelFortnight.time(hour)
             guard let answer = fortnight.answer(hour: hour) else { continue }

@@ -2,6 +2,7 @@ import Foundation
 import PodcastFeed
 import PodcastLibrary
 import Testing
+import TransferCore
 
 /// The offline queue, and what is taken from the server, in the library's tables.
 @Suite struct LibrarySyncTests {
@@ -19,7 +20,7 @@ import Testing
             SyncAccount(url: "https://s.example", user: "u", device: "d", kind: kind), now: now)
     }
 
-    private func show(_ url: String = feedURL) throws -> (podcast: Int64, episodes: [Int64]) {
+    private func show(_ url: String = feedURL) throws -> (podcast: ShowID, episodes: [EpisodeID]) {
         let result = try library.subscribe(
             [
                 makeItem("One", guid: "guid-1", url: "https://m.example/1.mp3", duration: 100),

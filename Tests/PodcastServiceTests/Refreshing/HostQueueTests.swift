@@ -1,17 +1,18 @@
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 struct HostQueueTests {
     private func queue(_ hosts: [String], total: Int = 8, perHost: Int = 2) -> HostQueue {
         var queue = HostQueue(total: total, perHost: perHost)
-        for (index, host) in hosts.enumerated() { queue.enqueue(Int64(index), host: host) }
+        for (index, host) in hosts.enumerated() { queue.enqueue(ShowID(Int64(index)), host: host) }
         return queue
     }
 
     @Test func theFirstThatCameStartFirst() {
         var queue = queue((0..<20).map { "h\($0)" })
-        #expect(queue.start(now: 0) == Array(0..<8))
+        #expect(queue.start(now: 0) == (0..<8).map { ShowID($0) })
         #expect(queue.start(now: 0).isEmpty)
         #expect(queue.runningCount == 8 && queue.waitingCount == 12)
         queue.finish(3, .answered, now: 1)
@@ -63,9 +64,9 @@ struct HostQueueTests {
         var now: Int64 = 0
         var pauses: [Int64] = []
         for number in 0..<9 {
-            queue.enqueue(Int64(number), host: "a")
-            #expect(queue.start(now: now) == [Int64(number)])
-            queue.finish(Int64(number), .refused(retryAfter: nil), now: now)
+            queue.enqueue(ShowID(Int64(number)), host: "a")
+            #expect(queue.start(now: now) == [ShowID(Int64(number))])
+            queue.finish(ShowID(Int64(number)), .refused(retryAfter: nil), now: now)
             let until = queue.blockedUntil(host: "a", now: now) ?? 0
             pauses.append(until - now)
             now = until
@@ -114,8 +115,8 @@ struct HostQueueTests {
         let total = Int.random(in: 1...8, using: &dice)
         let perHost = Int.random(in: 1...3, using: &dice)
         var queue = HostQueue(total: total, perHost: perHost)
-        var waiting: [(id: Int64, host: String)] = []
-        var running: [(id: Int64, host: String)] = []
+        var waiting: [(id: ShowID, host: String)] = []
+        var running: [(id: ShowID, host: String)] = []
         var blocked: [String: Int64] = [:]
         var refusals: [String: Int64] = [:]
         var now: Int64 = 0
@@ -125,9 +126,9 @@ struct HostQueueTests {
             switch Int.random(in: 0..<10, using: &dice) {
             case 0..<4:
                 let host = "h\(Int.random(in: 0..<5, using: &dice))"
-                let isNew = queue.enqueue(arrivals, host: host)
+                let isNew = queue.enqueue(ShowID(arrivals), host: host)
                 #expect(isNew)
-                waiting.append((arrivals, host))
+                waiting.append((ShowID(arrivals), host))
                 arrivals += 1
             case 4..<8:
                 guard let index = running.indices.randomElement(using: &dice) else { continue }
@@ -148,7 +149,7 @@ struct HostQueueTests {
                 queue.remove(waiting.remove(at: index).id)
             default: break
             }
-            var expected: [Int64] = []
+            var expected: [ShowID] = []
             var index = 0
             while index < waiting.count, running.count < total {
                 let next = waiting[index]
@@ -168,14 +169,14 @@ struct HostQueueTests {
 
     @Test func tenThousandOfOneHostStayInOrder() {
         var queue = HostQueue(total: 8, perHost: 2)
-        for id in 0..<10_000 { queue.enqueue(Int64(id), host: "a") }
-        var order: [Int64] = []
+        for id in 0..<10_000 { queue.enqueue(ShowID(Int64(id)), host: "a") }
+        var order: [ShowID] = []
         while !queue.isEmpty {
             for id in queue.start(now: 0) {
                 order.append(id)
                 queue.finish(id, .answered, now: 0)
             }
         }
-        #expect(order == Array(0..<10_000))
+        #expect(order == (0..<10_000).map { ShowID($0) })
     }
 }

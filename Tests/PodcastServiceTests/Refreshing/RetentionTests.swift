@@ -1,6 +1,7 @@
 import PodcastLibrary
 import PodcastService
 import Testing
+import TransferCore
 
 struct RetentionTests {
     private static let day: Int64 = 86_400
@@ -10,12 +11,12 @@ struct RetentionTests {
     private static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
         -> RetainedEpisode
     {
-        var episode = RetainedEpisode(id: 100 - number, moment: now - number * day, cachedBytes: 10)
+        var episode = RetainedEpisode(id: EpisodeID(100 - number), moment: now - number * day, cachedBytes: 10)
         change(&episode)
         return episode
     }
 
-    private func rows(_ episodes: [RetainedEpisode], _ keep: Keep) -> [Int64] {
+    private func rows(_ episodes: [RetainedEpisode], _ keep: Keep) -> [EpisodeID] {
         Retention(episodes, keep: keep, now: Self.now).rows
     }
 
@@ -124,7 +125,7 @@ struct AutoDownloadTests {
     private static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
         -> RetainedEpisode
     {
-        var episode = RetainedEpisode(id: 100 - number, moment: now - number * 86_400)
+        var episode = RetainedEpisode(id: EpisodeID(100 - number), moment: now - number * 86_400)
         change(&episode)
         return episode
     }

@@ -63,7 +63,7 @@ import TransferCore
 
     @Test func retentionOfExtremeMomentsIsDecided() {
         let rows = ExtremeNumbers.integers.enumerated().map { index, moment in
-            RetainedEpisode(id: Int64(index), moment: min(max(moment, -1 << 53), 1 << 53))
+            RetainedEpisode(id: EpisodeID(Int64(index)), moment: min(max(moment, -1 << 53), 1 << 53))
         }
         for keep in [Keep.days(100_000), .episodes(1), .listed] {
             let leaving = Retention(rows, keep: keep, now: Self.now).rows

@@ -2,6 +2,7 @@ import PodcastLibrary
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 /// Both sides' subscriptions, joined without a server.
 @Suite struct SubscriptionMergeTests {
@@ -12,7 +13,7 @@ import Testing
     ) -> SubscriptionBook {
         SubscriptionBook(
             server: server,
-            local: local.map { Subscription(podcast: $0.0, name: "Show \($0.0)", url: $0.1, title: "Show") },
+            local: local.map { Subscription(podcast: ShowID($0.0), name: "Show \($0.0)", url: $0.1, title: "Show") },
             pending: pending)
     }
 
@@ -55,14 +56,14 @@ import Testing
     /// With a look at all others for each this took minutes.
     @Test func thousandsThatAreRemovedThereAreMergedInATrice() {
         let urls = (0..<6_000).map { "https://a.example/feed/\($0)" }
-        let server = urls.enumerated().map { ServerFeed(url: $1, subscribed: true, podcast: Int64($0)) }
+        let server = urls.enumerated().map { ServerFeed(url: $1, subscribed: true, podcast: ShowID(Int64($0))) }
         let local = urls.enumerated().map { (Int64($0), $1) }
         let begin = ContinuousClock.now
         let merge = SubscriptionMerge(
             add: [urls[7]], remove: urls, book: book(server: server, local: Array(local.dropLast())))
         #expect(merge.removes.count == 5_998)
         let upload = SubscriptionUpload(
-            (0..<6_000).map { PendingSubscription(url: urls[$0], podcast: Int64($0), subscribed: false) },
+            (0..<6_000).map { PendingSubscription(url: urls[$0], podcast: ShowID(Int64($0)), subscribed: false) },
             book: book(server: server))
         #expect(upload.remove.count == 6_000)
         // A second or so on a loaded machine, unoptimised.

@@ -6,6 +6,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 /// Numbers of a sync server that no clock has given.
 @Suite struct SyncExtremesTests {
@@ -123,24 +124,27 @@ import Testing
         try await client.subscribe(home.web.url("/feed.xml"))
         let id = try daemon.episode().id
         // The show and the episode are number 1.
-        for number in ExtremeNumbers.integers where number != id {
+        for number in ExtremeNumbers.integers where number != id.rawValue {
             for command: Command in [
-                .events(since: number), .act(.download, episodes: [number]), .act(.evict, episodes: [number]),
-                .actOnUploads(.resume, ids: [number]), .setPlayed(episode: number, true),
-                .acknowledge(through: number), .search(term: "x", limit: Int(number)), .createTask(episode: number),
-                .unsubscribe(podcast: number), .refresh(podcasts: [number]), .asset(.cover, id: number),
-                .fetchShow(podcast: number),
+                .events(since: number), .act(.download, episodes: [EpisodeID(number)]),
+                .act(.evict, episodes: [EpisodeID(number)]),
+                .actOnUploads(.resume, ids: [TaskID(number)]), .setPlayed(episode: EpisodeID(number), true),
+                .acknowledge(through: number), .search(term: "x", limit: Int(number)),
+                .createTask(episode: EpisodeID(number)),
+                .unsubscribe(podcast: ShowID(number)), .refresh(podcasts: [ShowID(number)]), .asset(.cover, id: number),
+                .fetchShow(podcast: ShowID(number)),
             ] {
                 _ = try? await client.perform(command)
             }
         }
         for number in ExtremeNumbers.integers {
             for frame: Frame.Kind in [.open, .opened, .close] {
-                client.connection.post(frame, EpisodeReference(episode: number == id ? 0 : number).payload)
+                client.connection.post(
+                    frame, EpisodeReference(episode: EpisodeID(number) == id ? 0 : EpisodeID(number)).payload)
             }
             for (from, to) in [(number, number), (0, number), (number, Int64.max)] {
                 // As `ReadRequest` writes it, which refuses what is no range.
-                let words = [id, number, from, to].flatMap { word in
+                let words = [id.rawValue, number, from, to].flatMap { word in
                     withUnsafeBytes(of: word.littleEndian) { Array($0) }
                 }
                 client.connection.post(.read, words + [0])

@@ -5,6 +5,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
+import TransferCore
 
 // Servers that are away, refuse, or answer nonsense; devices and clocks that disagree.
 extension SyncServiceTests {
