@@ -1,12 +1,22 @@
-internal import GRDB
-internal import TransferCore
+import GRDB
+package import TransferCore
 
 // Identifiers are stored as their numbers.
-extension EpisodeID: DatabaseValueConvertible, StatementColumnConvertible {}
-extension ShowID: DatabaseValueConvertible, StatementColumnConvertible {}
-extension TaskID: DatabaseValueConvertible, StatementColumnConvertible {}
+extension EpisodeID: DatabaseValueConvertible {}
+extension ShowID: DatabaseValueConvertible {}
+extension TaskID: DatabaseValueConvertible {}
 
+extension Identifier where Self: DatabaseValueConvertible {
+    static func fromDatabaseValue(_ value: DatabaseValue) -> Self? {
+        Int64.fromDatabaseValue(value).map { Self(rawValue: StoredNumber.bounded($0)) }
+    }
+}
+
+/// Identifiers are bounded as all numbers of a row are, and take the place of GRDB's subscripts.
 extension Row {
-    subscript<ID: Identifier>(_ index: Int) -> ID? { (self[index] as Int64?).map { ID(rawValue: $0) } }
-    subscript<ID: Identifier>(_ index: Int) -> ID { ID(rawValue: self[index] as Int64) }
+    subscript<ID: Identifier & DatabaseValueConvertible>(_ index: Int) -> ID? {
+        (self[index] as Int64?).map { ID(rawValue: $0) }
+    }
+
+    subscript<ID: Identifier & DatabaseValueConvertible>(_ index: Int) -> ID { ID(rawValue: self[index] as Int64) }
 }
