@@ -2,12 +2,12 @@
 
 #define swiftcc __attribute__((swiftcall))
 
-/// What the runtime would do itself with a job.
+/// The runtime's own implementation of the hook; not called.
 typedef swiftcc void (*original)(uintptr_t job);
 
 extern swiftcc void (*swift_task_enqueueGlobal_hook)(uintptr_t job, original);
 
-/// The executor is a SerialExecutorRef, two words; both are zero for the one that is isolated to no actor.
+/// The executor is a SerialExecutorRef of two words; both are zero if the job is isolated to no actor.
 extern swiftcc void swift_job_run(uintptr_t job, uintptr_t identity, uintptr_t implementation);
 
 static void (*enqueue)(uintptr_t job);

@@ -27,7 +27,7 @@ static inline CURLcode ccurl_set_seek_callback(CURL *handle, ccurl_seek_callback
 static inline CURLcode ccurl_set_open_socket_callback(CURL *handle, curl_opensocket_callback callback) {
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
-/// The bytes of a `sockaddr`, of which there are `addrlen`.
+/// Returns the bytes of the `sockaddr`; `addrlen` is their number.
 static inline const void *ccurl_socket_address(const struct curl_sockaddr *address) { return &address->addr; }
 static inline CURLcode ccurl_set_prerequest_callback(CURL *handle, curl_prereq_callback callback) {
     return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
@@ -48,7 +48,7 @@ static inline CURLMcode ccurl_multi_set_long(CURLM *handle, CURLMoption option, 
     return curl_multi_setopt(handle, option, value);
 }
 
-/// Restricts requests and redirects to http and https. The options take text since 7.85, bit masks before.
+/// Restricts requests and redirects to http and https. The options are text since libcurl 7.85, bit masks before.
 static inline CURLcode ccurl_set_web_only(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500
     CURLcode code = curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -60,16 +60,16 @@ static inline CURLcode ccurl_set_web_only(CURL *handle) {
 #endif
 }
 
-/// Basic, sent without being asked for. CURLAUTH_BASIC is an unsigned long with a cast, which Swift does not import.
+/// Sends Basic credentials with the first request. CURLAUTH_BASIC contains a cast, so Swift does not import it.
 static inline CURLcode ccurl_set_auth_basic(CURL *handle) {
     return curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
 }
 
-/// What a finished transfer's message says; the union cannot be read from Swift by its member's name in every version.
+/// Returns the result in a finished transfer's message; not every Swift version imports the union's member.
 static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }
 
 /// Special return values of the write callback, as size_t.
 static const size_t ccurl_write_pause = CURL_WRITEFUNC_PAUSE;
 static const size_t ccurl_write_error = 0xFFFFFFFF;
-/// And of the read callback.
+/// Special return values of the read callback, as size_t.
 static const size_t ccurl_read_abort = CURL_READFUNC_ABORT;

@@ -1,9 +1,9 @@
-// libfuse's low-level API, the kernel's own declaration of the protocol's structures, and the calls that this binding
-// needs and Swift cannot see because they are variadic or GNU extensions. No logic.
+// libfuse's low-level API, the kernel's declarations of the protocol's structures, and calls that Swift cannot import
+// because they are variadic or GNU extensions. No logic.
 #ifndef CFUSE_SHIM_H
 #define CFUSE_SHIM_H
 
-// Not _GNU_SOURCE: it would give fd_set another shape than other modules see.
+// Not _GNU_SOURCE: it changes the layout of fd_set, which other modules use too.
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
@@ -16,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/// prctl(PR_SET_NAME): the calling thread's name, of which 15 bytes are kept.
+/// prctl(PR_SET_NAME): sets the calling thread's name, cut to 15 bytes.
 static inline int cfuse_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 /// memfd_create(2) with MFD_CLOEXEC.
@@ -25,19 +25,19 @@ static inline int cfuse_memory_file(const char *name) { return (int)syscall(SYS_
 /// dup3(2).
 static inline int cfuse_dup3(int from, int to, int flags) { return (int)syscall(SYS_dup3, from, to, flags); }
 
-// Passthrough came with protocol 7.40 (Linux 6.9), and the headers of a system may be older: the numbers and structures
-// below are those of linux/fuse.h there, under names of their own.
+// Passthrough was added in protocol 7.40 (Linux 6.9), and the installed headers may be older: the numbers and structures
+// below are copies from that version's linux/fuse.h, with other names.
 
 /// FUSE_PASSTHROUGH, bit 37 of INIT's flags: bit 5 of their second word.
 #define CFUSE_PASSTHROUGH_FLAG2 (1U << 5)
-/// FUSE_INIT_EXT: the second word counts.
+/// FUSE_INIT_EXT: the second word of flags is valid.
 #define CFUSE_INIT_EXT (1U << 30)
-/// FOPEN_* of an answer to OPEN.
+/// FOPEN_* flags of a reply to OPEN.
 #define CFUSE_FOPEN_DIRECT_IO (1U << 0)
 #define CFUSE_FOPEN_NOFLUSH (1U << 5)
 #define CFUSE_FOPEN_PASSTHROUGH (1U << 7)
 
-/// `struct fuse_open_out` with the word that was padding.
+/// `struct fuse_open_out` with the backing id in the former padding.
 struct cfuse_open_answer {
     uint64_t fh;
     uint32_t open_flags;
@@ -51,25 +51,25 @@ struct cfuse_backing_map {
     uint64_t padding;
 };
 
-/// FUSE_DEV_IOC_BACKING_OPEN on /dev/fuse: an id, 1 or more, by which the kernel reads the open file `fd`; or -1 with
-/// errno. 229 is FUSE_DEV_IOC_MAGIC.
+/// FUSE_DEV_IOC_BACKING_OPEN on /dev/fuse: registers the open file `fd` for passthrough. Returns its id, 1 or more, or -1
+/// with errno. 229 is FUSE_DEV_IOC_MAGIC.
 static inline int cfuse_backing_open(int device, int fd) {
     struct cfuse_backing_map map = {.fd = fd, .flags = 0, .padding = 0};
     return ioctl(device, _IOW(229, 1, struct cfuse_backing_map), &map);
 }
 
-/// FUSE_DEV_IOC_BACKING_CLOSE: gives the id back. Files that were opened with it go on.
+/// FUSE_DEV_IOC_BACKING_CLOSE: unregisters the id. Files opened with it remain usable.
 static inline int cfuse_backing_close(int device, int32_t id) {
     uint32_t number = (uint32_t)id;
     return ioctl(device, _IOW(229, 2, uint32_t), &number);
 }
 
-/// `max_stack_depth` of the answer to INIT: the word after `flags2`.
+/// `max_stack_depth` of the INIT reply: the word after `flags2`.
 static inline void cfuse_set_stack_depth(struct fuse_init_out *answer, uint32_t depth) {
     memcpy((char *)answer + offsetof(struct fuse_init_out, flags2) + sizeof answer->flags2, &depth, sizeof depth);
 }
 
-/// statfs(2)'s f_type of the filesystem that `path` lies on; 0 when it cannot be told.
+/// Returns statfs(2)'s f_type of the filesystem that contains `path`; 0 on failure.
 static inline unsigned long cfuse_filesystem_type(const char *path) {
     struct statfs status;
     return statfs(path, &status) == 0 ? (unsigned long)status.f_type : 0;

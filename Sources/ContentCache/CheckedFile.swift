@@ -2,16 +2,16 @@ internal import CLinux
 internal import Glibc
 internal import SystemPackage
 
-/// An open file of the cache that looks as it should.
+/// An open cache file that has passed the checks of a `CacheExpectation`.
 ///
-/// Every file of the cache is opened here, by the daemon and by mounts: what another program has left under its name is
-/// never read as podfs's own. A symbolic link is not followed, and a pipe does not block. Costs one fstat(2) more than the
-/// open, and where the file is to be whole one lseek(2).
+/// The daemon and the mounts open every cache file here, so that a file left by another program under its name is never
+/// read as podfs's own. Symbolic links are not followed, and a pipe does not block. Costs one fstat(2) in addition to
+/// the open, and one lseek(2) if the file must be complete.
 struct CheckedFile {
     let descriptor: FileDescriptor
     let state: FileState
 
-    /// - Throws: why the file is not what is expected; nothing is open then.
+    /// - Throws: The difference from the expectation; no file is open then.
     init(
         at path: FilePath, _ mode: FileDescriptor.AccessMode, expecting expectation: CacheExpectation
     ) throws(CacheFileDefect) {
@@ -40,22 +40,22 @@ struct CheckedFile {
     private static func defect(of error: any Error) -> CacheFileDefect {
         switch (error as? Errno) ?? .ioError {
         case .noSuchFileOrDirectory, .notDirectory: .missing
-        // A symbolic link; a folder, opened for writing; a socket.
+        // A symbolic link; a folder opened for writing; a socket.
         case .tooManySymbolicLinkLevels, .isDirectory, .noSuchAddressOrDevice: .notAFile
         case let error: .unreadable(code: error.rawValue)
         }
     }
 }
 
-/// What a cache file is to be like.
+/// The expected properties of a cache file.
 package enum CacheExpectation: Sendable, Equatable {
-    /// Some file.
+    /// A regular file.
     case file
-    /// One of that many bytes.
+    /// A regular file of this many bytes.
     case size(Int64)
-    /// One of that many bytes, all of which the file system says it has: `changed` where it says otherwise.
+    /// A file of this many bytes without holes; `changed` if the file system reports one.
     case dense(size: Int64)
-    /// The whole file of which that state was recorded; without one nothing is known but the size.
+    /// The complete file with this recorded state; without a state only the size is checked.
     case recorded(FileState?, size: Int64)
 
     func defect(of state: FileState, _ descriptor: FileDescriptor) -> CacheFileDefect? {
@@ -69,13 +69,13 @@ package enum CacheExpectation: Sendable, Equatable {
         case .recorded(let recorded, let size):
             if state.size != size { return .wrongSize(found: state.size, expected: size) }
             guard let recorded, recorded.admits(state) else { return .changed }
-            // Where there were holes from the beginning, more of them are not seen.
+            // Further holes in a file that had some at the start cannot be detected.
             return recorded.isDense && Self.hasHole(descriptor, size) ? .changed : nil
         }
     }
 
-    /// A file system that cannot tell says that there is none. Leaves the descriptor's own offset at the end; all reads
-    /// carry theirs.
+    /// Whether the file has a hole; `false` if the file system cannot report holes. Leaves the descriptor's own offset
+    /// at the end, which is harmless since all reads carry their offset.
     private static func hasHole(_ descriptor: FileDescriptor, _ size: Int64) -> Bool {
         guard size > 0 else { return false }
         let hole = clinux_seek_hole(descriptor.rawValue, 0)

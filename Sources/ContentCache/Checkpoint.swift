@@ -1,35 +1,35 @@
 internal import Foundation
 
-/// What a cache file is known to hold, as kept beside it.
+/// The record of a cache file's contents, stored beside it.
 ///
-/// Written to a new file that is renamed over the old one, so a reader sees a whole one. It lags behind the file by a
-/// second or some megabytes at most; bytes that it does not name are fetched again.
+/// A new checkpoint replaces the previous one atomically, so a reader sees a complete one. It is at most a second or a
+/// few megabytes behind the file; bytes that it does not list are fetched again.
 package struct Checkpoint: Sendable, Codable, Equatable {
-    /// Of this format.
+    /// The version of this format.
     package static let currentVersion = 1
 
     package var version = Checkpoint.currentVersion
-    /// What the file is a rendition of: the owner's key.
+    /// The owner's key of the rendition in the file.
     package var key: Int64
     package var generation: Int
-    /// Bytes; absent while unknown.
+    /// The size in bytes; absent while unknown.
     package var total: Int64?
     package var validator: String?
     package var contentType: String?
     package var finalURL: String?
     package var complete = false
     package var sha256: String?
-    /// The boot during which `received` was written: it is true as long as the page cache is.
+    /// The boot during which `received` was written: its bytes may exist only in that boot's page cache.
     package var bootID = ""
     package var device: UInt64 = 0
     package var inode: UInt64 = 0
-    /// With `inode` and `total`, how the file looked when it was complete (`FileState`); absent before, and in what earlier
-    /// versions wrote.
+    /// With `inode` and `total`, the file's state when it was completed (`FileState`); absent before, and in
+    /// checkpoints of earlier versions.
     package var modified: Int64?
     package var allocated: Int64?
-    /// Half-open ranges that were handed to the kernel, as `[from, to]`.
+    /// Half-open ranges written to the file (and perhaps not yet to the disk), as `[from, to]`.
     package var received: [[Int64]] = []
-    /// The part of `received` that was on the disk after a sync.
+    /// The part of `received` that a sync has written to the disk.
     package var synced: [[Int64]] = []
 
     package init(key: Int64, generation: Int) {
@@ -37,7 +37,7 @@ package struct Checkpoint: Sendable, Codable, Equatable {
         self.generation = generation
     }
 
-    /// How the complete file looked.
+    /// The state of the complete file.
     package var state: FileState? {
         guard complete, let total, let modified, let allocated else { return nil }
         return FileState(inode: inode, modified: modified, size: total, allocated: allocated)
@@ -60,7 +60,8 @@ package struct Checkpoint: Sendable, Codable, Equatable {
         return result
     }
 
-    /// This boot's id, from `/proc`; empty when it cannot be read, and then nothing but synced bytes is trusted.
+    /// Returns the id of this boot from `/proc`; empty if it cannot be read, in which case only synced bytes are
+    /// trusted.
     static func currentBootID() -> String {
         guard let data = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id"),
             let text = String(data: data, encoding: .utf8)
@@ -74,7 +75,7 @@ package struct Checkpoint: Sendable, Codable, Equatable {
         return try encoder.encode(self)
     }
 
-    /// Reads a checkpoint; `nil` when it is damaged or of another version: its file is dropped, never guessed at.
+    /// Decodes a checkpoint; `nil` if it is damaged or of another version, in which case its file is discarded.
     static func decode(_ data: Data) -> Checkpoint? {
         guard let checkpoint = try? JSONDecoder().decode(Checkpoint.self, from: data),
             checkpoint.version == currentVersion, checkpoint.isPlausible
@@ -84,10 +85,10 @@ package struct Checkpoint: Sendable, Codable, Equatable {
 
     /// 16 TiB, the largest file of ext4.
     private static let largest: Int64 = 1 << 44
-    /// A rendition a second for sixty years is no more.
+    /// The limit corresponds to one rendition a second for sixty years.
     private static let generations = 0...Int(Int32.max)
 
-    /// Whether the numbers can be those of a file.
+    /// Whether the numbers are possible for a file.
     private var isPlausible: Bool {
         guard Self.generations.contains(generation), (0...Self.largest).contains(total ?? 0) else { return false }
         return (received + synced).allSatisfy { pair in

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import SystemPackage
 
-// Whether a file that ought to be whole is.
+// Checks of files that should be complete.
 extension ContentCache {
-    /// What is wrong with a file at a first look; `nil` when it is as expected.
+    /// Checks a file's metadata; returns `nil` if they are as expected.
     package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
         do {
             try CheckedFile(at: Self.path(of: name, in: directory), .readOnly, expecting: expectation).descriptor
@@ -16,7 +16,7 @@ extension ContentCache {
         }
     }
 
-    /// How a file looks of which all is there as far as the file system tells.
+    /// Returns the state of a file that is complete as far as the file system reports.
     package func state(of name: String, size: Int64) throws(CacheFileDefect) -> FileState {
         let file = try CheckedFile(
             at: Self.path(of: name, in: directory), .readOnly, expecting: .dense(size: size))
@@ -24,12 +24,12 @@ extension ContentCache {
         return file.state
     }
 
-    /// Reads all of a file, and gives it a new checkpoint when its digest is the one that `checkpoint` has.
+    /// Reads a whole file, and writes a new checkpoint if its digest equals that of `checkpoint`.
     ///
-    /// A file that was copied back from a backup has another inode or another time: it is as good as it was. Takes as long
-    /// as the disk takes to read it.
+    /// A file restored from a backup has another inode or mtime but the right content. Takes as long as reading it from
+    /// the disk.
     ///
-    /// - Parameter checkpoint: of the whole file; what it says of inode, time and ranges does not matter.
+    /// - Parameter checkpoint: That of the complete file; its inode, mtime and ranges are ignored.
     package func verify(_ name: String, _ checkpoint: Checkpoint) throws(CacheFileDefect) -> FileState {
         guard let size = checkpoint.total, let sha256 = checkpoint.sha256 else { throw .wrongContent }
         let path = Self.path(of: name, in: directory)
@@ -48,7 +48,7 @@ extension ContentCache {
         } catch {
             throw .unreadable(code: (error as? Errno)?.rawValue ?? EIO)
         }
-        // As it was before it was read: what was written to it meanwhile is seen the next time.
+        // The state before the read, so that writes during the read are detected the next time.
         return opened.state
     }
 }

@@ -4,23 +4,24 @@ internal import Glibc
 internal import Synchronization
 package import SystemPackage
 
-/// The folder of cache files: `media/XX/NAME` and its checkpoint `media/XX/NAME.json`, XX the first two digits of NAME.
+/// The folder of cache files: `media/XX/NAME` and the checkpoint `media/XX/NAME.json`, where XX is the first two digits
+/// of NAME.
 ///
 /// One process writes (it holds the lock on the folder, see `lock()`); any number read through `MediaReader`. Names are
-/// random, so a name never comes to mean another rendition.
+/// random, so a name is never reused for another rendition.
 package final class ContentCache: Sendable {
     package let directory: FilePath
     private let bootID: String
     private let reserve = Mutex(Reserve())
 
-    /// Files that are nobody's yet. To make one takes ext4 from 30 to 1,000 µs, and a reader would wait for two; to empty
+    /// Files created in advance. Creating one takes 30 to 1,000 µs on ext4, and a reader would wait for two; truncating
     /// one takes as long.
     private struct Reserve {
-        /// Empty ones.
+        /// Empty files.
         var blanks: [Blank] = []
-        /// Those of earlier checkpoints. Each is there, or is made when it is written.
+        /// Files of earlier checkpoints. A file that does not exist yet is created when it is written.
         var spares: [FilePath] = []
-        /// How many were ever named.
+        /// The number of names given out so far.
         var named = 0
 
         mutating func name(_ prefix: String, in directory: FilePath) -> FilePath {
@@ -30,7 +31,7 @@ package final class ContentCache: Sendable {
     }
 
     private struct Blank {
-        /// The name that it is to get, below a folder that is there.
+        /// The future name, in an existing folder.
         var name: String
         var path: FilePath
         var descriptor: FileDescriptor
@@ -41,7 +42,7 @@ package final class ContentCache: Sendable {
         }
     }
 
-    /// Two for each of the connections to one server that bring the beginnings of files at the same time, and some.
+    /// Two for each of the connections to one server that fetch the beginnings of files concurrently, and a margin.
     private static let mostBlanks = 16
     private static let fewBlanks = 8
     private static let blankPrefix = "blank."
@@ -57,7 +58,7 @@ package final class ContentCache: Sendable {
 
     deinit { reserve.withLock { for blank in $0.blanks { try? blank.descriptor.close() } } }
 
-    /// Where the file of that name stands.
+    /// Returns the path of a cache file.
     package static func path(of name: String, in directory: FilePath) -> FilePath {
         directory.appending("media").appending(String(name.prefix(2))).appending(name)
     }
@@ -66,7 +67,7 @@ package final class ContentCache: Sendable {
         FilePath(Self.path(of: name, in: directory).string + ".json")
     }
 
-    /// Makes an empty sparse file under a new random name.
+    /// Creates an empty sparse file under a new random name.
     package func create(size: Int64?) throws -> CacheFile {
         let file = try takeBlank() ?? createFile()
         if let size { try file.extend(to: size) }
@@ -95,7 +96,7 @@ package final class ContentCache: Sendable {
         }.joined()
     }
 
-    /// Folders stay once they were needed.
+    /// Creates the folder of a path. Folders are never removed.
     private func createFolder(of path: FilePath) throws {
         let folder = path.removingLastComponent().string
         if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
@@ -108,13 +109,13 @@ package final class ContentCache: Sendable {
             path, .readWrite, options: [.create, .exclusiveCreate, .closeOnExec], permissions: [.ownerReadWrite])
     }
 
-    // MARK: Files for later
+    // MARK: Files created in advance
 
     /// Whether `prepare` should be called.
     package var isLowOnFiles: Bool { reserve.withLock { $0.blanks.count < Self.fewBlanks } }
 
-    /// Makes some of the files that the next calls of `create` and `save` are to need. For a thread that no reader waits
-    /// for; what cannot be made is made, or fails, when it is needed.
+    /// Creates some of the files that later calls of `create` and `save` will need. Call it on a thread that no reader
+    /// waits for. Errors are ignored: a missing file is created, or its creation fails, when it is needed.
     package func prepare() {
         while reserve.withLock({ $0.blanks.count < Self.mostBlanks }) {
             let name = Self.newName()
@@ -126,7 +127,7 @@ package final class ContentCache: Sendable {
         }
     }
 
-    /// Removes what `prepare` has made and nobody has needed.
+    /// Removes the unused files that `prepare` has created.
     package func removeReserve() {
         let (blanks, spares) = reserve.withLock { reserve in
             defer { (reserve.blanks, reserve.spares) = ([], []) }
@@ -146,9 +147,9 @@ package final class ContentCache: Sendable {
         return CacheFile(name: blank.name, path: path, descriptor: blank.descriptor)
     }
 
-    /// Opens a file of an earlier run for writing, with the bytes that can be trusted.
+    /// Opens a file of an earlier run for writing, and returns the ranges that can be trusted.
     ///
-    /// - Returns: `nil` when the file or its checkpoint is missing or damaged; both are removed then.
+    /// - Returns: `nil` if the file or its checkpoint is missing or damaged; both are then removed.
     package func reopen(_ name: String) -> (file: CacheFile, checkpoint: Checkpoint, present: RangeSet<Int64>)? {
         let path = Self.path(of: name, in: directory)
         guard let checkpoint = checkpoint(of: name),
@@ -184,13 +185,13 @@ package final class ContentCache: Sendable {
         return (file, checkpoint, present)
     }
 
-    /// What the checkpoint of a file says, unchecked.
+    /// Reads the checkpoint of a file, without comparing the two.
     package func checkpoint(of name: String) -> Checkpoint? { Self.checkpoint(of: name, in: directory) }
 
-    /// Bytes; a file with a hole at every other block of a gigabyte has one of 2 MiB.
+    /// The maximum size in bytes; a gigabyte with a hole at every other block has a checkpoint of 2 MiB.
     private static let largestCheckpoint: Int64 = 64 << 20
 
-    /// The same for a process that only reads.
+    /// Reads the checkpoint of a file in a process that does not write the cache.
     package static func checkpoint(of name: String, in directory: FilePath) -> Checkpoint? {
         let path = Self.path(of: name, in: directory).string + ".json"
         guard let opened = try? CheckedFile(at: FilePath(path), .readOnly, expecting: .file) else { return nil }
@@ -201,16 +202,16 @@ package final class ContentCache: Sendable {
         return count == data.count ? Checkpoint.decode(data) : nil
     }
 
-    /// Writes a checkpoint: into another file, which then takes the place of the one before in one step. One for a file
-    /// that has been removed leaves nothing behind.
+    /// Writes a checkpoint: into another file, which then atomically replaces the previous checkpoint. A checkpoint of
+    /// a removed file is removed too.
     ///
-    /// The one before is not removed but written over as the next checkpoint, of whatever file: on ext4 who makes a file
-    /// has to pass over each inode that was freed within the last seconds, and with many downloads at a time that was
-    /// a third of the daemon's work.
+    /// The previous file is not removed but reused for the next checkpoint, of whatever file: on ext4 creating a file
+    /// has to skip each inode that was freed within the last seconds, and with many concurrent downloads that was a
+    /// third of the daemon's CPU time.
     ///
     /// - Parameters:
-    ///   - durably: returns when it is on the disk, as it should be when it says that bytes are.
-    ///   - isFirst: the file has none yet.
+    ///   - durably: Return only when the checkpoint is on the disk; needed if it says that bytes are.
+    ///   - isFirst: The file has no checkpoint yet.
     package func save(
         _ checkpoint: Checkpoint, of file: CacheFile, durably: Bool = false, isFirst: Bool = false
     ) throws {
@@ -231,15 +232,17 @@ package final class ContentCache: Sendable {
         defer { if isSpare { reserve.withLock { $0.spares.append(spare) } } }
         try Self.write(data, to: spare, durably: durably)
         if isFirst || clinux_exchange(spare.string, path.string) != 0 {
-            // There is none before it, or the file system has no such call.
+            // There is no previous checkpoint, or the file system does not support the call.
             guard rename(spare.string, path.string) == 0 else { throw Errno(rawValue: errno) }
             isSpare = false
         }
-        // `remove` takes the file first: if it came in between, this checkpoint is seen by one of the two.
+        // `remove` removes the file first; if it ran meanwhile, either it or this check sees the new checkpoint.
         if !file.isLinked() { unlink(path.string) }
     }
 
-    /// - Returns: `false` when there is no blank file; nothing has happened then.
+    /// Writes a first checkpoint into a blank file.
+    ///
+    /// - Returns: `false` if there is no blank file; nothing was written then.
     private func writeBlank(_ data: Data, as path: FilePath, durably: Bool) throws -> Bool {
         guard let blank = reserve.withLock({ $0.blanks.popLast() }) else { return false }
         var isPlaced = false
@@ -249,15 +252,15 @@ package final class ContentCache: Sendable {
         return isPlaced
     }
 
-    /// Truncates first: ext4 and XFS then write the blocks of the new content before the file's new name, also when
-    /// nobody waits for it.
+    /// Writes a file, truncating it first: ext4 and XFS then write the new content before the file's new name, even
+    /// without a sync.
     private static func write(_ data: Data, to path: FilePath, durably: Bool) throws {
         let descriptor = try FileDescriptor.open(
             path, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: [.ownerReadWrite])
         try write(data, to: descriptor, durably: durably)
     }
 
-    /// Closes the descriptor.
+    /// Writes and closes a descriptor.
     private static func write(_ data: Data, to descriptor: FileDescriptor, durably: Bool) throws {
         try descriptor.closeAfter {
             _ = try data.withUnsafeBytes { try descriptor.writeAll($0) }
@@ -265,22 +268,22 @@ package final class ContentCache: Sendable {
         }
     }
 
-    /// Removes a file and its checkpoint, also one that is being read: readers keep what they have open.
+    /// Removes a file and its checkpoint, also while it is being read: readers keep their open file.
     package func remove(_ name: String) {
         unlink(Self.path(of: name, in: directory).string)
         unlink(checkpointPath(name).string)
     }
 
-    /// Removes a file that nobody reads: takes the exclusive lock first, which readers' leases refuse.
+    /// Removes a file that has no reader: acquires the exclusive lock first, which fails while a reader has a lease.
     ///
-    /// - Returns: `false` when it is being read; nothing has happened then.
+    /// - Returns: `false` if a reader has a lease; nothing was removed then.
     package func evict(_ name: String) -> Bool {
         let descriptor: FileDescriptor
         do {
             descriptor = try CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file)
                 .descriptor
         } catch let defect {
-            // Who has it open cannot be found out.
+            // Whether a reader has a lease is unknown.
             if defect.isPassing { return false }
             remove(name)
             return true
@@ -291,8 +294,8 @@ package final class ContentCache: Sendable {
         return true
     }
 
-    /// The names of all files in the cache, for the comparison with the library at start. Removes what a process that was
-    /// killed in the middle of `save` or `remove` has left, and the files that it had in reserve.
+    /// Returns the names of all files in the cache, for the comparison with the library at the start. Removes what a
+    /// process killed during `save` or `remove` has left behind, and the files it had created in advance.
     package func names() -> [String] {
         removeReserve()
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: directory.string)) ?? []

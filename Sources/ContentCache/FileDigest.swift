@@ -1,12 +1,12 @@
 internal import CCrypto
 internal import SystemPackage
 
-/// Digests of whole files, by OpenSSL's libcrypto (it uses the processor's SHA instructions where there are some).
+/// Digests of whole files, computed by OpenSSL's libcrypto with the processor's SHA instructions if available.
 enum FileDigest {
-    /// Large enough that the calls cost nothing beside the hashing, small enough to stay in the second-level cache.
+    /// Large enough to make the cost of the calls negligible, small enough to fit into the L2 cache.
     private static let bufferSize = 256 * 1024
 
-    /// - Parameter progress: called with the number of bytes since it was called last.
+    /// - Parameter progress: Called with the number of bytes read since its previous call.
     static func sha256(
         of descriptor: FileDescriptor, size: Int64, progress: (Int) -> Void = { _ in }
     ) throws -> String {

@@ -1,17 +1,17 @@
 internal import CLinux
 internal import Glibc
 
-/// How a cache file looked when all of it was known to be right. One that looks otherwise is not believed.
+/// The state of a cache file when its content was known to be right. A file with another state is not trusted.
 ///
-/// Whatever writes to a file, cuts it, or puts another in its place changes one of these, but for what takes care to set
-/// the time back; of that the blocks tell most.
+/// Writing to a file, truncating or replacing it changes one of these values, unless the mtime is deliberately reset;
+/// in that case most changes still show in the allocated size.
 package struct FileState: Sendable, Equatable {
     package var inode: UInt64
-    /// Nanoseconds since 1970.
+    /// The mtime, in nanoseconds since 1970.
     package var modified: Int64
-    /// Bytes.
+    /// The size in bytes.
     package var size: Int64
-    /// How many of its bytes take up space on the disk: fewer where the file system compresses or leaves out zeros.
+    /// The bytes allocated on the disk: fewer than `size` if the file system compresses or omits zeros.
     package var allocated: Int64
 
     package init(inode: UInt64, modified: Int64, size: Int64, allocated: Int64) {
@@ -23,26 +23,26 @@ package struct FileState: Sendable, Equatable {
 
     init(_ status: stat) {
         inode = UInt64(status.st_ino)
-        // Whoever may set a file's time may set any.
+        // A program may set an arbitrary mtime, hence the wrapping arithmetic.
         modified = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
         size = Int64(status.st_size)
-        // The blocks behind the end, which some file systems set aside and take back later, are none of the file's.
+        // Blocks beyond the end, which some file systems preallocate and release later, are not counted.
         allocated = min(Int64(status.st_blocks) &* 512, size)
     }
 
-    /// Whether a file that looks like `other` now may be the one of which this was recorded.
+    /// Whether a file with the state `other` may be unchanged since this state was recorded.
     ///
-    /// It may take up more than it did: some file systems count a block only when it has been written to the disk.
+    /// Its allocated size may have grown: some file systems count a block only after it was written to the disk.
     func admits(_ other: FileState) -> Bool {
         inode == other.inode && modified == other.modified && size == other.size && other.allocated >= allocated
     }
 
-    /// Whether the file system had a block for every byte.
+    /// Whether every byte was allocated.
     var isDense: Bool { allocated == size }
 
     // MARK: As text
 
-    /// The form in which the library keeps it.
+    /// The text stored in the library.
     package var text: String { "\(inode) \(modified) \(size) \(allocated)" }
 
     package init?(text: String) {
@@ -54,18 +54,17 @@ package struct FileState: Sendable, Equatable {
     }
 }
 
-/// What is wrong with a cache file.
+/// A defect of a cache file.
 package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertible {
     case missing
     /// A symbolic link, a folder, a pipe.
     case notAFile
     case wrongSize(found: Int64, expected: Int64)
-    /// It has the right size, and is another file, or has been written to, or has holes: only its digest tells whether it
-    /// is right.
+    /// The size is right, but the inode, the mtime or the allocated size is not; the digest decides.
     case changed
-    /// Its digest is not the one that was recorded.
+    /// The digest is not the recorded one.
     case wrongContent
-    /// It cannot be opened or read now; that says nothing about it when descriptors or memory have run out.
+    /// The file cannot be opened or read now; if descriptors or memory have run out, this says nothing about the file.
     case unreadable(code: Int32)
 
     package var description: String {
@@ -79,7 +78,7 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// For a caller who only wants to know whether there is a file.
+    /// The errno for a caller that only needs to know whether the file can be opened.
     package var errorNumber: Int32 {
         switch self {
         case .missing: ENOENT
@@ -88,7 +87,7 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// Whether the file may be as good as ever: it is not to be dropped for this.
+    /// Whether the defect is transient; the file must then not be removed.
     package var isPassing: Bool {
         guard case .unreadable(let code) = self else { return false }
         return [EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN].contains(code)

@@ -2,12 +2,12 @@ internal import CLinux
 internal import Glibc
 package import SystemPackage
 
-/// The lock that makes a process the only writer of a folder: `flock` on a file in it, held until the value goes or
-/// the process ends, however it ends.
+/// The lock that makes a process the only writer of a folder: `flock` on a file in it, held until the object is
+/// released or the process exits or is killed.
 package final class FolderLock: Sendable {
     private let descriptor: FileDescriptor
 
-    /// `nil` when another process holds it.
+    /// Acquires the lock; `nil` if another process holds it.
     package init?(file path: FilePath) throws {
         descriptor = try FileDescriptor.open(
             path, .readWrite, options: [.create, .closeOnExec], permissions: [.ownerReadWrite])

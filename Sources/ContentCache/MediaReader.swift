@@ -2,18 +2,18 @@ internal import CLinux
 internal import Glibc
 package import SystemPackage
 
-/// A cache file, open for reading by a process that does not write it.
+/// A cache file, open for reading in a process that does not write it.
 ///
-/// Holds a shared lock on the open file description as a lease: eviction takes the exclusive lock first. Reads are safe
-/// from any thread. The descriptor, and the lease with it, goes with the value.
+/// A shared lock on the open file description is the lease: eviction needs the exclusive lock. Thread-safe. The
+/// descriptor, and with it the lease, is closed with the object.
 package final class MediaReader: Sendable {
     private let descriptor: FileDescriptor
-    /// How it looked when it was opened.
+    /// The file's state when it was opened.
     package let state: FileState
 
-    /// Opens the file of that name, which is as expected.
+    /// Opens a file and checks it against `expectation`.
     ///
-    /// - Throws: `missing` when it was evicted in between.
+    /// - Throws: `missing` if it was evicted meanwhile.
     package init(
         name: String, in directory: FilePath, expecting expectation: CacheExpectation
     ) throws(CacheFileDefect) {
@@ -21,14 +21,14 @@ package final class MediaReader: Sendable {
             at: ContentCache.path(of: name, in: directory), .readOnly, expecting: expectation)
         (descriptor, state) = (file.descriptor, file.state)
         guard clinux_ofd_lock(descriptor.rawValue, Int16(F_RDLCK)) == 0 else {
-            // An eviction holds the exclusive lock: the name is about to go.
+            // An eviction holds the exclusive lock and is about to unlink the file.
             try? descriptor.close()
             throw .missing
         }
     }
 
-    /// The same for a file of which not all is there: what may be read of it somebody else says.
-    /// Throws `Errno.noSuchFileOrDirectory` when it was evicted in between.
+    /// Opens an incomplete file; the caller knows which ranges are present. Throws `Errno.noSuchFileOrDirectory` if it
+    /// was evicted meanwhile.
     package convenience init(name: String, in directory: FilePath) throws(Errno) {
         do {
             try self.init(name: name, in: directory, expecting: .file)
@@ -39,16 +39,16 @@ package final class MediaReader: Sendable {
 
     deinit { try? descriptor.close() }
 
-    /// Hands the descriptor to `body`, for the time of the call.
+    /// Passes the descriptor to `body`; it is valid during the call.
     package func withDescriptor<Result>(_ body: (FileDescriptor) -> Result) -> Result { body(descriptor) }
 
-    /// Reads up to the buffer's size at `offset`; fewer only at the end of the file.
+    /// Reads up to the buffer's size at `offset`; fewer bytes only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         try descriptor.readFully(into: buffer, at: offset)
     }
 
-    /// The SHA-256 of all of it, lower-case hexadecimal. `progress` is called now and then with how many bytes have been
-    /// read since it was called last.
+    /// Computes the SHA-256 of the whole file, in lower-case hexadecimal. `progress` is called repeatedly with the
+    /// number of bytes read since its previous call.
     package func sha256(progress: (Int) -> Void = { _ in }) throws -> String {
         try FileDigest.sha256(of: descriptor, size: state.size, progress: progress)
     }

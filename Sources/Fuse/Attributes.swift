@@ -1,6 +1,6 @@
 import Glibc
 
-/// A moment in Unix time. The corresponding C type is `struct timespec`.
+/// A point in Unix time. The corresponding C type is `struct timespec`.
 package struct Timestamp: Sendable, Hashable {
     package var seconds: Int64
     /// 0 … 999,999,999.
@@ -12,7 +12,7 @@ package struct Timestamp: Sendable, Hashable {
     }
 }
 
-/// The kinds of file that a read-only filesystem shows: the type bits of `st_mode`, see inode(7).
+/// The file types of a read-only filesystem: the type bits of `st_mode`, see inode(7).
 package enum FileKind: Sendable, Hashable {
     case directory
     case regular
@@ -36,17 +36,17 @@ package enum FileKind: Sendable, Hashable {
     }
 }
 
-/// What stat(2) tells of a file. The corresponding C type is `struct stat`.
+/// The attributes that stat(2) returns. The corresponding C type is `struct stat`.
 package struct Attributes: Sendable, Hashable {
-    /// `st_ino`, what programs see. It may differ from the node's id.
+    /// `st_ino`, as programs see it. It may differ from the node id.
     package var inode: UInt64
     package var kind: FileKind
     /// The mode without the type bits, `0o444` and the like.
     package var permissions: UInt16
     package var links: UInt32
-    /// In bytes. The kernel never reads beyond it, except through a handle opened with direct I/O.
+    /// The size in bytes. The kernel never reads beyond it, except through a handle opened with direct I/O.
     package var size: Int64
-    /// What the file occupies, in units of 512 bytes whatever `blockSize` says.
+    /// The allocated size in units of 512 bytes, independent of `blockSize`.
     package var blocks: Int64
     /// The preferred size of a read, in bytes.
     package var blockSize: Int32
@@ -98,9 +98,9 @@ extension timespec {
     }
 }
 
-/// What chmod(2), chown(2), truncate(2) and utimensat(2) ask for; absent members are to stay as they are.
+/// The changes requested by chmod(2), chown(2), truncate(2) or utimensat(2); absent members stay unchanged.
 package struct AttributeChanges: Sendable, Hashable {
-    /// A time to set: a given one, or that of the filesystem's own clock.
+    /// The time to set: a given one, or the filesystem's current time.
     package enum Time: Sendable, Hashable {
         case now
         case at(Timestamp)

@@ -2,7 +2,7 @@ internal import CFuse
 import Glibc
 package import SystemPackage
 
-/// The number by which the kernel knows a file that it reads by itself.
+/// The kernel's id of a backing file, which it reads without calling the filesystem.
 package struct BackingID: RawRepresentable, Sendable, Hashable {
     package var rawValue: Int32
 
@@ -11,16 +11,16 @@ package struct BackingID: RawRepresentable, Sendable, Hashable {
     }
 }
 
-/// A file that the kernel reads by itself for handles that are opened with its id: "passthrough". See
+/// A file that the kernel reads itself for handles opened with its id ("passthrough"). See
 /// Documentation/filesystems/fuse/fuse-passthrough.rst of the kernel.
 ///
-/// The kernel keeps the open file description, and with it the locks on it, as long as this object or a handle that was
-/// opened with the id lives, whatever becomes of this process. Safe to release on any thread.
+/// The kernel holds the open file description, and with it its locks, until this object and all handles opened with the
+/// id are released, even if this process dies. May be released on any thread.
 package final class BackingFile: Sendable {
     package let id: BackingID
     private let end: @Sendable (BackingID) -> Void
 
-    /// - Parameter end: gives the id back; called once, when the object is released.
+    /// - Parameter end: Unregisters the id; called once, when the object is released.
     package init(id: BackingID, end: @escaping @Sendable (BackingID) -> Void) {
         self.id = id
         self.end = end
@@ -29,32 +29,33 @@ package final class BackingFile: Sendable {
     deinit { end(id) }
 }
 
-/// Hands files to the kernel that it is to read by itself.
+/// Registers files with the kernel for passthrough.
 package final class BackingFiles: Sendable {
     private let core: SessionCore
 
-    /// Whether the kernel may still take one.
+    /// Whether the kernel still accepts registrations.
     var areTaken: Bool { core.takesBackingFiles }
 
     init(core: SessionCore) {
         self.core = core
     }
 
-    /// Hands over a regular file that is open for reading; its descriptor may be closed afterwards.
+    /// Registers a regular file that is open for reading; its descriptor may be closed afterwards.
     ///
-    /// Does not block. `nil` where that cannot be: passthrough was not agreed upon (`Connection.passthrough`), the
-    /// filesystem of the file is not fit for it, or memory is short. After a failure that would repeat itself the kernel is
-    /// not asked again.
+    /// Does not block. Returns `nil` if passthrough was not negotiated (`Connection.passthrough`), the file's
+    /// filesystem does not support it, or memory is short. After a permanent failure no further registration is
+    /// attempted.
     /// The corresponding system call is ioctl(2) with FUSE_DEV_IOC_BACKING_OPEN on /dev/fuse.
     package func register(_ file: FileDescriptor) -> BackingFile? {
         guard areTaken else { return nil }
         let id = cfuse_backing_open(fuse_session_fd(core.handle), file.rawValue)
         guard id > 0 else {
-            // No such call (ENOTTY, EOPNOTSUPP), not this process (EPERM), or not from such a filesystem (ELOOP).
+            // The call does not exist (ENOTTY, EOPNOTSUPP), or does not permit this process (EPERM) or filesystem
+            // (ELOOP).
             if [EPERM, ENOTTY, EOPNOTSUPP, ENOSYS, ELOOP].contains(errno) { core.refuseBackingFiles() }
             return nil
         }
-        // The session's descriptor stays open with the core; after an unmount it leads elsewhere, and the call fails.
+        // The core keeps the session's descriptor open; after an unmount it refers to /dev/null, and the call fails.
         return BackingFile(id: BackingID(rawValue: id)) { [core] id in
             _ = cfuse_backing_close(fuse_session_fd(core.handle), id.rawValue)
         }

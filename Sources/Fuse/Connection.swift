@@ -1,24 +1,25 @@
 internal import CFuse
 import Glibc
 
-/// What was agreed with the kernel when the filesystem was mounted. The corresponding C type is `struct
+/// The parameters negotiated with the kernel at the mount. The corresponding C type is `struct
 /// fuse_conn_info`.
 package struct Connection: Sendable, Equatable {
     package var protocolMajor: Int
     package var protocolMinor: Int
-    /// How many background requests may be unanswered: what was asked for, or what the kernel allows this process.
+    /// The maximum number of unanswered background requests: the requested number, or the kernel's limit for this
+    /// process.
     package var maxBackground: Int
-    /// Reads through the page cache are background requests. Off where the kernel allows too few of them: then each
-    /// reader waits for its own read only, and the kernel does not read ahead beside it.
+    /// Whether reads through the page cache are background requests. Disabled if the kernel allows too few of them:
+    /// each reader then waits only for its own read, and the kernel does not read ahead.
     package var asyncRead: Bool
-    /// Listings come with attributes.
+    /// Whether listings include attributes.
     package var readdirplus: Bool
-    /// In bytes.
+    /// The readahead size in bytes.
     package var readahead: Int
-    /// The kernel may be given files to read by itself; see `BackingFiles`.
+    /// Whether the kernel accepts backing files; see `BackingFiles`.
     package var passthrough = false
 
-    /// Settles `info` by the options: called once for each session, from libfuse's init callback.
+    /// Sets the fields of `info` from the options. Called once for each session, from libfuse's init callback.
     init(negotiating info: inout fuse_conn_info, options: SessionOptions, allowance: BackgroundAllowance) {
         func capable(_ capability: Int32) -> Bool { info.capable & UInt32(capability) != 0 }
         func set(_ capability: Int32, _ on: Bool) {
@@ -29,22 +30,23 @@ package struct Connection: Sendable, Equatable {
             }
         }
         let background = allowance.granted(of: options.maxBackground)
-        // The kernel cuts the number by itself.
+        // The kernel reduces the number to its limit.
         info.max_background = UInt32(min(max(1, options.maxBackground), Int(UInt16.max)))
         if let threshold = options.congestionThreshold { info.congestion_threshold = UInt32(max(1, threshold)) }
         if let readahead = options.readahead { info.max_readahead = min(info.max_readahead, UInt32(max(0, readahead))) }
         if let maxRead = options.maxRead { info.max_read = maxRead }
 
-        // Answers are written from memory: splicing was measured slower, and moving pages much slower.
+        // Replies are written from memory: splicing was measured slower, and moving pages much slower.
         set(FUSE_CAP_SPLICE_READ, false)
         set(FUSE_CAP_SPLICE_WRITE, false)
         set(FUSE_CAP_SPLICE_MOVE, false)
-        // Cached pages go when the filesystem says so and not when an mtime changes.
+        // The filesystem invalidates cached pages explicitly; a changed mtime must not.
         set(FUSE_CAP_AUTO_INVAL_DATA, false)
         set(FUSE_CAP_EXPLICIT_INVAL_DATA, true)
         set(FUSE_CAP_READDIRPLUS, true)
-        // Always with attributes: left to itself the kernel asks for them with the first page alone where a program reads all
-        // names before it looks at one, as find(1) and fts(3) do, and for all other files one by one.
+        // Always with attributes: in automatic mode the kernel requests them for the first page of names only if a
+        // program reads all names before it examines one, as find(1) and fts(3) do, and then looks up every other file
+        // separately.
         set(FUSE_CAP_READDIRPLUS_AUTO, false)
         set(FUSE_CAP_PARALLEL_DIROPS, true)
         set(FUSE_CAP_WRITEBACK_CACHE, false)
@@ -59,23 +61,24 @@ package struct Connection: Sendable, Equatable {
     }
 }
 
-/// How many background requests the kernel allows this process, whatever it asks for.
+/// The kernel's limit of background requests for this process.
 ///
-/// `process_init_limits` in the kernel's fs/fuse/inode.c cuts the number to the module's parameter `max_user_bgreq`
-/// unless the process that answers INIT has CAP_SYS_ADMIN in the initial user namespace.
+/// `process_init_limits` in the kernel's fs/fuse/inode.c reduces the requested number to the module's parameter
+/// `max_user_bgreq` unless the process that answers INIT has CAP_SYS_ADMIN in the initial user namespace.
 struct BackgroundAllowance: Equatable {
-    /// nil: no limit.
+    /// `nil`: no limit.
     var limit: Int?
 
-    /// Fewer than these, and as many waiting readers stop a filesystem whose reads wait for the network.
+    /// The minimum for asynchronous reads. With fewer, that many waiting readers block a filesystem whose reads wait
+    /// for the network.
     private static let enough = 2_000
 
-    /// What comes of a wish. The protocol has 16 bits for it.
+    /// Returns the number granted for a requested one. The protocol has 16 bits for it.
     func granted(of wish: Int) -> Int {
         min(max(1, wish), Int(UInt16.max), limit ?? Int.max)
     }
 
-    /// Whether reads may be background requests: there are enough, or at least as many as were wished.
+    /// Whether reads may be background requests: the limit is at least `enough`, or at least the requested number.
     func suffices(for wish: Int) -> Bool {
         granted(of: wish) >= min(Self.enough, max(1, wish))
     }
@@ -83,8 +86,8 @@ struct BackgroundAllowance: Equatable {
     static func current(isPrivileged: Bool) -> BackgroundAllowance {
         if isPrivileged { return BackgroundAllowance(limit: nil) }
         let text = SystemFile.contents("/sys/module/fuse/parameters/max_user_bgreq") ?? ""
-        // Where the parameter cannot be read the limit is taken for the kernel's FUSE_DEFAULT_MAX_BACKGROUND: reading
-        // is slower then than it could be, but cannot stop.
+        // If the parameter cannot be read, assume the kernel's FUSE_DEFAULT_MAX_BACKGROUND: reads may then be slower
+        // than necessary, but cannot block the mount.
         return BackgroundAllowance(limit: text.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) } ?? 12)
     }
 }

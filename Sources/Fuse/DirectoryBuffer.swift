@@ -1,14 +1,14 @@
 internal import CFuse
 import Glibc
 
-/// The part of a listing that readdir or readdirplus asks for.
+/// The part of a listing that a readdir or readdirplus requests.
 package struct DirectoryPage: Sendable, Hashable {
     package var handle: FileHandle
-    /// 0 for the beginning, else the `nextOffset` of the entry after which to go on.
+    /// 0 for the beginning, otherwise the `nextOffset` of the last entry already read.
     package var offset: UInt64
-    /// How many bytes the answer may have.
+    /// The maximum size of the reply in bytes.
     package var size: Int
-    /// Whether it is for readdirplus.
+    /// Whether the request is a readdirplus.
     package var withAttributes: Bool
 
     package init(handle: FileHandle, offset: UInt64, size: Int, withAttributes: Bool) {
@@ -19,10 +19,10 @@ package struct DirectoryPage: Sendable, Hashable {
     }
 }
 
-/// A part of a listing in the kernel's form, filled entry by entry until it is full.
+/// A part of a listing in the kernel's format, to which entries are added until it is full.
 ///
-/// Made by `Request.reply(listing:_:)` over memory that the answering thread keeps; it does not outlive the closure
-/// that fills it.
+/// Created by `Request.reply(listing:_:)` in memory owned by the replying thread; it is valid only in the closure that
+/// fills it.
 package struct DirectoryBuffer: ~Copyable {
     private let memory: UnsafeMutableRawBufferPointer
     private let withAttributes: Bool
@@ -34,11 +34,11 @@ package struct DirectoryBuffer: ~Copyable {
         self.withAttributes = withAttributes
     }
 
-    /// Adds a name with its node and attributes, or false and nothing if it does not fit: then the listing ends here,
-    /// and the kernel comes back with the offset of the entry before.
+    /// Adds a name with its node and attributes. Returns false and adds nothing if the entry does not fit: the part of
+    /// the listing ends there, and the kernel continues with the offset of the previous entry.
     ///
-    /// `nextOffset` is what the kernel sends to go on after this entry; never 0. For readdirplus each entry but `.` and
-    /// `..` counts as a lookup of its node. For readdir only the inode and the kind are used.
+    /// `nextOffset` is the offset with which the kernel continues after this entry; never 0. For readdirplus each entry
+    /// except `.` and `..` counts as a lookup of its node. For readdir only the inode and the kind are used.
     /// The corresponding C functions are `fuse_add_direntry_plus` and `fuse_add_direntry`.
     package mutating func add(name: String, entry: Entry, nextOffset: UInt64) -> Bool {
         guard withAttributes else {
@@ -47,9 +47,9 @@ package struct DirectoryBuffer: ~Copyable {
         return addPlus(name, entry.parameters, nextOffset)
     }
 
-    /// Adds a name alone: for readdirplus with node id 0, so that the kernel looks it up if it wants more.
+    /// Adds a name only: for readdirplus with node id 0, so that the kernel looks it up if it needs more.
     ///
-    /// For entries whose attributes are not to be made for a listing, and for `.` and `..`.
+    /// For entries whose attributes would be too expensive for a listing, and for `.` and `..`.
     package mutating func add(name: String, inode: UInt64, kind: FileKind, nextOffset: UInt64) -> Bool {
         guard withAttributes else { return addPlain(name, inode: inode, kind: kind, nextOffset) }
         var parameters = fuse_entry_param()
@@ -63,7 +63,7 @@ package struct DirectoryBuffer: ~Copyable {
         status.st_ino = ino_t(inode)
         status.st_mode = kind.mode
         return add { start, room in
-            // libfuse does not use the request that its function takes.
+            // libfuse ignores the request argument of this function.
             fuse_add_direntry(nil, start, room, name, &status, off_t(Int64(bitPattern: nextOffset)))
         }
     }
@@ -78,7 +78,7 @@ package struct DirectoryBuffer: ~Copyable {
     private mutating func add(_ write: (UnsafeMutablePointer<CChar>, Int) -> Int) -> Bool {
         let room = memory.count - count
         guard room > 0, let start = memory.baseAddress?.advanced(by: count) else { return false }
-        // Writes nothing when the entry is larger than the room, and returns its size all the same.
+        // If the entry does not fit, the function writes nothing and still returns its size.
         let size = write(start.assumingMemoryBound(to: CChar.self), room)
         guard size <= room else { return false }
         count += size
@@ -89,10 +89,9 @@ package struct DirectoryBuffer: ~Copyable {
 }
 
 extension Request {
-    /// The answer to readdir and readdirplus: what `fill` adds to the buffer. Nothing added means the end of the
-    /// listing.
+    /// Replies to readdir or readdirplus with the entries that `fill` adds. No entries means the end of the listing.
     ///
-    /// `fill` runs at once on the calling thread; it must not answer another request in this way itself.
+    /// `fill` runs synchronously on the calling thread; it must not reply to another request with this method.
     /// The corresponding C function is `fuse_reply_buf`.
     package consuming func reply(listing page: DirectoryPage, _ fill: (inout DirectoryBuffer) -> Void) {
         let memory = ThreadMemory.current.pointee.take(size: page.size)

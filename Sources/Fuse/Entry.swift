@@ -1,17 +1,17 @@
 internal import CFuse
 
-/// A name's answer: its node, its attributes, and how long the kernel may believe them.
+/// The result of a lookup: a node, its attributes, and how long the kernel may cache both.
 ///
 /// The corresponding C type is `struct fuse_entry_param`.
 package struct Entry: Sendable, Hashable {
     package var node: NodeID
-    /// Distinguishes files that had the same node id one after the other. Only exporting over NFS needs it: where node
-    /// ids are never used twice it can stay 0.
+    /// Distinguishes files that had the same node id at different times. Only NFS export needs it: it can stay 0 if
+    /// node ids are never reused.
     package var generation: UInt64
     package var attributes: Attributes
-    /// For how many seconds the kernel may answer stat(2) from its cache.
+    /// How long the kernel may cache the attributes, in seconds.
     package var attributeTimeout: Double
-    /// For how many seconds the kernel may take the name for this node without asking.
+    /// How long the kernel may cache the name, in seconds.
     package var entryTimeout: Double
 
     package init(
@@ -24,9 +24,9 @@ package struct Entry: Sendable, Hashable {
         self.entryTimeout = entryTimeout
     }
 
-    /// "There is no such name", to be remembered by the kernel for `timeout` seconds.
+    /// A negative entry: the name does not exist, which the kernel may cache for `timeout` seconds.
     ///
-    /// An answer of ENOENT says the same but is not remembered: every further try comes back to the filesystem.
+    /// ENOENT says the same but is not cached: every further lookup reaches the filesystem.
     package static func negative(timeout: Double) -> Entry {
         Entry(
             node: .none, attributes: Attributes(inode: 0, kind: .regular, permissions: 0), attributeTimeout: 0,
@@ -44,28 +44,28 @@ package struct Entry: Sendable, Hashable {
     }
 }
 
-/// The answer to open and opendir. The corresponding C type is `struct fuse_file_info`.
+/// The reply to open and opendir. The corresponding C type is `struct fuse_file_info`.
 package struct OpenReply: Sendable, Hashable {
-    /// Comes back in every request on this open file.
+    /// Sent by the kernel in every request on this open file.
     package var handle: FileHandle
-    /// Reads bypass the page cache and may go beyond the size that the attributes tell; a short answer is a short read.
-    /// Must not be mixed with cached handles of the same node.
+    /// Reads bypass the page cache and may go beyond the size in the attributes; a short reply is a short read. Must
+    /// not be mixed with cached handles of the same node.
     package var directIO: Bool
-    /// What the page cache holds of the node stays valid, of a folder its names. Without it every open drops the cached pages.
+    /// The node's cached pages (a folder's cached names) stay valid. Without it every open drops them.
     package var keepCache: Bool
     /// lseek(2) answers ESPIPE.
     package var nonSeekable: Bool
     /// close(2) sends no flush request for this handle.
     package var noFlush: Bool
-    /// For opendir alone: the kernel keeps the names that it reads through this handle, and gives out those that it has.
-    /// They carry no attributes: who wants these is answered by what the kernel remembers of each name, or it asks for it.
-    /// Since Linux 4.20; older ones take no notice.
+    /// For opendir only: the kernel caches the names read through this handle, and lists from that cache. The names
+    /// carry no attributes: for these the kernel uses its cached lookups, or sends new ones. Since Linux 4.20; older
+    /// kernels ignore it.
     package var cacheReaddir: Bool
-    /// For open alone: the kernel reads this file by itself, and no read of the handle comes to the filesystem; with
-    /// `directIO` they all come. Cached pages are dropped, `keepCache` or not.
+    /// For open only: the kernel reads this file itself, and no read of the handle reaches the filesystem; with
+    /// `directIO` all reads do. Cached pages are dropped even with `keepCache`.
     ///
-    /// While a handle of a node is open in this way all others have to be, with the same id; and none may be while another
-    /// is cached. Else the kernel fails the open with EIO.
+    /// While a node has a handle of this kind, all its other handles must be of the same kind and id; and none may be
+    /// while another is cached. Otherwise the kernel fails the open with EIO.
     package var backing: BackingID?
 
     package init(
@@ -91,7 +91,7 @@ package struct OpenReply: Sendable, Hashable {
         info.cache_readdir = cacheReaddir ? 1 : 0
         return info
     }
-    /// What the kernel is told of a file that it reads by itself: of the flags it allows these three.
+    /// The open reply for a passthrough handle. The kernel allows only these three flags for it.
     func answer(_ backing: BackingID) -> cfuse_open_answer {
         var flags = CFUSE_FOPEN_PASSTHROUGH
         if directIO { flags |= CFUSE_FOPEN_DIRECT_IO }

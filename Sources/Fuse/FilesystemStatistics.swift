@@ -1,12 +1,12 @@
 import Glibc
 
-/// What statfs(2) and `df` tell. The corresponding C type is `struct statvfs`.
+/// The result of statfs(2), shown by `df`. The corresponding C type is `struct statvfs`.
 package struct FilesystemStatistics: Sendable, Hashable {
     /// The unit of the three block counts, in bytes.
     package var blockSize: UInt64
     package var blocks: UInt64
     package var freeBlocks: UInt64
-    /// Free for callers without privileges.
+    /// Blocks available to callers without privileges.
     package var availableBlocks: UInt64
     package var files: UInt64
     package var freeFiles: UInt64

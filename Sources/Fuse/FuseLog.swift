@@ -2,14 +2,14 @@ internal import CFuse
 import Glibc
 import Synchronization
 
-/// What libfuse has to say.
+/// The log of libfuse.
 ///
-/// libfuse's log function is one for the whole process and knows neither session nor context. It is installed when the
-/// first `Session` is made. The corresponding C function is `fuse_set_log_func`.
+/// libfuse's log function is global to the process and has no session or context argument. It is installed when the
+/// first `Session` is created. The corresponding C function is `fuse_set_log_func`.
 package enum FuseLog {
     private struct State {
         var handler: @Sendable (String) -> Void
-        /// What a thread that is inside `capturing` has said, by that thread.
+        /// The messages of each thread that is inside `capturing`.
         var captured: [pthread_t: String] = [:]
     }
 
@@ -18,7 +18,7 @@ package enum FuseLog {
     private static let installed: Void = {
         fuse_set_log_func { _, format, arguments in
             guard let format, let arguments else { return }
-            // libfuse's longest messages carry one path: 4,096 bytes (PATH_MAX) and some words. A longer one is cut.
+            // libfuse's longest messages contain one path: 4,096 bytes (PATH_MAX) and some words. Longer ones are cut.
             let line = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 5_000) { buffer -> String in
                 guard let base = buffer.baseAddress, vsnprintf(base, buffer.count, format, arguments) >= 0 else {
                     return ""
@@ -29,9 +29,10 @@ package enum FuseLog {
         }
     }()
 
-    /// Sends every further message, one line without its end, to `handler`; before, they go to standard error.
+    /// Sends all further messages, each one line without a line feed, to `handler`; until then they go to standard
+    /// error.
     ///
-    /// The handler is called from any thread, also from within a request.
+    /// The handler is called on any thread, also during a request.
     package static func use(_ handler: @escaping @Sendable (String) -> Void) {
         state.withLock { $0.handler = handler }
     }
@@ -46,15 +47,15 @@ package enum FuseLog {
         guard !line.isEmpty else { return }
         let handler = state.withLock { state -> (@Sendable (String) -> Void)? in
             guard state.captured[pthread_self()] != nil else { return state.handler }
-            // As it is: libfuse puts some lines together from several messages.
+            // Unchanged: libfuse composes some lines of several messages.
             state.captured[pthread_self()]?.append(text)
             return nil
         }
         handler?(String(line))
     }
 
-    /// Runs `body` and returns, with its result, the lines that libfuse said meanwhile on this thread instead of
-    /// logging them.
+    /// Runs `body` and returns its result with the lines that libfuse logged on this thread meanwhile, which are not
+    /// logged.
     static func capturing<Result>(_ body: () -> Result) -> (Result, [String]) {
         state.withLock { $0.captured[pthread_self()] = "" }
         let result = body()
@@ -62,12 +63,12 @@ package enum FuseLog {
         return (result, text.split(separator: "\n").map(String.init))
     }
 
-    /// Runs `body` and returns, with its result, what was written to standard error meanwhile.
+    /// Runs `body` and returns its result with the text written to standard error meanwhile.
     ///
-    /// fusermount3 is started by libfuse, inherits standard error and explains itself there alone ("user has no write
-    /// access to mountpoint"), and so does libfuse when fusermount3 is missing. Descriptor 2 belongs to the whole
-    /// process: what other threads write to it in this short time is in the text too, so a caller that does not report
-    /// the text has to pass it on by `writeToStandardError`. Where descriptor 2 is closed nothing is captured.
+    /// libfuse starts fusermount3, which inherits standard error and reports errors only there ("user has no write
+    /// access to mountpoint"); so does libfuse if fusermount3 is missing. Descriptor 2 belongs to the whole process:
+    /// the text includes what other threads write in this short time, so a caller that does not report the text has to
+    /// pass it on with `writeToStandardError`. If descriptor 2 is closed nothing is captured.
     static func capturingStandardError<Result>(_ body: () -> Result) -> (Result, String) {
         let original = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
         let capture = cfuse_memory_file("fuse-messages")

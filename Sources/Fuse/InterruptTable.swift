@@ -1,33 +1,31 @@
 import Synchronization
 
-/// The handlers to be called when a request is interrupted, by the request's id.
+/// The interrupt handlers of requests, by request id.
 ///
-/// libfuse's own register is one function and one pointer in the request, and tells nobody when it will not call any
-/// more: an interrupt that has been looked up may call the function after another thread has answered. So the pointer
-/// that libfuse gets is no object but the request's id, and the handler is looked up here. Nothing has to be retained
-/// for C: a handler is released when it is taken out, which happens once, either by the interrupt or by the answer.
+/// libfuse's own registration is one function and one pointer in the request, and does not say when it will make no
+/// more calls: an interrupt in progress may call the function after another thread has replied. So the pointer given to
+/// libfuse is not an object but the request's id, with which the handler is found here. C retains nothing: a handler is
+/// released when it is removed, which happens once, by the interrupt or by the reply.
 ///
-/// States of an id: absent → registering → armed → absent (interrupted or answered); registering → interrupted →
-/// absent.
+/// States of an id: absent → registering → armed → absent (interrupted or replied); registering → interrupted → absent.
 final class InterruptTable: Sendable {
     typealias Handler = @Sendable () -> Void
 
     private enum Slot {
-        /// The id is being made known to libfuse.
+        /// The id is being registered with libfuse.
         case registering(Handler)
-        /// The interrupt came while the id was being made known: before the request was registered, or at the same
-        /// time.
+        /// The interrupt came during the registration, or before it.
         case interrupted
         case armed(Handler)
     }
 
     private let slots = Mutex<[UInt64: Slot]>([:])
 
-    /// Registers `handler` while `announce` makes the id known to libfuse. True when the request has been interrupted
-    /// already: then the handler is not kept, and the caller has to run it once it holds no lock.
+    /// Registers `handler` while `announce` registers the id with libfuse. Returns true if the request has been
+    /// interrupted already: the handler is then not stored, and the caller has to run it after releasing its locks.
     ///
-    /// For an interrupt that came before, libfuse calls back from within `announce` with the request's lock held and
-    /// uses the request afterwards: a handler that answered there would free it under libfuse's feet.
+    /// For an earlier interrupt libfuse calls back during `announce`, with the request's lock held, and uses the
+    /// request afterwards: a handler that replied there would make libfuse use freed memory.
     func register(_ id: UInt64, _ handler: @escaping Handler, announce: () -> Void) -> Bool {
         slots.withLock { slots in
             precondition(slots[id] == nil, "a request has one interrupt handler")
@@ -44,7 +42,8 @@ final class InterruptTable: Sendable {
         }
     }
 
-    /// The interrupt: runs the handler if there still is one, on the calling thread and with no lock of the table held.
+    /// Handles an interrupt: runs the handler, if it is still registered, on the calling thread and without the table's
+    /// lock.
     func interrupt(_ id: UInt64) {
         let handler = slots.withLock { slots -> Handler? in
             switch slots[id] {
@@ -61,11 +60,11 @@ final class InterruptTable: Sendable {
         handler?()
     }
 
-    /// The answer: an interrupt from now on finds no handler.
+    /// Removes the handler when the request is answered; a later interrupt finds none.
     func withdraw(_ id: UInt64) {
         slots.withLock { $0[id] = nil }
     }
 
-    /// How many handlers are waiting.
+    /// The number of registered handlers.
     var count: Int { slots.withLock { $0.count } }
 }

@@ -1,16 +1,16 @@
 internal import CFuse
 import Glibc
 
-/// Tells the kernel that what it remembers is no longer true.
+/// Sends cache invalidations to the kernel.
 ///
-/// All messages are sent in the order of the calls by one thread that handles no request: such a message waits in the
-/// kernel for locks that a process may hold while it waits for an answer, and the thread that ought to give that answer
-/// must not be the one that waits. For the same reason a filesystem should not leave lookups unanswered for long.
+/// One thread, which handles no request, sends all messages in the order of the calls: in the kernel a message waits
+/// for locks that a process may hold while it waits for a reply, so the thread that sends the message must not be the
+/// one that sends this reply. For the same reason a filesystem should not leave lookups unanswered for long.
 ///
-/// Methods may be called from any thread, requests' ones included. They return at once, and take a completion that is
-/// called on the invalidator's thread, or by `invalidateAttributesNow` perhaps on the calling one, when the kernel has taken the message, or has said that it did not know the node
-/// or name anyway, or the session is over. So a completion is called in each case, with no promise that the filesystem
-/// is still mounted. It must not block: further messages wait for it.
+/// Methods may be called from any thread, including those that handle requests. They return at once. The completion is
+/// called on the invalidator's thread (by `invalidateAttributesNow` possibly on the calling one) in every case: when
+/// the kernel has processed the message, did not know the node or name, or the session is over. It does not imply that
+/// the filesystem is still mounted. It must not block, since further messages wait for it.
 package final class Invalidator: Sendable {
     private struct Item: Sendable {
         var message: Message
@@ -26,18 +26,18 @@ package final class Invalidator: Sendable {
 
     private struct State {
         var items: [Item] = []
-        /// The thread has taken items and is not done with them.
+        /// The thread is processing items.
         var isWorking = false
-        /// Nothing is sent any more, completions are called nevertheless.
+        /// No further messages are sent; completions are still called.
         var isClosed = false
-        /// The thread is to end when it has no more items.
+        /// The thread exits when the queue is empty.
         var isReleased = false
     }
 
     private let state = Monitor(State())
     private let core: SessionCore
 
-    /// The thread keeps the core, not the invalidator: it ends when the invalidator is released.
+    /// The thread retains the core, not the invalidator, and exits when the invalidator is released.
     init(core: SessionCore) throws(SessionError) {
         self.core = core
         let thread = try Thread(name: "fuse-invalidate") { [state] in Self.work(state, core) }
@@ -48,16 +48,17 @@ package final class Invalidator: Sendable {
         state.withLock { $0.isReleased = true }
     }
 
-    /// The attributes of a node have changed; the next stat(2) asks. Cached pages stay, but a size that has shrunk cuts
-    /// them.
+    /// Invalidates the attributes of a node; the next stat(2) requests them. Cached pages stay, except those beyond a
+    /// reduced size.
     ///
     /// The corresponding C function is `fuse_lowlevel_notify_inval_inode` with a negative offset.
     package func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         send(.attributes(node), completion)
     }
 
-    /// The same for an answer that waits for it: on the calling thread when no other message is on its way, as two changes
-    /// of threads take longer than the message (60 µs). This one waits in the kernel for no lock: it has no pages to drop.
+    /// Invalidates the attributes of a node before a waiting reply: on the calling thread if no other message is in
+    /// progress, since two thread switches take longer than the message (60 µs). This message waits for no lock in the
+    /// kernel, because it drops no pages.
     package func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         let message = Message.attributes(node)
         guard state.inspect({ $0.items.isEmpty && !$0.isWorking && !$0.isClosed }) else {
@@ -67,8 +68,7 @@ package final class Invalidator: Sendable {
         completion?()
     }
 
-    /// A name in a folder leads elsewhere now, or has come into being where a negative entry is remembered; the next
-    /// use asks.
+    /// Invalidates a name in a folder, including a cached negative entry; the next use of the name sends a lookup.
     ///
     /// The corresponding C function is `fuse_lowlevel_notify_inval_entry`.
     package func invalidateEntry(
@@ -77,8 +77,8 @@ package final class Invalidator: Sendable {
         send(.entry(parent: parent, name: name), completion)
     }
 
-    /// A name is gone. Unlike `invalidateEntry` this reaches those who watch the folder by inotify(7), if the name led
-    /// to `child`.
+    /// Reports the deletion of a name. Unlike `invalidateEntry` it notifies programs that watch the folder with
+    /// inotify(7), if the name referred to `child`.
     ///
     /// The corresponding C function is `fuse_lowlevel_notify_delete`.
     package func deleteEntry(
@@ -87,10 +87,10 @@ package final class Invalidator: Sendable {
         send(.deletion(parent: parent, child: child, name: name), completion)
     }
 
-    /// The content of a node has changed: attributes and all cached pages are dropped.
+    /// Invalidates the content of a node: the attributes and all cached pages.
     ///
-    /// Not while reads of the node are unanswered: each holds the lock of the pages that it is to fill, and the message
-    /// waits for these, and with it every later one. A new node id for new content does without it.
+    /// Must not be called while reads of the node are unanswered: each holds the lock of the pages that it fills, and
+    /// the message waits for these, as does every later message. Use a new node id for new content instead.
     /// The corresponding C function is `fuse_lowlevel_notify_inval_inode` with the whole range.
     package func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         send(.data(node), completion)
@@ -100,7 +100,8 @@ package final class Invalidator: Sendable {
         state.withLock { $0.items.append(Item(message: message, completion: completion)) }
     }
 
-    /// The session is over. True if the thread is at work, perhaps waiting in the kernel for a lock.
+    /// Stops sending at the end of the session. Returns true if the thread is busy, possibly waiting in the kernel for
+    /// a lock.
     func close() -> Bool {
         state.withLock { state in
             state.isClosed = true
@@ -108,7 +109,7 @@ package final class Invalidator: Sendable {
         }
     }
 
-    /// Returns when the completions of all messages so far have been called.
+    /// Waits until the completions of all messages so far have been called.
     func drain() {
         state.wait { $0.items.isEmpty && !$0.isWorking ? () : nil }
     }
@@ -146,11 +147,11 @@ package final class Invalidator: Sendable {
     private static func report(_ code: Int32, _ message: Message) {
         switch -code {
         case 0: return
-        // The kernel does not remember it.
+        // The kernel has nothing cached for it.
         case ENOENT: return
-        // Not yet connected, or no longer: it remembers nothing.
+        // Not connected yet, or no longer: nothing is cached.
         case ENOSYS, ENOTCONN, ENODEV: return
-        // Of a deletion: a folder with remembered names or a mount below stays until these go.
+        // For a deletion: a folder with cached names or a mount below stays until these are gone.
         case ENOTEMPTY, EBUSY: return
         default: FuseLog.say("the kernel refused an invalidation (\(message)): \(describe(-code))")
         }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A value behind a mutex whose changes can be waited for: `pthread_mutex_t` with `pthread_cond_t`.
+/// A value behind a mutex, with waiting for changes: `pthread_mutex_t` with `pthread_cond_t`.
 ///
-/// `Mutex` of the Synchronization module has no way to wait. Waiting blocks the calling thread.
+/// `Mutex` of the Synchronization module has no condition variable. Waiting blocks the calling thread.
 ///
 /// `@unchecked Sendable`: `value` is read and written only between lock and unlock of `mutex`; the two pthread objects
-/// are made for use by several threads, do not move (they are allocated), and go with the object, when nobody can hold
-/// them.
+/// are meant for several threads, do not move (they are allocated), and are freed with the object, when no thread can
+/// be using them.
 final class Monitor<Value>: @unchecked Sendable {
     private var value: Value
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -19,7 +19,7 @@ final class Monitor<Value>: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // Deadlines are not moved by a change of the wall clock.
+        // Changes of the wall clock do not move deadlines.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)
@@ -32,7 +32,7 @@ final class Monitor<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` on the value and wakes all who wait.
+    /// Runs `body` on the value and wakes all waiting threads.
     func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer {
@@ -42,14 +42,14 @@ final class Monitor<Value>: @unchecked Sendable {
         return body(&value)
     }
 
-    /// Looks at the value, and wakes nobody.
+    /// Reads the value without waking any thread.
     func inspect<Result>(_ body: (Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(value)
     }
 
-    /// Waits until `body` returns something, and returns that.
+    /// Waits until `body` returns a value, and returns it.
     func wait<Result>(until body: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -59,7 +59,7 @@ final class Monitor<Value>: @unchecked Sendable {
         }
     }
 
-    /// The same with an end: `nil` when `milliseconds` have passed without a result.
+    /// Waits until `body` returns a value, and returns it; `nil` after `milliseconds`.
     func wait<Result>(milliseconds: Int, until body: (inout Value) -> Result?) -> Result? {
         var deadline = timespec()
         clock_gettime(CLOCK_MONOTONIC, &deadline)

@@ -1,23 +1,23 @@
-/// The options that follow `-o`, sorted by who has to do with them. See mount(8) and mount.fuse3(8).
+/// The options after `-o`, grouped by their consumer. See mount(8) and mount.fuse3(8).
 package struct MountOptions: Sendable, Equatable {
-    /// For libfuse and the kernel, one each.
+    /// The options for libfuse and the kernel.
     package var kernel: [String] = []
-    /// The first column of `mount` and `df`, of `fsname=`.
+    /// The source, shown in the first column of `mount` and `df`; from `fsname=`.
     package var fsname: String?
     /// The filesystem's type is `fuse.SUBTYPE`.
     package var subtype: String?
     package var allowOther = false
-    /// Whether the kernel may read whole files by itself; not after `no_passthrough`.
+    /// Whether passthrough is allowed; false after `no_passthrough`.
     package var passthrough = true
-    /// Whom files seem to belong to, of `uid=` and `gid=`: a number or a name.
+    /// The owner of the files from `uid=`: a number or a name. `gid` is the same for the group.
     package var uid: String?
     package var gid: String?
-    /// Who is to serve the filesystem, of `setuid=`: a name or a number.
+    /// The user who serves the filesystem, from `setuid=`: a name or a number.
     package var user: String?
 
     package init() {}
 
-    /// Why an option cannot be given: which, and what to do.
+    /// The reason why an option is rejected: which option, and what to do.
     package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
         package var option: String
         package var advice: String
@@ -26,7 +26,7 @@ package struct MountOptions: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - lists: what stood after each `-o`: options separated by commas. A comma of a value is written `\,`.
+    ///   - lists: The argument of each `-o`: options separated by commas. A comma in a value is written `\,`.
     ///   - ignoresUnknown: mount(8)'s `-s`.
     package init(parsing lists: [String], ignoresUnknown: Bool = false) throws(Refusal) {
         for option in lists.flatMap(Self.split) where !option.isEmpty {
@@ -34,7 +34,7 @@ package struct MountOptions: Sendable, Equatable {
         }
     }
 
-    /// Them all in one list, but for `setuid=`: for a program that is this user's already.
+    /// All options as one list except `setuid=`, for a program that already runs as this user.
     package var text: String {
         var options = kernel
         if allowOther { options.append("allow_other") }
@@ -63,7 +63,7 @@ package struct MountOptions: Sendable, Equatable {
         case ("gid", let value?) where !value.isEmpty: gid = value
         case ("setuid", let value?) where !value.isEmpty: user = value
         case ("max_read", let value?):
-            // The kernel takes no less than a page.
+            // The kernel's minimum is one page.
             guard let bytes = UInt32(value), bytes >= 4_096 else {
                 throw Refusal(option: option, advice: "needs a number of bytes, 4096 or more")
             }
@@ -77,24 +77,24 @@ package struct MountOptions: Sendable, Equatable {
         }
     }
 
-    /// What libfuse and fusermount3 hand on to mount(2).
+    /// Options that libfuse and fusermount3 pass to mount(2).
     private static let flags: Set<String> = [
         "nosuid", "nodev", "noexec", "noatime", "sync", "dirsync", "allow_root",
     ]
 
-    /// Security labels of SELinux, for the kernel.
+    /// SELinux labels, for the kernel.
     private static let labels: Set<String> = ["context", "fscontext", "defcontext", "rootcontext"]
 
     private static let valued: Set<String> = ["fsname", "subtype", "uid", "gid", "setuid", "max_read"]
 
-    /// What holds anyway, and the option that it takes back. `dev` and `suid` need no word either: no file is a device or
-    /// runs as another user, and libfuse mounts with `nodev,nosuid`. `ro`'s opposite is here since mount(8) passes it.
+    /// Defaults, with the option that each of them cancels. `dev` and `suid` need no action either: no file is a device
+    /// or runs as another user, and libfuse mounts with `nodev,nosuid`. `rw` is here since mount(8) passes it.
     private static let defaults = [
         "rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "async": "sync", "atime": "noatime",
     ]
 
-    /// What mount(8), systemd and their like keep in fstab for themselves and yet pass on. The times that are
-    /// `relatime` and its kin are for disks: here the filesystem tells them.
+    /// Whether an option is one that mount(8), systemd and similar programs use in fstab themselves and pass on anyway.
+    /// The access time options (`relatime` and its variants) are for disks: here the filesystem sets the times.
     private static func isForMountAlone(_ name: String) -> Bool {
         let names: Set<String> = [
             "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "comment",
@@ -127,7 +127,7 @@ package struct MountOptions: Sendable, Equatable {
         "group_id": "is podfs's own to set; for the group that files show there is gid=",
     ]
 
-    /// At commas but those after a backslash (fuse_opt.c); what is escaped stays so.
+    /// Splits at commas that do not follow a backslash (fuse_opt.c); escapes are preserved.
     private static func split(_ list: String) -> [String] {
         var options = [""]
         var isEscaped = false

@@ -1,13 +1,13 @@
 /// The kernel's list of mounts: /proc/self/mountinfo, see proc_pid_mountinfo(5).
 package enum MountTable {
-    /// The device number of a mount, by which one filesystem is told from another that came to the same place later.
+    /// The device number of a mount, which distinguishes a filesystem from another one mounted later at the same path.
     struct Device: Hashable, Sendable {
         var major: UInt32
-        /// Of a FUSE filesystem also the name of its folder in /sys/fs/fuse/connections.
+        /// For a FUSE filesystem also the name of its folder in /sys/fs/fuse/connections.
         var minor: UInt32
     }
 
-    /// What is mounted at a path right now, the uppermost if several are. Touches no filesystem but /proc.
+    /// Returns the topmost mount at a path. Accesses no filesystem but /proc.
     static func device(at path: String) -> Device? {
         device(at: path, in: SystemFile.contents("/proc/self/mountinfo") ?? "")
     }
@@ -24,7 +24,7 @@ package enum MountTable {
         return found
     }
 
-    /// Where a FUSE filesystem is mounted, by the number of its connection: at the first place if there are several.
+    /// Returns the mount point of a FUSE connection; the first one if there are several.
     static func place(ofConnection number: UInt32) -> (path: String, device: Device)? {
         place(ofConnection: number, in: SystemFile.contents("/proc/self/mountinfo") ?? "")
     }
@@ -42,15 +42,15 @@ package enum MountTable {
         return nil
     }
 
-    /// The number of the connection that an open /dev/fuse belongs to; nil before the mount, and with kernels whose fdinfo
-    /// does not tell it yet.
+    /// Returns the connection number of an open /dev/fuse; `nil` before the mount, and for kernels whose fdinfo does
+    /// not contain it.
     static func connection(of descriptor: Int32) -> UInt32? {
         let text = SystemFile.contents("/proc/self/fdinfo/\(descriptor)") ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("fuse_connection:") }
         return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt32($0) }
     }
 
-    /// Space, tab, newline and backslash are written as a backslash and three octal digits.
+    /// Decodes space, tab, newline and backslash, which are written as a backslash and three octal digits.
     package static func unescaped(_ field: Substring) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(field.utf8)[...]

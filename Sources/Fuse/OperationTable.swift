@@ -2,11 +2,11 @@ internal import CFuse
 import Glibc
 import SystemPackage
 
-/// libfuse's table of callbacks: C values in, `FilesystemOperations` out.
+/// libfuse's table of callbacks; translates C arguments for `FilesystemOperations`.
 ///
-/// The closures capture nothing, and are made in code that belongs to no actor: formed inside of an actor's function
-/// they would check, on libfuse's thread, that they run on the actor, and trap. A request that is nil, which libfuse
-/// never passes, is left alone.
+/// The closures capture nothing, and are formed in code that is isolated to no actor: closures formed in an actor's
+/// function would check, on libfuse's thread, that they run on that actor, and trap. A nil request, which libfuse never
+/// passes, is ignored.
 enum OperationTable {
     static func make() -> fuse_lowlevel_ops {
         var table = fuse_lowlevel_ops()
@@ -19,8 +19,8 @@ enum OperationTable {
     }
 
     private static func addNodes(_ table: inout fuse_lowlevel_ops) {
-        // No destroy: the kernel asks for it on block devices alone, and libfuse calls it when the session is freed,
-        // which may be long after; `Session.run(threads:)` calls the operation instead.
+        // No destroy: the kernel sends it for block devices only, and libfuse calls it when the session is freed, which
+        // may be long after; `Session.run(threads:)` calls the operation instead.
         table.`init` = { userData, info in
             guard let userData, let info else { return }
             let core = SessionCore.of(userData: userData)
@@ -118,7 +118,7 @@ enum OperationTable {
         table.lseek = { request, node, offset, whence, info in
             guard let request, let info else { return }
             let core = SessionCore.of(request)
-            // The kernel sends no others (fuse_file_llseek in fs/fuse/file.c).
+            // The kernel sends no other values (fuse_file_llseek in fs/fuse/file.c).
             guard let target = SeekTarget(whence: whence) else {
                 Request(request, core).reply(error: .invalidArgument)
                 return
@@ -197,7 +197,8 @@ enum OperationTable {
         }
     }
 
-    /// What would change the filesystem. Left out of the table these would answer ENOSYS, "function not implemented".
+    /// Adds handlers for requests that would change the filesystem. Without them libfuse would reply ENOSYS, "function
+    /// not implemented".
     private static func addRefusals(_ table: inout fuse_lowlevel_ops) {
         table.mknod = { request, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.mkdir = { request, _, _, _ in _ = fuse_reply_err(request, EROFS) }
@@ -218,7 +219,7 @@ enum OperationTable {
 }
 
 extension AttributeChanges {
-    /// The members of `status` that `mask` (FUSE_SET_ATTR_*) calls valid.
+    /// Copies the members of `status` that `mask` (FUSE_SET_ATTR_*) marks as valid.
     init(_ status: stat, mask: Int32) {
         func has(_ bit: Int32) -> Bool { mask & bit != 0 }
         func time(_ given: Int32, _ now: Int32, _ value: timespec) -> Time? {

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A request that waits for its answer, to be taken by whoever is first: the answer, an interrupt, or the shutdown.
+/// A request that waits for its reply. The first of reply, interrupt and shutdown takes it.
 ///
-/// Filesystems whose reads wait for something keep these in their own tables; a parked request costs one small object
-/// and no thread. If the object is released with the request still in it, the request answers EIO.
+/// Filesystems whose reads wait store these objects in tables of their own; a parked request costs one small object and
+/// no thread. If the object is released before the request was taken, the request is answered with EIO.
 package final class ParkedRequest: Sendable {
     private let slot: Mutex<Request?>
-    /// The request's `id`, to find it by.
+    /// The request's `id`.
     package let id: UInt64
     package let caller: Caller
 
@@ -16,16 +16,16 @@ package final class ParkedRequest: Sendable {
         slot = Mutex(request)
     }
 
-    /// The request, for the first who asks; nil for all others.
+    /// Returns the request to the first caller; `nil` to all others.
     package func take() -> Request? {
         slot.withLock { $0.take() }
     }
 
-    /// Calls `handler` when the caller is interrupted while the request waits; see `Request.onInterrupt(_:)`.
+    /// Calls `handler` if the caller is interrupted while the request waits; see `Request.onInterrupt(_:)`.
     ///
-    /// The handler, which usually is to `take()` the request, remove it from the filesystem's tables and answer EINTR,
-    /// is called with no lock held, perhaps before this method returns. If the request has been taken already nothing
-    /// happens.
+    /// The handler usually calls `take()`, removes the request from the filesystem's tables and replies EINTR. It is
+    /// called with no lock held, possibly before this method returns. It is not called if the request has been taken
+    /// already.
     package func onInterrupt(_ handler: @escaping @Sendable () -> Void) {
         let interrupted = slot.withLock { slot in
             slot?.registerInterrupt(handler) ?? false

@@ -2,24 +2,24 @@ internal import CFuse
 import Glibc
 package import SystemPackage
 
-/// Stands in for the kernel in a test: makes requests and keeps their answer.
+/// A test double of the kernel: creates requests and records their replies.
 ///
-/// So a filesystem can be tested by calling its operations, with neither a mount nor libfuse:
+/// A filesystem can be tested by calling its operations, with neither a mount nor libfuse:
 ///
 ///     let reply = RecordedReply()
 ///     filesystem.lookup(reply.request(), parent: .root, name: "a")
 ///     #expect(reply.answer == .error(.noSuchFileOrDirectory))
 package final class RecordedReply: Sendable {
-    /// What a request was answered.
+    /// The reply to a request.
     package enum Answer: Sendable, Equatable {
         case done
         case error(Errno)
         case entry(Entry)
         case attributes(Attributes, timeout: Double)
         case open(OpenReply)
-        /// Of read, and of getxattr and listxattr with a capacity.
+        /// The reply to read, and to getxattr and listxattr with a capacity.
         case bytes([UInt8])
-        /// Of getxattr and listxattr without one.
+        /// The reply to getxattr and listxattr with capacity 0.
         case size(Int)
         case link(String)
         case statistics(FilesystemStatistics)
@@ -38,32 +38,31 @@ package final class RecordedReply: Sendable {
 
     private let refuses: Bool
 
-    /// With `refusing`, the answer is kept but not taken, as by the kernel when the caller has been interrupted and has
-    /// gone.
+    /// With `refusing`, the reply is recorded but reported as not accepted, as by the kernel after the caller was
+    /// interrupted.
     package init(refusing: Bool = false) {
         refuses = refusing
     }
 
-    /// The one request whose answer this object keeps.
+    /// Creates the request whose reply this object records. Call once.
     package func request(id: UInt64 = 2, uid: UInt32 = getuid(), gid: UInt32 = getgid(), pid: Int32 = getpid())
         -> Request
     {
         Request(id: id, caller: Caller(uid: uid, gid: gid, pid: pid), recording: self)
     }
 
-    /// The answer, or nil while there is none.
+    /// The reply, or `nil` while there is none.
     package var answer: Answer? { state.withLock { $0.answer } }
 
-    /// Whether the request was dropped instead of answered; its answer is EIO then.
+    /// Whether the request was dropped without a reply; `answer` is then EIO.
     package var wasDropped: Bool { state.withLock { $0.wasDropped } }
 
-    /// Waits for the answer, which may be given by another thread; nil if `seconds` pass without one. Blocks the
-    /// thread.
+    /// Waits for the reply, which another thread may send; `nil` after `seconds` without one. Blocks the thread.
     package func waitForAnswer(seconds: Int = 30) -> Answer? {
         state.wait(milliseconds: seconds * 1_000) { $0.answer }
     }
 
-    /// Interrupts the caller, as a signal does. A handler that is registered later is called then.
+    /// Interrupts the caller, like a signal. A handler registered later is called immediately.
     package func interrupt() {
         let handler = state.withLock { state -> (@Sendable () -> Void)? in
             state.interrupted = true
@@ -93,15 +92,15 @@ package final class RecordedReply: Sendable {
 }
 
 extension RecordedReply {
-    /// One entry of a listing as the kernel reads it.
+    /// One entry of a listing as the kernel decodes it.
     package struct ListedEntry: Sendable, Equatable {
         package var name: String
         package var inode: UInt64
         package var kind: FileKind?
         package var nextOffset: UInt64
-        /// Of readdirplus; `.none` there for an entry without attributes, nil for readdir.
+        /// The node in a readdirplus reply, `.none` for an entry without attributes; `nil` for readdir.
         package var node: NodeID?
-        /// Of readdirplus with a node.
+        /// The size in a readdirplus reply with a node.
         package var size: Int64?
 
         package init(
@@ -115,7 +114,7 @@ extension RecordedReply {
             self.size = size
         }
 
-        /// Reads `struct fuse_dirent` or `struct fuse_direntplus` after one another, each padded to 8 bytes.
+        /// Decodes consecutive `struct fuse_dirent` or `struct fuse_direntplus`, each padded to 8 bytes.
         package static func decode(_ bytes: UnsafeRawBufferPointer, withAttributes: Bool) -> [ListedEntry] {
             let header = 24  // Of fuse_dirent before the name: ino, off, namelen, type.
             let prefix = withAttributes ? MemoryLayout<fuse_entry_out>.size : 0

@@ -1,12 +1,12 @@
 internal import CFuse
 import SystemPackage
 
-/// Answers to getxattr and listxattr.
+/// Replies to getxattr and listxattr.
 ///
-/// Both come in two forms, told apart by `capacity`, the size of the caller's buffer: 0 asks how large the answer would
-/// be, anything else asks for the answer itself, and for ERANGE if it does not fit.
+/// Both requests have two forms, distinguished by `capacity`, the size of the caller's buffer: 0 requests the size of
+/// the result, any other value the result itself, or ERANGE if it does not fit.
 extension Request {
-    /// An attribute's value. The corresponding C functions are `fuse_reply_xattr` and `fuse_reply_buf`.
+    /// Replies with an attribute's value. The corresponding C functions are `fuse_reply_xattr` and `fuse_reply_buf`.
     package consuming func reply(value: [UInt8], capacity: Int) {
         if capacity == 0 {
             answer(.size(value.count)) { fuse_reply_xattr($0, value.count) }
@@ -21,12 +21,12 @@ extension Request {
         }
     }
 
-    /// An attribute's value, in UTF-8 and without a NUL at the end.
+    /// Replies with an attribute's value in UTF-8, without a NUL at the end.
     package consuming func reply(value: String, capacity: Int) {
         reply(value: Array(value.utf8), capacity: capacity)
     }
 
-    /// The names of all attributes; none of them may contain a NUL.
+    /// Replies with the names of all attributes; none of them may contain a NUL.
     package consuming func reply(attributeNames names: [String], capacity: Int) {
         var list: [UInt8] = []
         for name in names {

@@ -2,35 +2,34 @@ internal import CFuse
 import Glibc
 import SystemPackage
 
-/// A kernel request that has to be answered, by exactly one of the `reply` methods.
+/// A kernel request that must be answered by exactly one of the `reply` methods.
 ///
-/// It cannot be copied and every answer consumes it, so a second answer does not compile; a request that is dropped
-/// answers EIO by itself, so that no process waits for ever. Which answers fit is told at each operation ("Valid
-/// replies").
+/// It cannot be copied and every reply consumes it, so a second reply does not compile; a request that is dropped
+/// replies EIO by itself, so that no process waits forever. Each operation lists its "valid replies".
 ///
-/// A request may be answered on any thread and at any time, also after the operation has returned: `ParkedRequest`
-/// keeps it until then. Answering when the caller was interrupted, or when the filesystem is unmounted, does no harm.
+/// A request may be answered on any thread and at any time, also after the operation has returned; `ParkedRequest`
+/// stores it until then. Replying after the caller was interrupted, or after an unmount, is harmless.
 /// The corresponding C type is `fuse_req_t`.
 package struct Request: ~Copyable, Sendable {
-    /// The kernel's number of the request, unique within a mount.
+    /// The kernel's id of the request, unique within a mount.
     package let id: UInt64
     package let caller: Caller
     let port: Port
     private var hasInterruptHandler = false
     private var answered = false
 
-    /// To whom the answer goes.
+    /// The destination of the reply.
     ///
     /// `@unchecked Sendable`: the pointer is a `fuse_req_t`, which libfuse lets any thread use; the request that holds
     /// it is its only owner and uses it on one thread at a time. The other parts are Sendable.
     enum Port: @unchecked Sendable {
-        /// libfuse, and through it the kernel. The request keeps the session until it is answered.
+        /// libfuse, and through it the kernel. The request retains the session until it is answered.
         case kernel(OpaquePointer, SessionCore)
-        /// A test that looks at the answer.
+        /// A test that records the reply.
         case recorded(RecordedReply)
     }
 
-    /// The request that libfuse hands to an operation on this thread.
+    /// Wraps the request that libfuse passes to an operation on this thread.
     init(_ request: OpaquePointer, _ core: SessionCore) {
         id = ThreadMemory.current.pointee.requestID
         let context = fuse_req_ctx(request).pointee
@@ -55,9 +54,9 @@ package struct Request: ~Copyable, Sendable {
         }
     }
 
-    /// Runs the answer, the last thing that happens to a request. True if the kernel took it.
+    /// Sends the reply, the last operation on a request. Returns true if the kernel accepted it.
     ///
-    /// libfuse frees the request in `send`; the session lives on until the request's own reference to it goes.
+    /// libfuse frees the request in `send`; the session lives until the request's own reference to it is released.
     @discardableResult
     consuming func answer(
         _ recorded: @autoclosure () -> RecordedReply.Answer, _ send: (OpaquePointer) -> CInt
@@ -72,24 +71,25 @@ package struct Request: ~Copyable, Sendable {
         }
     }
 
-    /// Calls `handler` when the caller is interrupted (a signal, usually one that kills it) before the answer is given.
+    /// Calls `handler` if the caller is interrupted (by a signal, usually one that kills it) before the reply.
     ///
-    /// At most one handler, registered once. It is called at most once: on a thread of the session's loop, or, if the
-    /// interrupt has come already, on this thread before the method returns. It should be quick, since the thread
-    /// serves no request meanwhile. It is released when it has been called or the request is answered; an answer given
-    /// at the same time by another thread does not wait for it, so it may run after the answer has been sent.
+    /// At most one handler can be registered, once. It is called at most once: on a thread of the session's loop, or,
+    /// if the interrupt came earlier, on this thread before the method returns. It should be quick, since the thread
+    /// serves no request meanwhile. It is released when it has been called or the request is answered; a concurrent
+    /// reply by another thread does not wait for it, so it may run after the reply was sent.
     ///
-    /// The kernel tells of an interrupt only for requests that the caller itself waits for. A read through the page
-    /// cache is none while `Connection.asyncRead` holds: its caller waits for the page, can be killed there at once,
-    /// and nobody tells the filesystem, whose request stays until it is answered.
+    /// The kernel sends interrupts only for requests that the caller itself waits for. While `Connection.asyncRead` is
+    /// true a read through the page cache is not such a request: its caller waits for the page and can be killed there
+    /// at once, without an interrupt to the filesystem, whose request stays until it is answered.
     ///
-    /// To answer from the handler, park the request first and use `ParkedRequest.onInterrupt`.
+    /// To reply from the handler, park the request first and use `ParkedRequest.onInterrupt`.
     /// The corresponding C function is `fuse_req_interrupt_func`.
     package mutating func onInterrupt(_ handler: @escaping @Sendable () -> Void) {
         if registerInterrupt(handler) { handler() }
     }
 
-    /// Registers `handler`; true when it has to be run now, by the caller and without a lock that it takes.
+    /// Registers `handler`; returns true if the caller has to run it now, without holding a lock that the handler
+    /// acquires.
     mutating func registerInterrupt(_ handler: @escaping @Sendable () -> Void) -> Bool {
         switch port {
         case .kernel(let request, let core):
@@ -102,8 +102,8 @@ package struct Request: ~Copyable, Sendable {
         }
     }
 
-    /// Called by libfuse with the request's own lock held, on the thread that reads the kernel's INTERRUPT, or from
-    /// within `fuse_req_interrupt_func`. The pointer is the id; see `InterruptTable`.
+    /// Called by libfuse with the request's own lock held, on the thread that reads the kernel's INTERRUPT, or during
+    /// `fuse_req_interrupt_func`. The pointer is the id; see `InterruptTable`.
     private static let interrupted: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
         request, data in
         guard let request else { return }

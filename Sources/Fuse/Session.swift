@@ -3,33 +3,33 @@ import Glibc
 
 /// A filesystem's connection to the kernel, from mount to unmount.
 ///
-/// In the order of use: `init`, `mount(at:)` or `adopt(descriptor:)`, `run(threads:)`, and `unmount()` from another
-/// thread. A session is used once. It has a thread from the beginning on: a process that goes into the background does so before it makes one.
+/// Call order: `init`, `mount(at:)` or `adopt(descriptor:)`, `run(threads:)`, and `unmount()` from another thread. A
+/// session is used once. `init` starts a thread, so a process that moves to the background must do so before.
 ///
-/// The process must not open anything in its own mount: it could not end then, nor be killed, since closing such a file
-/// asks the process itself.
+/// The process must not open anything in its own mount: it could neither exit nor be killed, since closing such a file
+/// sends a request to the process itself.
 package final class Session: Sendable {
-    /// Tells the kernel of changes.
+    /// Sends cache invalidations to the kernel.
     package let invalidator: Invalidator
-    /// Takes files that the kernel is to read by itself.
+    /// Registers files for passthrough.
     package let backingFiles: BackingFiles
 
     private let core: SessionCore
     private let state = Monitor(State())
 
     struct State {
-        /// The absolute path, when mounted by path.
+        /// The absolute path, if mounted by path.
         var mountpoint: String?
-        /// nil where /proc does not tell.
+        /// `nil` if /proc does not contain it.
         var device: MountTable.Device?
-        /// Somebody else has mounted it, and given the descriptor.
+        /// Whether another program mounted the filesystem and passed the descriptor.
         var isAdopted = false
         var hasRun = false
-        /// The device is given back: its descriptor leads nowhere, and its number may be another's.
+        /// The device is closed: its descriptor refers to /dev/null, and its device number may be reused.
         var isClosed = false
-        /// The loop is to end: by `unmount()`, or because a thread of it has.
+        /// The loop must exit: after `unmount()`, or because one of its threads has exited.
         var isEnding = false
-        /// How many threads have left the loop.
+        /// The number of threads that have left the loop.
         var left = 0
         var failure: SessionError?
     }
@@ -41,10 +41,10 @@ package final class Session: Sendable {
         backingFiles = BackingFiles(core: core)
     }
 
-    /// A session over a socket instead of /dev/fuse, of which a test holds the other end and plays the kernel.
+    /// A session over a socket instead of /dev/fuse; a test holds the other end and acts as the kernel.
     ///
-    /// The socket has to keep messages apart (SOCK_SEQPACKET) and belongs to the session from here on; closing the
-    /// other end is the unmount. The corresponding C function is `fuse_session_custom_io`.
+    /// The socket must preserve message boundaries (SOCK_SEQPACKET) and is owned by the session from now on; closing
+    /// the other end is the unmount. The corresponding C function is `fuse_session_custom_io`.
     package convenience init(
         operations: any FilesystemOperations, options: SessionOptions, socket: Int32
     ) throws(SessionError) {
@@ -57,8 +57,8 @@ package final class Session: Sendable {
         }
     }
 
-    /// Lets libfuse read and write `descriptor` by this binding's functions; from here on it belongs to libfuse's
-    /// session.
+    /// Makes libfuse use this binding's functions to read and write `descriptor`, which libfuse's session owns from now
+    /// on.
     private func attach(_ descriptor: Int32, _ io: fuse_custom_io) throws(SessionError) {
         var io = io
         let code = fuse_session_custom_io(core.handle, &io, descriptor)
@@ -69,18 +69,19 @@ package final class Session: Sendable {
     }
 
     deinit {
-        // Mounted, but never run.
+        // Mounted, but `run` was never called.
         if state.withLock({ !$0.hasRun && ($0.mountpoint != nil || $0.isAdopted) }) { closeConnection() }
     }
 
     /// Mounts the filesystem. The kernel's requests wait until `run(threads:)`.
     ///
-    /// Not while another thread of the process starts programs or relies on standard error, which is captured
-    /// meanwhile.
-    /// Errors: `.mount`, with what libfuse and fusermount3 say. The corresponding C function is `fuse_session_mount`.
+    /// Must not be called while another thread of the process starts programs or relies on standard error, which is
+    /// captured meanwhile.
+    /// Errors: `.mount`, with the messages of libfuse and fusermount3. The corresponding C function is
+    /// `fuse_session_mount`.
     package func mount(at path: String) throws(SessionError) {
         precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
-        // As mountinfo tells it. Should it fail, so does libfuse, with an explanation.
+        // The path as in mountinfo. If realpath fails, so does libfuse, with an explanation.
         let absolute = realpath(path, nil)
         defer { free(absolute) }
         let mountpoint = absolute.map { String(cString: $0) } ?? path
@@ -100,11 +101,11 @@ package final class Session: Sendable {
         try attach(fuse_session_fd(core.handle), SessionIO.device)
     }
 
-    /// Takes over a filesystem that another program has mounted with `fd=N`, by the descriptor of /dev/fuse that it has
-    /// handed on: so a process without privileges serves what root has mounted. The descriptor belongs to the session from
-    /// here on, and goes to no program that this process starts.
+    /// Adopts a filesystem that another program has mounted with `fd=N`, from the descriptor of /dev/fuse that it has
+    /// passed: an unprivileged process thus serves what root has mounted. The session owns the descriptor from now on,
+    /// and programs started by this process do not inherit it.
     ///
-    /// Options for the kernel were given by whoever has mounted; of this session's `max_read` has to be the same.
+    /// The mounting program has set the kernel's options; `max_read` of this session must equal its value.
     /// Errors: `.mount`. The corresponding C function is `fuse_session_mount` of `/dev/fd/N`.
     package func adopt(descriptor: Int32) throws(SessionError) {
         precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
@@ -119,8 +120,8 @@ package final class Session: Sendable {
         try attach(fuse_session_fd(core.handle), SessionIO.device)
     }
 
-    /// Whether it is the character device 10:229: MISC_MAJOR of linux/major.h, FUSE_MINOR of linux/miscdevice.h. Numbers
-    /// below 256 stand in two bytes (makedev(3)).
+    /// Whether a descriptor is the character device 10:229: MISC_MAJOR of linux/major.h, FUSE_MINOR of
+    /// linux/miscdevice.h. Numbers below 256 are encoded in two bytes (makedev(3)).
     private static func isFuseDevice(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return false }
@@ -133,7 +134,7 @@ package final class Session: Sendable {
             if reason.contains("exec fusermount3") {
                 " (mounting without privileges needs the package fuse3)"
             } else if reason.contains("open /dev/fuse: Permission denied") {
-                // fusermount3 opens the device with the rights of the user who calls it.
+                // fusermount3 opens the device with the permissions of the calling user.
                 " (you may not open /dev/fuse; as root: chmod 666 /dev/fuse)"
             } else {
                 ""
@@ -141,11 +142,11 @@ package final class Session: Sendable {
         return "cannot mount at \(path): \(reason)\(remedy)"
     }
 
-    /// Serves requests on `threads` threads until the filesystem is unmounted, by whomever; blocks the calling thread.
+    /// Serves requests on `threads` threads until the filesystem is unmounted, by any process; blocks the calling
+    /// thread.
     ///
-    /// A filesystem that was detached while files were open goes on being served until these are closed, or
-    /// `unmount()`. When it returns no operation is called any more, the connection is closed, and no dead mount stays
-    /// behind.
+    /// A filesystem that was detached while files were open is served until these are closed, or until `unmount()`.
+    /// When it returns no operation will be called, the connection is closed, and no dead mount remains.
     /// Errors: `.thread`, `.connection`.
     package func run(threads count: Int) throws(SessionError) {
         let mayStart = state.withLock { state -> Bool in
@@ -173,13 +174,14 @@ package final class Session: Sendable {
         if !threads.isEmpty {
             state.wait { $0.isEnding ? () : nil }
             core.stop()
-            // Not by an unmount: libfuse gave up when the connection was made.
+            // Not because of an unmount: libfuse gave up during the negotiation.
             if fuse_session_exited(core.handle) != 0, isConnected {
                 state.withLock { state in
                     state.failure = SessionError(.connection, "kernel and libfuse could not agree on the protocol")
                 }
             }
-            // A signal that comes just before a thread enters read(2) is lost; so it is sent until the thread has left.
+            // A signal that arrives just before a thread enters read(2) is lost; so it is repeated until the thread has
+            // exited.
             repeat {
                 for thread in threads { thread.kill(WakeSignal.number) }
             } while state.wait(milliseconds: 20) { [all = threads.count] in $0.left == all ? () : nil } == nil
@@ -190,10 +192,10 @@ package final class Session: Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// One thread of the loop.
+    /// Runs one thread of the loop.
     private static func serve(_ core: SessionCore, _ state: Monitor<State>) {
-        // libfuse allocates the memory at the first request: a little more than 1 MiB, of which the kernel touches what
-        // it needs.
+        // libfuse allocates the buffer at the first request: a little more than 1 MiB, of which only used pages become
+        // resident.
         var buffer = fuse_buf()
         defer { free(buffer.mem) }
         var failure: SessionError?
@@ -216,15 +218,15 @@ package final class Session: Sendable {
         }
     }
 
-    /// Unmounts the filesystem and ends `run(threads:)`. From any thread but one that handles a request; may be
-    /// repeated.
+    /// Unmounts the filesystem and makes `run(threads:)` return. May be called from any thread that does not handle a
+    /// request; may be repeated.
     ///
-    /// Requests that are parked should be answered before: readers that wait hold the filesystem busy. When it is in
-    /// use it is detached: it vanishes from its place, and who has files open gets errors. With `detachIfBusy` false it
-    /// stays as it was and the error is `.busy`. Any other error, `.unmount`, means that the mount is left behind
-    /// although the loop ends.
+    /// Answer parked requests first: waiting readers make the filesystem busy. A busy filesystem is detached: it
+    /// disappears from its mount point, and programs with open files get errors. With `detachIfBusy` false it stays
+    /// mounted and the error is `.busy`. Any other error, `.unmount`, means that the mount remains although the loop
+    /// exits.
     ///
-    /// Nothing is unmounted but this very filesystem: if it is gone and another is at its place, that one stays.
+    /// Only this filesystem is unmounted: if it is gone and another is mounted at its path, that one stays.
     /// The corresponding C function is `umount2`, or without privileges `fusermount3 -u`.
     package func unmount(detachIfBusy: Bool = true) throws(SessionError) {
         var failure: SessionError?
@@ -249,7 +251,7 @@ package final class Session: Sendable {
         }
     }
 
-    /// Where the filesystem is mounted now; nil if it is not, by what /proc and the connection tell.
+    /// Returns the current mount point, `nil` if not mounted, according to /proc and the connection.
     private func currentMountpoint() -> String? {
         findAdopted()
         let (mountpoint, device, isClosed) = state.withLock { ($0.mountpoint, $0.device, $0.isClosed) }
@@ -258,8 +260,8 @@ package final class Session: Sendable {
             guard let device else { return mountpoint }
             return MountTable.device(at: mountpoint) == device ? mountpoint : nil
         }
-        // Unmounted, and the device number may already be another's; or aborted, and dead in its place: there alone
-        // statfs(2) fails with ENOTCONN, without asking anybody.
+        // Unmounted, in which case the device number may have been reused; or aborted and still mounted: only then does
+        // statfs(2) fail with ENOTCONN, without a request to any process.
         var statistics = statvfs()
         guard let device, MountTable.device(at: mountpoint) == device, statvfs(mountpoint, &statistics) != 0,
             errno == ENOTCONN
@@ -267,8 +269,9 @@ package final class Session: Sendable {
         return mountpoint
     }
 
-    /// Finds out where the filesystem is that was given as a descriptor. Late, since it may be moved, or be mounted after
-    /// the descriptor was given; does nothing where the kernel does not tell, or the place is not seen from here.
+    /// Finds the mount point of a filesystem adopted by descriptor. Called late, since it may be moved, or be mounted
+    /// after the descriptor was passed; does nothing if the kernel does not report it, or the path is not visible from
+    /// here.
     private func findAdopted() {
         guard state.withLock({ $0.isAdopted && $0.mountpoint == nil && !$0.isClosed }),
             let connection = MountTable.connection(of: fuse_session_fd(core.handle)),
@@ -280,13 +283,13 @@ package final class Session: Sendable {
         }
     }
 
-    /// Whether the kernel still has the connection; after an unmount or an abort poll(2) tells POLLERR.
+    /// Whether the kernel still has the connection; after an unmount or an abort poll(2) reports POLLERR.
     private var isConnected: Bool {
         var descriptor = pollfd(fd: fuse_session_fd(core.handle), events: 0, revents: 0)
         return poll(&descriptor, 1, 0) == 0
     }
 
-    /// Ends the connection and with it every wait of other processes for this filesystem.
+    /// Closes the connection, and with it every wait of other processes for this filesystem.
     private func closeConnection() {
         if let mountpoint = currentMountpoint() {
             do {
@@ -295,16 +298,15 @@ package final class Session: Sendable {
                 FuseLog.say(error.message)
             }
         }
-        // From here on libfuse does not complain of answers that cannot be sent.
+        // From now on libfuse does not log replies that cannot be sent.
         fuse_session_exit(core.handle)
-        // A message may wait in the kernel for a lock that someone holds who waits for an answer, and the device is not
-        // closed before it returns; the abort lets both go.
+        // A message may wait in the kernel for a lock whose holder waits for a reply, and the device is not closed
+        // before the message returns; the abort releases both.
         if invalidator.close(), isConnected, let device = state.withLock({ $0.device }) {
             Unmount.abort(connection: device.minor)
         }
-        // The descriptor's number stays in use until the last request is answered, on whatever thread: closed, the
-        // number could be given to another file in the middle of such an answer. What is written from here on goes to
-        // /dev/null.
+        // The descriptor's number stays in use until the last request is answered, on whatever thread: if it were
+        // closed, the number could be reused for another file during such a reply. Later writes go to /dev/null.
         state.withLock { $0.isClosed = true }
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
         if null >= 0 {

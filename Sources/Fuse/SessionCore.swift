@@ -2,36 +2,36 @@ internal import CFuse
 import Glibc
 import Synchronization
 
-/// libfuse's session and what its callbacks need.
+/// libfuse's session and the state that its callbacks need.
 ///
-/// Lifetime: kept by the `Session`, its threads and every unanswered `Request`; so a request may be answered, into the
-/// void, after the filesystem is gone. libfuse gets an unretained pointer to this object as the session's user data,
-/// which is safe because callbacks run only on threads that keep the object: those of the loop, and one that registers
-/// an interrupt handler with the request in its hands.
+/// Lifetime: retained by the `Session`, its threads and every unanswered `Request`; so a request may be answered after
+/// the filesystem is gone, without effect. libfuse gets an unretained pointer to this object as the session's user
+/// data, which is safe because callbacks run only on threads that retain the object: those of the loop, and one that
+/// registers an interrupt handler and owns the request.
 final class SessionCore: Sendable {
     let operations: any FilesystemOperations
     let options: SessionOptions
     let interrupts = InterruptTable()
     private let stopped = Atomic(false)
-    /// The kernel has greeted, and the answer is not yet sent; see `SessionIO`.
+    /// Whether the kernel has sent INIT and the reply is not yet sent; see `SessionIO`.
     private let greeting = Atomic(false)
     private let wishes = Mutex(Wishes())
-    /// Whether the kernel takes files to read by itself; false from the first time on that it does not.
+    /// Whether the kernel accepts backing files; false after the first permanent refusal.
     private let passthrough = Atomic(false)
 
-    /// What libfuse does not ask for and the answer to INIT is to.
+    /// Additions to the INIT reply that libfuse does not make.
     struct Wishes {
         var parallelDirectories = false
-        /// How many filesystems may lie upon one another, this one being the uppermost; 0 for no passthrough.
+        /// The maximum depth of stacked filesystems including this one, the topmost; 0 for no passthrough.
         var stackDepth: UInt32 = 0
-        /// The kernel has offered passthrough.
+        /// Whether the kernel has offered passthrough.
         var isPassthroughOffered = false
     }
 
-    /// `struct fuse_session *`; nil only if libfuse refused the options.
+    /// `struct fuse_session *`; nil only if libfuse rejected the options.
     ///
-    /// `nonisolated(unsafe)`: written in `init` alone, before any other thread can know of the object. libfuse's
-    /// functions on a session that are used here may be called from any thread.
+    /// `nonisolated(unsafe)`: written only in `init`, before any other thread can access the object. The libfuse
+    /// functions used here on a session may be called from any thread.
     nonisolated(unsafe) private(set) var handle: OpaquePointer?
 
     init(operations: any FilesystemOperations, options: SessionOptions) throws(SessionError) {
@@ -55,7 +55,7 @@ final class SessionCore: Sendable {
     }
 
     deinit {
-        // The table has no destroy function, so that nothing is called back here. Closes the descriptor.
+        // The table has no destroy function, so this causes no callback. Closes the descriptor.
         if let handle { fuse_session_destroy(handle) }
     }
 
@@ -63,20 +63,20 @@ final class SessionCore: Sendable {
 
     func wantParallelDirectories(_ want: Bool) { wishes.withLock { $0.parallelDirectories = want } }
 
-    /// The answer to INIT is being sent.
+    /// Returns the additions for the INIT reply, which is about to be sent.
     func takeWishes() -> Wishes {
         greeting.store(false, ordering: .relaxed)
         return wishes.withLock { $0 }
     }
 
-    /// Whether the loop's threads are to leave it, each after the request that it handles.
+    /// Whether the loop's threads must exit, each after its current request.
     var isStopped: Bool { stopped.load(ordering: .acquiring) }
 
     func stop() {
         stopped.store(true, ordering: .releasing)
     }
 
-    /// The core that libfuse's user data points to.
+    /// Returns the core from libfuse's user data.
     static func of(_ request: OpaquePointer) -> SessionCore {
         of(userData: fuse_req_userdata(request))
     }
@@ -85,7 +85,8 @@ final class SessionCore: Sendable {
         Unmanaged<SessionCore>.fromOpaque(userData).takeUnretainedValue()
     }
 
-    /// libfuse's messages as one line: `fuse: ` says nothing in an error of this binding.
+    /// Returns libfuse's messages as one line. The prefix `fuse: ` is redundant in an error of this binding and is
+    /// removed.
     static func explain(_ lines: [String], _ otherwise: String) -> String {
         let texts = lines.map { $0.hasPrefix("fuse: ") ? String($0.dropFirst(6)) : $0 }
         return texts.isEmpty ? otherwise : texts.joined(separator: "; ")
@@ -95,8 +96,8 @@ final class SessionCore: Sendable {
 // MARK: Passthrough
 
 extension SessionCore {
-    /// Sees what the kernel offers, of which libfuse before 3.17 tells nothing: called with each request before libfuse
-    /// handles it, on the thread that does.
+    /// Records the kernel's offers in INIT, which libfuse before 3.17 does not report: called with each request before
+    /// libfuse handles it, on the same thread.
     func look(at request: UnsafeRawBufferPointer) {
         let header = MemoryLayout<fuse_in_header>.size
         // `struct fuse_init_in`: major, minor, max_readahead, flags, flags2.
@@ -112,13 +113,13 @@ extension SessionCore {
         }
     }
 
-    /// Settles whether to ask for passthrough: only where the kernel offers it and would take files from this process.
+    /// Decides whether to request passthrough: only if the kernel offers it and would accept files from this process.
     func settlePassthrough(isAdministrator: Bool) -> Bool {
         guard let folder = options.backingFolder, isAdministrator, wishes.withLock({ $0.isPassthroughOffered }) else {
             return false
         }
-        // On such a filesystem a file lies in a second one below; else 1, so that others may lie upon this one: the kernel
-        // allows no more than 2 (FILESYSTEM_MAX_STACK_DEPTH).
+        // On such a filesystem a file is stored in a second one below; otherwise 1, so that others can be stacked on
+        // this one: the kernel's maximum is 2 (FILESYSTEM_MAX_STACK_DEPTH).
         let isStacked = Self.stacked.contains(UInt32(truncatingIfNeeded: cfuse_filesystem_type(folder)))
         wishes.withLock { $0.stackDepth = isStacked ? 2 : 1 }
         passthrough.store(true, ordering: .releasing)

@@ -1,24 +1,24 @@
 import SystemPackage
 
-/// Why a filesystem could not be made, mounted, served or unmounted.
+/// The reason why a filesystem could not be created, mounted, served or unmounted.
 package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
-        /// libfuse refused an option.
+        /// libfuse rejected an option.
         case options
-        /// The mount did not come about.
+        /// The mount failed.
         case mount
-        /// The filesystem is in use and was to be unmounted only if it is not.
+        /// The filesystem is in use and `detachIfBusy` was false.
         case busy
         /// The unmount failed for another reason.
         case unmount
-        /// A thread could not be started.
+        /// A thread could not be created.
         case thread
-        /// The connection to the kernel broke, or kernel and libfuse did not agree on the protocol.
+        /// The connection to the kernel broke, or kernel and libfuse have no common protocol version.
         case connection
     }
 
     package var code: Code
-    /// What went wrong in libfuse's, fusermount3's or the C library's own words, in one line, and what helps if known.
+    /// One line: the error in the words of libfuse, fusermount3 or the C library, and the remedy if known.
     package var message: String
 
     init(_ code: Code, _ message: String) {
@@ -29,7 +29,7 @@ package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible
     package var description: String { message }
 }
 
-/// The text of an error number. The corresponding C function is `strerror`.
+/// Returns the text of an error number. The corresponding C function is `strerror`.
 func describe(_ code: Int32) -> String {
     Errno(rawValue: code).description
 }

@@ -1,13 +1,13 @@
 internal import CFuse
 import Glibc
 
-/// How a session reads requests and writes answers, on /dev/fuse as on a test's socket. Passed to
+/// The functions by which a session reads requests and writes replies, on /dev/fuse or on a test's socket. Passed to
 /// `fuse_session_custom_io`.
 ///
-/// Own functions because libfuse before 3.17 asks the kernel for all capabilities but FUSE_PARALLEL_DIROPS, which it
-/// only pretends to: without it the kernel sends one lookup or listing at a time for each folder. And it knows nothing of
-/// FUSE_PASSTHROUGH. So these are put into the answer to INIT on its way. The functions capture nothing; the user data is
-/// the session's, see `SessionCore`.
+/// They exist because libfuse before 3.17 requests all capabilities except FUSE_PARALLEL_DIROPS, which it only claims
+/// to request: without it the kernel sends one lookup or listing at a time for each folder. It also does not know
+/// FUSE_PASSTHROUGH. Both flags are added to the INIT reply here. The functions capture nothing; the user data is the
+/// session's, see `SessionCore`.
 enum SessionIO {
     static let device: fuse_custom_io = {
         var io = fuse_custom_io()
@@ -19,7 +19,7 @@ enum SessionIO {
         return io
     }()
 
-    /// Tells of a closed socket as /dev/fuse does of an unmount, by ENODEV, and raises no SIGPIPE.
+    /// Reports a closed socket as /dev/fuse reports an unmount, by ENODEV, and raises no SIGPIPE.
     static let socket: fuse_custom_io = {
         var io = fuse_custom_io()
         io.writev = { descriptor, vector, count, userData in
@@ -49,8 +49,8 @@ enum SessionIO {
 }
 
 extension SessionCore {
-    /// Puts FUSE_PARALLEL_DIROPS and FUSE_PASSTHROUGH into the answer to INIT: the first message of a header and a
-    /// `fuse_init_out`.
+    /// Adds FUSE_PARALLEL_DIROPS and FUSE_PASSTHROUGH to the INIT reply: the first message that consists of a header
+    /// and a `fuse_init_out`.
     fileprivate func amend(_ message: UnsafeMutableBufferPointer<iovec>) {
         guard isGreeting, message[1].iov_len == MemoryLayout<fuse_init_out>.size,
             let body = message[1].iov_base?.assumingMemoryBound(to: fuse_init_out.self)

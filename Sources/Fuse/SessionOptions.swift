@@ -1,29 +1,28 @@
-/// How a filesystem is mounted and what is agreed with the kernel.
+/// Mount options and the parameters to negotiate with the kernel.
 package struct SessionOptions: Sendable, Equatable {
-    /// The first column of `mount` and `df`.
+    /// The source, shown in the first column of `mount` and `df`.
     package var fsname: String
     /// The filesystem's type is `fuse.SUBTYPE`.
     package var subtype: String
-    /// Users other than the mounting one may come in. Without privileges this needs `user_allow_other` in
+    /// Whether users other than the mounting one have access. Without privileges this needs `user_allow_other` in
     /// /etc/fuse.conf.
     package var allowOther: Bool
-    /// How many requests that the kernel calls background requests may be unanswered; at most 65,535.
+    /// The maximum number of unanswered background requests; at most 65,535.
     ///
-    /// Reads through the page cache are among them. With libfuse's default of 12, twelve readers that wait for a
-    /// stalled server would stop all reading of the whole mount; so it has to be thousands where reads wait for the
-    /// network.
+    /// They include reads through the page cache. With libfuse's default of 12, twelve readers that wait for a stalled
+    /// server would block all reads of the mount; so thousands are needed if reads wait for the network.
     package var maxBackground: Int
-    /// From how many of them the kernel leaves out reading ahead. `nil`: three quarters of `maxBackground`.
+    /// The number of background requests from which the kernel omits readahead. `nil`: three quarters of
+    /// `maxBackground`.
     package var congestionThreshold: Int?
-    /// How many bytes the kernel may read ahead, no more than it offers (128 KiB). `nil`: what it offers.
+    /// The maximum readahead in bytes, limited by the kernel's offer (128 KiB). `nil`: the kernel's offer.
     package var readahead: Int?
-    /// The folder of files that the kernel may read by itself (`BackingFiles`), where it offers that and the process is
-    /// privileged. `nil`: none.
+    /// The folder of the files for passthrough (`BackingFiles`), used if the kernel offers it and the process is
+    /// privileged. `nil`: no passthrough.
     package var backingFolder: String?
-    /// Further mount options as after `-o`, one each: `nosuid`, `max_read=65536`.
+    /// Further mount options as after `-o`, one per element: `nosuid`, `max_read=65536`.
     ///
-    /// `ro` and `default_permissions` are for the caller to leave out where setxattr or setattr is to reach the
-    /// filesystem.
+    /// The caller must leave out `ro` and `default_permissions` if setxattr or setattr has to reach the filesystem.
     package var extra: [String]
 
     package init(
@@ -48,12 +47,12 @@ package struct SessionOptions: Sendable, Equatable {
         return (options + extra).flatMap { ["-o", $0] }
     }
 
-    /// libfuse splits at commas and takes a backslash for an escape (`fuse_opt.c`).
+    /// Escapes commas and backslashes, at which libfuse splits and unescapes (`fuse_opt.c`).
     static func escaped(_ value: String) -> String {
         value.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] }.reduce(into: "") { $0.append($1) }
     }
 
-    /// `max_read=N` among the further options: libfuse wants the same number when the connection is made.
+    /// The value of `max_read=N` in `extra`: libfuse needs the same number during the negotiation.
     var maxRead: UInt32? {
         var value: UInt32?
         for option in extra.flatMap({ $0.split(separator: ",") }) where option.hasPrefix("max_read=") {

@@ -3,7 +3,7 @@ internal import Platform
 
 /// Small files of /proc and /sys.
 enum SystemFile {
-    /// The whole content; nil when it cannot be read. Bytes that are no UTF-8 are replaced.
+    /// Returns the content; `nil` if the file cannot be read. Invalid UTF-8 is replaced.
     static func contents(_ path: String) -> String? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

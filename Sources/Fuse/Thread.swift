@@ -1,20 +1,20 @@
 internal import CFuse
 import Glibc
 
-/// A plain thread of the binding: it may block, which threads of Swift's cooperative pool must not.
+/// A plain thread of the binding. Unlike threads of Swift's cooperative pool it may block.
 ///
 /// The corresponding C function is `pthread_create`.
 struct Thread {
     /// Valid until `join` has been called.
     let identifier: pthread_t
 
-    /// Starts `body` on a new thread that gets no signal but those in `signals`.
+    /// Starts `body` on a new thread that receives no signals except those in `signals`.
     ///
-    /// The closure is handed over by a retained box: the retain is made here and consumed by the new thread, or taken
-    /// back here when there is no new thread.
+    /// The closure is passed in a retained box: retained here and consumed by the new thread, or released here if no
+    /// thread could be created.
     init(name: String, signals: [Int32] = [], _ body: @escaping @Sendable () -> Void) throws(SessionError) {
         let box = Unmanaged.passRetained(Start(name: name, body: body))
-        // The new thread inherits the mask of the one that makes it.
+        // A new thread inherits the signal mask of its creator.
         var blocked = sigset_t()
         var before = sigset_t()
         sigfillset(&blocked)

@@ -1,16 +1,16 @@
 import Glibc
 
-/// What a thread keeps from one request to the next: the id of the request it handles, and memory for an answer.
+/// Memory that a thread reuses from one request to the next: the id of the current request, and a reply buffer.
 ///
-/// Answers are made in memory that stays with the thread because allocating a large block for each grows the process:
-/// malloc keeps an arena for each thread, and 128 KiB blocks from several threads leave them full of holes.
-/// The memory is freed when the thread ends. The corresponding C functions are `pthread_setspecific` and its kin.
+/// Replies are built in memory owned by the thread because allocating a large block for each makes the process grow:
+/// malloc has an arena for each thread, and 128 KiB blocks from several threads fragment them. The memory is freed when
+/// the thread exits. The corresponding C functions are `pthread_setspecific` and `pthread_getspecific`.
 struct ThreadMemory {
-    /// `unique` of the request's header, set by the session's loop; other threads do not use it.
+    /// `unique` of the request's header, set by the session's loop; unused on other threads.
     var requestID: UInt64 = 0
     private var block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
-    /// The calling thread's own. Not to be kept beyond the call, nor given to another thread.
+    /// The calling thread's memory. Must not be stored or passed to another thread.
     static var current: UnsafeMutablePointer<ThreadMemory> {
         if let pointer = pthread_getspecific(key) { return pointer.assumingMemoryBound(to: ThreadMemory.self) }
         let pointer = UnsafeMutablePointer<ThreadMemory>.allocate(capacity: 1)
@@ -19,7 +19,7 @@ struct ThreadMemory {
         return pointer
     }
 
-    /// At least `size` bytes of undefined content, the same ones in every call as long as they suffice.
+    /// Returns at least `size` bytes of undefined content; the same block in every call as long as it is large enough.
     mutating func take(size: Int) -> UnsafeMutableRawBufferPointer {
         if block.count < size {
             block.deallocate()

@@ -2,41 +2,41 @@ internal import CLinux
 import Glibc
 internal import Platform
 
-/// The ways to take a FUSE filesystem away.
+/// Unmounting of FUSE filesystems.
 package enum Unmount {
-    /// Unmounts what is at `path`, with `detach` also if it is in use. Errors: `.busy`, `.unmount`.
+    /// Unmounts the filesystem at `path`; with `detach` also a busy one. Errors: `.busy`, `.unmount`.
     package static func perform(_ path: String, detach: Bool) throws(SessionError) {
         let flags = Int32(UMOUNT_NOFOLLOW) | (detach ? Int32(MNT_DETACH) : 0)
         if umount2(path, flags) == 0 { return }
         switch errno {
         case EPERM: try throughHelper(path, detach: detach)
         case EBUSY: throw SessionError(.busy, "\(path) is in use")
-        // Somebody else was faster: nothing is mounted there.
+        // Unmounted by another process meanwhile.
         case EINVAL, ENOENT: return
         case let code: throw SessionError(.unmount, "cannot unmount \(path): \(describe(code))")
         }
     }
 
-    /// By the set-user-id program fusermount3(1), which lets users unmount what is theirs.
+    /// Unmounts with the set-user-id program fusermount3(1), which lets users unmount their own filesystems.
     private static func throughHelper(_ path: String, detach: Bool) throws(SessionError) {
         let before = MountTable.device(at: path)
         let arguments = ["fusermount3", "-u", "-q"] + (detach ? ["-z"] : []) + ["--", path]
         let status: Int32
         do {
-            // The helper needs no environment, and of the parent's one its loader would take nothing.
+            // The helper needs no environment, and its loader would ignore the parent's.
             status = waitForExit(of: try ProcessSpawner("fusermount3", arguments, environment: [:]).start())
         } catch {
             throw SessionError(
                 .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(error)); it comes with fuse3")
         }
         if status == 0 || MountTable.device(at: path) != before { return }
-        // It does not tell reasons apart, and where the mount is its user's there is only one.
+        // It does not report different reasons, and for a mount owned by this user there is only one.
         throw detach
             ? SessionError(.unmount, "cannot unmount \(path): fusermount3 failed")
             : SessionError(.busy, "\(path) is in use")
     }
 
-    /// Severs a connection to the kernel: every request ends with ECONNABORTED. Does nothing where fusectl is not
+    /// Aborts a connection to the kernel: every request fails with ECONNABORTED. Does nothing if fusectl is not
     /// mounted.
     static func abort(connection: UInt32) {
         let descriptor = open("/sys/fs/fuse/connections/\(connection)/abort", O_WRONLY | O_CLOEXEC)
@@ -46,9 +46,9 @@ package enum Unmount {
     }
 }
 
-/// The signal by which threads of the loop are fetched out of read(2).
+/// The signal that interrupts read(2) in threads of the loop.
 ///
-/// SIGURG, since its default is to be ignored: should one arrive where no handler is, nothing happens. The handler does
+/// SIGURG, since its default is to be ignored: one that arrives without a handler has no effect. The handler does
 /// nothing, and is installed without SA_RESTART, so that read(2) returns EINTR. The program must not use SIGURG
 /// otherwise.
 enum WakeSignal {

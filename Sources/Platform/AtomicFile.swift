@@ -1,20 +1,20 @@
 package import Glibc
 
-/// Atomic replacement of files: a reader finds the old content or the new, whole.
+/// Atomic replacement of files: a reader finds either the complete old content or the complete new content.
 package enum AtomicFile {
-    /// Why a file could not be written, one line.
+    /// The reason why a file could not be written, one line.
     package struct Problem: Error, CustomStringConvertible {
         package let description: String
 
         package init(description: String) { self.description = description }
     }
 
-    /// Writes a file beside `path`, and puts it in its place when all of it is on the disk. A symbolic link stays one: what
-    /// it leads to is replaced.
+    /// Writes a temporary file beside `path`, syncs it and renames it to `path`. If `path` is a symbolic link, its
+    /// target is replaced.
     ///
     /// - Parameters:
-    ///   - mode: of the new file, before the process's umask.
-    ///   - isSoleWriter: nobody else writes this file. What a writer that was killed has left is then removed.
+    ///   - mode: The mode of the new file, before the process's umask.
+    ///   - isSoleWriter: No other process writes this file. Temporary files left by a killed writer are then removed.
     package static func write(
         _ bytes: [UInt8], to path: String, mode: mode_t, isSoleWriter: Bool = false
     ) throws(Problem) {

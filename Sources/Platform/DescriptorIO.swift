@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Writes all bytes.
+/// Writes all bytes to a descriptor.
 ///
-/// - Returns: `false` when that failed, with the reason in errno.
+/// - Returns: `false` on failure, with the reason in errno.
 package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
     var done = 0
     while done < bytes.count {
@@ -14,15 +14,15 @@ package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> 
     return true
 }
 
-/// The same for an array.
+/// Writes all bytes of an array to a descriptor.
 package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
 }
 
-/// Sends bytes on a socket until all are sent, the socket is full (when it is non-blocking) or the call fails. A closed
+/// Sends bytes on a socket until all are sent, a non-blocking socket's buffer is full, or the call fails. A closed
 /// connection raises no SIGPIPE.
 ///
-/// - Returns: the number of bytes sent. When it is less than the number given, errno says why.
+/// - Returns: The number of bytes sent. If it is less than the number given, errno has the reason.
 package func sendAll(_ bytes: UnsafeRawBufferPointer, to socket: Int32) -> Int {
     var done = 0
     while done < bytes.count {
@@ -36,7 +36,7 @@ package func sendAll(_ bytes: UnsafeRawBufferPointer, to socket: Int32) -> Int {
 
 /// Reads until the end of the file, or until more than `limit` bytes have been read.
 ///
-/// - Returns: `nil` when that failed, with the reason in errno.
+/// - Returns: `nil` on failure, with the reason in errno.
 package func readAll(_ descriptor: Int32, limit: Int = .max) -> [UInt8]? {
     var bytes: [UInt8] = []
     let hasSucceeded = withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Repeats a system call for as long as a signal interrupts it (EINTR).
+/// Repeats a system call while it fails with EINTR.
 ///
-/// - Returns: the result of the last call. When it is -1, errno is that of the call.
+/// - Returns: The result of the last call. If it is -1, errno is that of this call.
 package func retryingInterrupts<Value: SignedInteger>(_ call: () -> Value) -> Value {
     while true {
         let result = call()
@@ -11,7 +11,7 @@ package func retryingInterrupts<Value: SignedInteger>(_ call: () -> Value) -> Va
     }
 }
 
-/// Waits until a child process ends, and collects its status. The corresponding C function is `waitpid`.
+/// Waits until a child process exits, and returns its status. The corresponding C function is `waitpid`.
 package func waitForExit(of child: Int32) -> Int32 {
     var status: Int32 = 0
     _ = retryingInterrupts { waitpid(child, &status, 0) }

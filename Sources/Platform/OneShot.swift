@@ -8,7 +8,7 @@ package final class OneShot<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// Delivers the value. Only the first delivery counts.
+    /// Delivers the value. Deliveries after the first have no effect.
     package func deliver(_ value: Value) {
         let isFirst = self.value.withLock { current in
             guard current == nil else { return false }
@@ -18,9 +18,9 @@ package final class OneShot<Value: Sendable>: Sendable {
         if isFirst { isDelivered.signal() }
     }
 
-    /// Blocks until the value is there, for the one thread that waits.
+    /// Blocks until the value is delivered. Only one thread may wait.
     ///
-    /// - Returns: `nil` when it is not there after `seconds`.
+    /// - Returns: `nil` after `seconds` without a value.
     package func wait(seconds: Double) -> Value? {
         guard isDelivered.wait(timeout: .now() + seconds) == .success else { return nil }
         return value.withLock { $0 }

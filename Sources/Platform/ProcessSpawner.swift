@@ -3,21 +3,21 @@ internal import Glibc
 
 /// Starts a program with posix_spawn(3).
 ///
-/// The child's standard input and output are /dev/null. It inherits no other descriptor than standard error and those in
-/// `handed`: all others are closed, also those that a library has opened without close-on-exec. No signal is blocked and
-/// every signal has its default disposition, since ignored and blocked signals would be inherited: a shell cannot even
-/// trap a signal that was ignored at its start.
+/// The child's standard input and output are /dev/null. It inherits standard error and the descriptors in `handed`; all
+/// others are closed, including those that a library has opened without close-on-exec. No signal is blocked and every
+/// signal has its default disposition, since a child inherits blocked and ignored signals: a shell cannot even trap a
+/// signal that was ignored at its start.
 package struct ProcessSpawner {
     package enum StandardError {
-        /// That of this process.
+        /// This process's own.
         case inherited
-        /// A file, created with mode 0600 and appended to.
+        /// A file, opened for appending; created with mode 0600.
         case file(String)
         /// A copy of a descriptor of this process.
         case descriptor(Int32)
     }
 
-    /// Why a program could not be started.
+    /// The reason why a program could not be started.
     package struct Failure: Error, CustomStringConvertible {
         /// The value of errno.
         package let code: Int32
@@ -27,13 +27,13 @@ package struct ProcessSpawner {
 
     /// The path of the program. Without a slash it is looked up in PATH.
     private let program: String
-    /// The first is the program's name.
+    /// The arguments; the first is the program's name.
     private let arguments: [String]
     private let environment: [String: String]
     package var standardError = StandardError.inherited
-    /// Descriptors of this process of which the child gets copies as 3, 4, ….
+    /// Descriptors of this process that the child gets as 3, 4, ….
     package var handed: [Int32] = []
-    /// Whether the child leads a session of its own: no signal of this process's terminal reaches it.
+    /// Whether the child starts a new session. Signals from this process's terminal then do not reach it.
     package var startsSession = false
 
     package init(_ program: String, _ arguments: [String], environment: [String: String]) {
@@ -44,9 +44,9 @@ package struct ProcessSpawner {
 
     private static let firstHanded: Int32 = 3
 
-    /// Starts the program, and does not wait for it.
+    /// Starts the program without waiting for it.
     ///
-    /// - Returns: the child's process identifier, a `pid_t`.
+    /// - Returns: The child's process id, a `pid_t`.
     package func start() throws(Failure) -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -61,7 +61,7 @@ package struct ProcessSpawner {
         case .descriptor(let descriptor): sources.append((descriptor, STDERR_FILENO))
         }
         let end = Self.firstHanded + Int32(handed.count)
-        // The number of a source may be one that is written over; that of its copy is not.
+        // A source descriptor's number may be one of the targets and be overwritten; the number of its copy cannot be.
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
         for (source, number) in sources {

@@ -5,14 +5,14 @@ package enum SystemClock {
     /// CLOCK_MONOTONIC: stops while the machine is suspended. The clock of poll(2), of sd_bus_get_timeout(3) and of the
     /// kernel's cache timeouts.
     case monotonic
-    /// CLOCK_BOOTTIME: goes on while the machine is suspended.
+    /// CLOCK_BOOTTIME: continues while the machine is suspended.
     case boottime
 
-    /// Whole seconds since an unspecified start that no setting of the wall clock changes.
+    /// Whole seconds since an unspecified start. Setting the wall clock does not change them.
     package var seconds: Int64 { Int64(time.tv_sec) }
-    /// The same in whole milliseconds.
+    /// Whole milliseconds since that start.
     package var milliseconds: Int64 { Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000 }
-    /// The same in whole microseconds.
+    /// Whole microseconds since that start.
     package var microseconds: Int64 { Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000 }
 
     private var time: timespec {

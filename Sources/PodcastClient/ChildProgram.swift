@@ -2,10 +2,10 @@ internal import CLinux
 internal import Glibc
 internal import Platform
 
-/// Runs a program to its end, with nothing on its standard input and its standard error collected.
+/// Runs a program until it exits, with empty standard input and with its standard error captured.
 package enum ChildProgram {
     package struct Result: Sendable {
-        /// The exit code, 128 + signal, or 127 when it could not be started.
+        /// The exit code, 128 + signal, or 127 if the program could not be started.
         package var status: Int32
         package var errors: String
 
@@ -15,7 +15,8 @@ package enum ChildProgram {
         }
     }
 
-    /// Starts `path` with `arguments` (the first is its name) and waits for it. See `ProcessSpawner` for what it inherits.
+    /// Starts `path` with `arguments` (the first is its name) and waits for it. `ProcessSpawner` describes the
+    /// inheritance.
     package static func run(_ path: String, _ arguments: [String], environment: [String: String]) -> Result {
         var ends: [Int32] = [-1, -1]
         guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { return Result(status: 127, errors: "pipe failed") }

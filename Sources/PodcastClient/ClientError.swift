@@ -1,11 +1,11 @@
-/// Why the daemon could not be asked.
+/// The reason why a request to the daemon failed.
 package struct ClientError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// No daemon, and none could be started.
+        /// No daemon runs, and none could be started.
         case unreachable
-        /// The daemon speaks for another installation or another version.
+        /// The daemon serves another installation or has an incompatible version.
         case disagrees
-        /// The connection broke while an answer was awaited.
+        /// The connection broke before the response arrived.
         case disconnected
     }
 

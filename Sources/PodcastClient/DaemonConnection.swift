@@ -6,8 +6,9 @@ internal import Synchronization
 
 /// A connection to the daemon's socket.
 ///
-/// Requests may be sent from any thread; answers and events come on the connection's own thread and must not block it.
-/// When the connection ends, whatever was awaited is answered with `ClientError.disconnected`, then `onEnd` is called.
+/// Requests may be sent from any thread; responses and events are delivered on the connection's own thread, and the
+/// callbacks must not block it. When the connection ends, all outstanding requests get `ClientError.disconnected`, then
+/// `onEnd` is called.
 package final class DaemonConnection: Sendable {
     package typealias Answer = @Sendable (Result<Frame, ClientError>) -> Void
 
@@ -25,7 +26,7 @@ package final class DaemonConnection: Sendable {
 
     /// Connects to a socket.
     ///
-    /// - Returns: `nil` when nobody listens there.
+    /// - Returns: `nil` if no process listens on it.
     package static func connect(
         to path: String, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onEnd: @escaping @Sendable () -> Void = {}
@@ -68,15 +69,15 @@ package final class DaemonConnection: Sendable {
 
     deinit { Glibc.close(descriptor) }
 
-    /// Whether it has ended: `onEnd` is called soon, or has been.
+    /// Whether the connection has ended: `onEnd` has been called or will be soon.
     package var hasEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// Ends the connection; `onEnd` is still called.
+    /// Closes the connection; `onEnd` is still called.
     package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Sends a request. The answer comes exactly once.
+    /// Sends a request. `answer` is called exactly once.
     ///
-    /// - Returns: its number, for a `cancel` frame.
+    /// - Returns: The request's number, for `cancel`.
     @discardableResult
     package func send(_ kind: Frame.Kind, _ payload: [UInt8], answer: @escaping Answer) -> UInt32 {
         let number: UInt32? = state.withLock { state in
@@ -93,12 +94,12 @@ package final class DaemonConnection: Sendable {
         return number
     }
 
-    /// Sends something that has no answer.
+    /// Sends a frame that has no response.
     package func post(_ kind: Frame.Kind, number: UInt32 = 0, _ payload: [UInt8] = []) {
         write(Frame(kind: kind, number: number, payload: payload))
     }
 
-    /// The answer to `number` is wanted no more.
+    /// Cancels the request `number`.
     package func cancel(_ number: UInt32) {
         let wasWaiting = state.withLock { $0.waiting.removeValue(forKey: number) != nil }
         if wasWaiting { post(.cancel, number: number) }
@@ -108,7 +109,7 @@ package final class DaemonConnection: Sendable {
         let bytes = frame.bytes
         sending.withLock { _ in
             let sent = bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
-            // The reading thread sees the end too, and tells everyone.
+            // The receiving thread sees the end too, and notifies all requests.
             if sent < bytes.count { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
@@ -158,7 +159,7 @@ package final class DaemonConnection: Sendable {
 }
 
 extension DaemonConnection {
-    /// Sends a command and awaits the answer. Throws `Failure` or `ClientError`.
+    /// Sends a command and waits for the reply. Throws `Failure` or `ClientError`.
     package func perform(_ command: Command) async throws -> Reply {
         let frame = try await exchange(.command, WireJSON.encode(command))
         guard frame.kind == .reply, let reply = WireJSON.decode(Reply.self, frame.payload) else {
@@ -167,7 +168,7 @@ extension DaemonConnection {
         return reply
     }
 
-    /// Sends a frame and awaits its answer; a failure frame is thrown.
+    /// Sends a frame and waits for the response; a failure frame is thrown.
     package func exchange(_ kind: Frame.Kind, _ payload: [UInt8]) async throws -> Frame {
         let frame = try await withCheckedThrowingContinuation { continuation in
             send(kind, payload) { continuation.resume(with: $0) }

@@ -4,14 +4,14 @@ internal import Glibc
 internal import Platform
 package import PodcastProtocol
 
-/// Finds the daemon of an installation, or starts it.
+/// Connects to the daemon of an installation, or starts it.
 package struct DaemonLauncher: Sendable {
     package let places: Places
-    /// Of the library, as this program knows it.
+    /// The version of the library's schema in this program.
     package let schema: Int
     /// The program to start: `podfs` itself.
     package let executable: String
-    /// Told what the daemon has to say to a person.
+    /// Called with messages of the daemon for the user.
     package let onNotice: @Sendable (String) -> Void
 
     package init(
@@ -24,9 +24,9 @@ package struct DaemonLauncher: Sendable {
         self.onNotice = onNotice
     }
 
-    /// Connects to a daemon that runs already.
+    /// Connects to a running daemon.
     ///
-    /// - Returns: `nil` when none does.
+    /// - Returns: `nil` if none runs.
     package func connect(
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onEnd: @escaping @Sendable () -> Void = {}
@@ -61,14 +61,14 @@ package struct DaemonLauncher: Sendable {
         return connection
     }
 
-    /// Connects, and starts a daemon first when none runs. Returns when it answers.
+    /// Connects, starting a daemon if none runs. Returns when the daemon has answered.
     package func connectOrStart(
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onEnd: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection {
         if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
         try makeFolders()
-        // One starter at a time: the others find the daemon that the first has started.
+        // One process at a time starts a daemon; the others then find it running.
         let lock = open(places.startLock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else {
             throw ClientError(.unreachable, "\(places.startLock): \(String(cString: strerror(errno)))")
@@ -81,7 +81,7 @@ package struct DaemonLauncher: Sendable {
         throw ClientError(.unreachable, "the daemon has started but does not answer: see \(places.log)")
     }
 
-    /// Makes the installation's folders, 0700.
+    /// Creates the installation's folders, mode 0700.
     package func makeFolders() throws {
         for folder in places.folders {
             do {
@@ -93,7 +93,7 @@ package struct DaemonLauncher: Sendable {
         }
     }
 
-    /// Says hello on a thread that may block: the answer comes at once from a daemon that lives.
+    /// Sends the hello on a thread that may block; a live daemon answers at once.
     private func greet(_ connection: DaemonConnection, _ hello: Hello) -> Welcome? {
         let answer = OneShot<Welcome?>()
         connection.send(.hello, WireJSON.encode(hello)) { result in
@@ -103,13 +103,13 @@ package struct DaemonLauncher: Sendable {
         return answer.wait(seconds: 10) ?? nil
     }
 
-    /// Asks an older daemon to leave, and waits until it has.
+    /// Asks an older daemon to exit, and waits for it.
     private func replace(_ connection: DaemonConnection, process: Int32) {
         let gone = DispatchSemaphore(value: 0)
         connection.send(.command, WireJSON.encode(Command.leave)) { _ in gone.signal() }
         _ = gone.wait(timeout: .now() + .seconds(10))
         connection.end()
-        // It holds the lock on its folders until it has ended.
+        // The daemon holds the lock on its folders until it exits.
         waitForExit(process)
     }
 
@@ -121,7 +121,7 @@ package struct DaemonLauncher: Sendable {
         poll(&entry, 1, 10_000)
     }
 
-    /// Runs `podfs daemon`, which returns when the daemon it leaves behind listens.
+    /// Runs `podfs daemon`, which exits when the background daemon listens.
     private func start() throws {
         let environment = ProcessInfo.processInfo.environment
         let result = ChildProgram.run(executable, ["podfs", "daemon"], environment: environment)

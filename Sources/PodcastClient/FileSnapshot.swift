@@ -4,29 +4,29 @@ internal import Glibc
 internal import Platform
 internal import Synchronization
 
-/// A copy of a file in the folder of uploads, so that the file may change or go afterwards.
+/// A copy of a file in the uploads folder, so that the original may be changed or removed.
 ///
-/// The copy is locked as long as this object lives, and the daemon removes no copy that is: keep it until the daemon has
-/// said that it knows of it. A copy that was not handed over is removed with the object.
+/// This object holds a lock on the copy, and the daemon removes no locked copy: retain it until the daemon has
+/// confirmed the upload. A copy that was not handed over is removed with the object.
 package final class FileSnapshot: Sendable {
-    /// Why a file cannot be copied, one line.
+    /// The reason why a file cannot be copied, one line.
     package struct Problem: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Of the copy, in its folder.
+    /// The file name of the copy in its folder.
     package let name: String
     package let size: Int64
     private let path: String
     private let descriptor: Int32
     private let isHandedOver = Atomic(false)
 
-    /// Copied in pieces of this size: where the file system shares blocks the size does not matter, elsewhere it is large
-    /// beside the cost of a call.
+    /// The size of a copied piece: irrelevant on a file system that shares blocks, elsewhere large compared with the
+    /// cost of a call.
     private static let piece = 8 << 20
 
-    /// Copies `file` into `folder`, and returns when the copy is on the disk. On a file system that shares blocks this
-    /// takes neither time nor space (`copy_file_range`).
+    /// Copies `file` into `folder`, and returns when the copy is on the disk. A file system that shares blocks needs
+    /// neither time nor space for it (`copy_file_range`).
     package static func make(of file: String, in folder: String) throws(Problem) -> FileSnapshot {
         let source = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else { throw problem(file, "cannot be read") }
@@ -39,7 +39,7 @@ package final class FileSnapshot: Sendable {
         guard descriptor >= 0 else { throw problem(folder, "cannot be written to") }
         let size = Int64(before.st_size)
         do throws(Problem) {
-            // Nobody else has seen the name yet.
+            // No other process knows the name yet.
             guard clinux_ofd_lock(descriptor, Int16(F_WRLCK)) == 0 else { throw problem(path, "cannot be locked") }
             try copy(source, to: descriptor, file)
             guard fsync(descriptor) == 0 else { throw problem(file, "cannot be copied to \(folder)") }
@@ -63,7 +63,7 @@ package final class FileSnapshot: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The daemon knows of the copy: it stays.
+    /// Keeps the copy, once the daemon has confirmed the upload.
     package func handOver() { isHandedOver.store(true, ordering: .relaxed) }
 
     deinit {
@@ -88,17 +88,17 @@ package final class FileSnapshot: Sendable {
             let count = retryingInterrupts { clinux_copy_file_range(source, target, piece) }
             if count == 0 { break }
             if count > 0 { continue }
-            // What the kernel cannot copy between these two, or a file system of which it does not know the size.
+            // The kernel cannot copy between these two file systems, or the source has no size.
             guard [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM].contains(errno) else {
                 throw problem(file, "cannot be copied")
             }
             return try copyByHand(source, to: target, file)
         }
-        // Some file systems made of nothing (procfs, and FUSE of old kernels) give 0 for a file that has bytes.
+        // Virtual file systems (procfs, and FUSE on old kernels) report 0 copied bytes for a file that has content.
         try copyByHand(source, to: target, file)
     }
 
-    /// From where the descriptors stand.
+    /// Copies the rest from the descriptors' current offsets.
     private static func copyByHand(_ source: Int32, to target: Int32, _ file: String) throws(Problem) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4_096)
         defer { buffer.deallocate() }
@@ -112,7 +112,8 @@ package final class FileSnapshot: Sendable {
         }
     }
 
-    /// The name is on the disk too. What a file system does not offer cannot be had.
+    /// Syncs the folder, so that the copy's name is on the disk too. Ignores errors, since not every file system
+    /// supports it.
     private static func syncFolder(_ folder: String) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

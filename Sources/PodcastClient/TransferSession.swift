@@ -2,31 +2,32 @@ package import PodcastProtocol
 internal import Synchronization
 package import TransferCore
 
-/// A client's transfers: a connection to the daemon that owns them, and what is heard of them.
+/// A client's transfers: a connection to the daemon that runs them, and the events received from it.
 ///
-/// Tasks start suspended and are begun with `DownloadTask.resume()`. Every task ends with exactly one event, the last
-/// that is heard of it: `completed`, `failed`, or a `state` of `remote` when it was cancelled. Thread-safe; the delegate
-/// is called on the connection's thread and must not block it.
+/// Tasks are created suspended and started with `DownloadTask.resume()`. Every task ends with exactly one final event:
+/// `completed`, `failed`, or a `state` of `remote` if it was cancelled. Thread-safe; the delegate is called on the
+/// connection's thread and must not block it.
 package final class TransferSession: Sendable {
     package typealias Delegate = @Sendable (Event) -> Void
 
-    /// Somebody who waits for news of a task.
+    /// A caller that waits for the end of a task.
     private struct Waiter {
-        /// That the task rests until there is space is news too.
+        /// Whether the waiter also wants the event that the task waits for space.
         var heedsSpace: Bool
         var continuation: CheckedContinuation<Event, any Error>
     }
 
     private struct State {
         var waiting: [EpisodeID: [Waiter]] = [:]
-        /// How tasks have ended that nobody has waited for yet.
+        /// Final events of tasks without a waiter so far.
         var ends: [EpisodeID: Event] = [:]
-        /// The last event of tasks that rest until there is space.
+        /// The last event of tasks that wait for space.
         var resting: [EpisodeID: Event] = [:]
         var isEnded = false
     }
 
-    /// What the connection's callbacks reach: they come before the session is whole, and do not keep it.
+    /// The state used by the connection's callbacks, which may run before the session is initialized and must not
+    /// retain it.
     private final class Inbox: Sendable {
         let state = Mutex(State())
         let delegate: Delegate
@@ -73,19 +74,20 @@ package final class TransferSession: Sendable {
 
     let connection: DaemonConnection
     private let inbox: Inbox
-    /// A background session's tasks that another connection has left: they run, or are suspended, as the daemon says.
+    /// Tasks of a background session from an earlier connection, in the daemon's state: running or suspended.
     package let outstanding: [TaskInfo]
-    /// What has ended of a background session while nobody was connected, oldest first; see `acknowledge`.
+    /// Final events of a background session that arrived while no client was connected, oldest first; see
+    /// `acknowledge`.
     package let endedWhileAway: [Event]
 
-    /// Connects, and starts a daemon when none runs.
+    /// Connects, starting a daemon if none runs.
     package static func open(
         _ configuration: SessionConfiguration, launcher: DaemonLauncher, delegate: @escaping Delegate = { _ in }
     ) async throws -> TransferSession {
         let inbox = Inbox(delegate: delegate)
         let connection = try launcher.connectOrStart(
             role: .command, onEvent: { inbox.take($0) }, onEnd: { inbox.end() })
-        // Events first, so that nothing falls between.
+        // Subscribe to events first, so that none is missed.
         _ = try await connection.perform(.watch)
         guard case .session(let tasks, let ended) = try await connection.perform(.openSession(configuration)) else {
             throw ClientError(.disagrees, "the daemon's answer cannot be read")
@@ -100,10 +102,11 @@ package final class TransferSession: Sendable {
         self.endedWhileAway = endedWhileAway
     }
 
-    /// Ends the connection. A background session's tasks go on, others end.
+    /// Closes the connection. A background session's tasks continue; others end.
     package func end() { connection.end() }
 
-    /// A task for an episode, which is not begun. When another client has a task for the same episode both are the same.
+    /// Creates a suspended task for an episode. If another client has a task for the same episode, both are the same
+    /// task.
     package func downloadTask(episode: EpisodeID) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.createTask(episode: episode)) else {
             throw ClientError(.disagrees, "the daemon's answer cannot be read")
@@ -111,7 +114,7 @@ package final class TransferSession: Sendable {
         return DownloadTask(session: self, info: info, episode: episode)
     }
 
-    /// A task that goes on from what a cancelled one has left, not begun. Throws `Failure` when that is no longer there, or
+    /// Creates a suspended task that continues a cancelled one. Throws `Failure` if its bytes are no longer cached, or
     /// the file has changed on the server.
     package func downloadTask(resumeData: ResumeData) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.continueTask(resumeData)) else {
@@ -120,21 +123,21 @@ package final class TransferSession: Sendable {
         return DownloadTask(session: self, info: info, episode: resumeData.key.episode)
     }
 
-    /// The task of an episode that is outstanding.
+    /// Returns the outstanding task of an episode.
     package func task(_ info: TaskInfo) -> DownloadTask? {
         info.episode.map { DownloadTask(session: self, info: info, episode: $0) }
     }
 
-    /// Takes note of all events up to this one: they are not told again when this background session is opened next.
+    /// Acknowledges all events up to this one: they are not delivered again when this background session is reopened.
     package func acknowledge(through event: Event) async throws {
         _ = try await connection.perform(.acknowledge(through: event.sequence))
     }
 
-    /// Of the episodes, those whose downloads rest until the cache has space, by the daemon's own word.
+    /// Returns those of the episodes whose downloads wait for space, according to the daemon.
     package func waitingForSpace(_ episodes: Set<EpisodeID>) async throws -> Set<EpisodeID> {
         guard case .tasks(let tasks) = try await connection.perform(.tasks) else { return [] }
         let resting = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(episodes)
-        // What was heard of the others is out of date: there is news to come.
+        // The stored events of the others are stale: new ones will follow.
         inbox.state.withLock { state in
             for episode in episodes where !resting.contains(episode) { state.resting[episode] = nil }
         }
@@ -160,10 +163,10 @@ package final class TransferSession: Sendable {
     }
 }
 
-/// The download of one episode, in a session.
+/// The download of one episode in a session.
 package struct DownloadTask: Sendable {
     private let session: TransferSession
-    /// As it was when the task was made or found.
+    /// The state when the task was created or found.
     package let info: TaskInfo
     package let episode: EpisodeID
 
@@ -173,34 +176,35 @@ package struct DownloadTask: Sendable {
         self.episode = episode
     }
 
-    /// Begins the task, or takes back one `suspend()`.
+    /// Starts the task, or undoes one `suspend()`.
     package func resume() async throws {
         session.forgetEnd(of: episode)
         _ = try await session.connection.perform(.resumeTask(episode: episode))
     }
 
-    /// Halts the task until as many `resume()`s, or until the session ends. A reader of the file still gets its bytes.
+    /// Suspends the task until the same number of `resume()` calls, or until the session ends. Reads of the file are
+    /// still served.
     package func suspend() async throws {
         _ = try await session.connection.perform(.suspendTask(episode: episode))
     }
 
-    /// Ends the task for everybody and drops what has arrived.
+    /// Cancels the task for all clients and deletes the received bytes.
     package func cancel() async throws {
         _ = try await session.connection.perform(.cancelTask(episode: episode, producingResumeData: false))
     }
 
-    /// Ends the task for everybody and keeps what has arrived, as long as the cache has room for it.
+    /// Cancels the task for all clients and leaves the received bytes in the cache, subject to eviction.
     ///
-    /// - Returns: what `TransferSession.downloadTask(resumeData:)` goes on from; `nil` when nothing had arrived.
+    /// - Returns: The argument for `TransferSession.downloadTask(resumeData:)`; `nil` if nothing had arrived.
     package func cancelProducingResumeData() async throws -> ResumeData? {
         let reply = try await session.connection.perform(.cancelTask(episode: episode, producingResumeData: true))
         guard case .resumeData(let data) = reply else { return nil }
         return data
     }
 
-    /// How the task has ended; returns when it has. Throws `ClientError` when the daemon goes first.
+    /// Waits for the task's final event and returns it. Throws `ClientError` if the connection ends first.
     package func end() async throws -> Event { try await session.end(of: episode, heedsSpace: false) }
 
-    /// How the task has ended, or an event that says that it rests until the cache has space (`Event.waitsForSpace`).
+    /// Waits for the final event, or for one that says that the task waits for space (`Event.waitsForSpace`).
     package func endOrRest() async throws -> Event { try await session.end(of: episode, heedsSpace: true) }
 }

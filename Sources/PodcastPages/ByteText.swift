@@ -1,4 +1,4 @@
-/// Sizes and rates for people, in powers of 1024 (IEC 80000-13).
+/// Readable sizes and rates, in powers of 1024 (IEC 80000-13).
 package enum ByteText {
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB"]
 
@@ -7,7 +7,7 @@ package enum ByteText {
         if bytes < 1024 { return "\(bytes) B" }
         var value = Double(bytes)
         var unit = 0
-        // What would be rounded to 1024.0 is one of the next unit.
+        // A value that would round to 1024.0 is shown in the next unit.
         while value >= 1023.95, unit < units.count - 1 {
             value /= 1024
             unit += 1
@@ -16,6 +16,6 @@ package enum ByteText {
         return "\(tenths / 10).\(tenths % 10) \(units[unit])"
     }
 
-    /// The same a second.
+    /// A rate: `4.0 KiB/s`.
     package static func rate(_ bytesPerSecond: Double) -> String { size(WholeNumber.of(bytesPerSecond)) + "/s" }
 }

@@ -1,19 +1,19 @@
 internal import Foundation
 package import PodcastFeed
 
-/// Chapters as a file of the form JSON chapters 1.2
+/// Chapters in the file format JSON chapters 1.2
 /// (https://github.com/Podcastindex-org/podcast-namespace/blob/main/chapters/jsonChapters.md).
 package struct ChapterList: Sendable {
     private let chapters: [Chapter]
     private let title: String
 
-    /// - Parameter title: the episode's.
+    /// - Parameter title: The episode's title.
     package init(_ chapters: [Chapter], title: String) {
         self.chapters = chapters
         self.title = title
     }
 
-    /// In the order of their beginnings, as the form demands.
+    /// The file's content, sorted by start time as the format requires.
     package var bytes: [UInt8] {
         let sorted = chapters.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
         let values = sorted.map { _, chapter in
@@ -29,13 +29,13 @@ package struct ChapterList: Sendable {
         return document.encoded() + [UInt8(ascii: "\n")]
     }
 
-    // MARK: Files of others
+    // MARK: Reading
 
     private struct Document: Decodable {
         struct Entry: Decodable {
             var startTime: Double?
             var title: String?
-            /// `false` for what is no chapter of the table of contents.
+            /// `false` for an entry outside the table of contents.
             var toc: Bool?
 
             enum CodingKeys: CodingKey { case startTime, title, toc }
@@ -54,10 +54,10 @@ package struct ChapterList: Sendable {
         var chapters: [Entry]
     }
 
-    /// Thirty years, in seconds: as far as a feed's own chapters reach.
+    /// Thirty years in seconds, the same limit as for chapters in a feed.
     private static let longestStart = 1e9
 
-    /// The chapters of a file of that form, at most `limit`; none of what is no such file.
+    /// Returns the chapters of a file in this format, at most `limit`; none if the file is malformed.
     package static func chapters(of bytes: [UInt8], limit: Int) -> [Chapter] {
         guard let document = try? JSONDecoder().decode(Document.self, from: Data(bytes)) else { return [] }
         let chapters = document.chapters.lazy.compactMap { entry -> Chapter? in

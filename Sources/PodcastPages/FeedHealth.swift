@@ -1,21 +1,21 @@
 internal import PodcastFeed
 package import PodcastLibrary
 
-/// How a show's feed fares, as `.feed.json` tells it before what the feed says.
+/// The refresh state of a show's feed: the first members of `.feed.json`.
 package struct FeedHealth: Sendable {
     private let show: Podcast
 
     package init(_ show: Podcast) { self.show = show }
 
-    /// What the text of a JSON object on several lines begins with.
+    /// The first bytes of a JSON object that is formatted on several lines.
     package static let documentOpening = Array("{\n".utf8)
 
-    /// A document of its own: for a show of which there is no other.
+    /// A complete document, for a show without a feed document.
     package var bytes: [UInt8] { value.encoded() + [UInt8(ascii: "\n")] }
 
-    /// The beginning of a document that goes on with the members of another one, whose `documentOpening` it replaces.
+    /// The beginning of a document; the members of a second one follow, whose `documentOpening` it replaces.
     package var openingBytes: [UInt8] {
-        // The end of the object: a line feed and a brace.
+        // The end of the object is a line feed and a brace.
         value.encoded().dropLast(2) + Array(",\n".utf8)
     }
 

@@ -1,22 +1,22 @@
 package import PodcastLibrary
 
-/// An episode's show notes as a whole HTML document, for a browser that opens the file.
+/// An episode's show notes as a complete HTML document.
 ///
-/// The notes are sanitised; the policy in the head of the document says once more to the browser that nothing in it may
-/// run, load or send anything.
+/// The notes are sanitized; in addition, the policy in the document's head forbids the browser to run, load or send
+/// anything.
 package struct NotesPage: Sendable {
     private let episode: Episode
     private let notes: String
     private let show: Podcast
 
-    /// - Parameter notes: as the feed has them.
+    /// - Parameter notes: The notes as in the feed.
     package init(_ episode: Episode, notes: String, show: Podcast) {
         self.episode = episode
         self.notes = notes
         self.show = show
     }
 
-    /// `base-uri` and `form-action` do not follow from `default-src` (CSP Level 3, 6.3).
+    /// `base-uri` and `form-action` are not covered by `default-src` (CSP Level 3, 6.3).
     private static let policy =
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

@@ -1,22 +1,22 @@
-/// What the pages have in common: how they look, the scripts of ours, and what a browser may do with them.
+/// The common parts of all pages: style sheet, scripts and Content Security Policy.
 enum PageStyle {
     // MARK: Policies
 
-    /// Nothing but what lies beside the page, this style and, on a show's page, this script. `self` covers files for
-    /// Chromium, and `file:` for browsers to which every file is an origin of its own. `base-uri` and `form-action` do not
-    /// follow from `default-src` (CSP Level 3, 6.3).
+    /// Allows only files beside the page, this style sheet and, on a show's page, this script. `self` covers files in
+    /// Chromium, and `file:` browsers that treat every file as an origin of its own. `base-uri` and `form-action` are
+    /// not covered by `default-src` (CSP Level 3, 6.3).
     static let policy =
         "default-src 'none'; img-src 'self' file:; style-src '\(sheetHash)'; base-uri 'none'; form-action 'none'"
 
     static let policyWithArt = policy + "; script-src '\(retryHash)'"
     static let policyWithPlayers = policy + "; media-src 'self' file:; script-src '\(retryHash)' '\(scriptHash)'"
 
-    /// SHA-256 of `sheet`, `retry` and `script`, as a policy names them (CSP Level 3, 2.3.1).
+    /// SHA-256 of `sheet`, `retry` and `script`, in the format of a policy (CSP Level 3, 2.3.1).
     static let sheetHash = "sha256-pSKW86zRjeRsxS6WOtG80sQFr1X4FCE6Ko8aiH+B+5w="
     static let retryHash = "sha256-qiTVzHr3RnO6RiB9GreWBZWOg+jnqo7Gztaz+rGmRyY="
     static let scriptHash = "sha256-TxIo/ZCQuyNKd/Li6sbWdoOsPnkhU/8CbHtIbS6e33k="
 
-    // MARK: The sheet
+    // MARK: Style sheet
 
     static let sheet = """
         :root{color-scheme:light dark;--ground:#fdfdfb;--ink:#1d1d1b;--dim:#686761;--line:#e5e4de;--fill:#f2f1ec;\
@@ -126,10 +126,10 @@ enum PageStyle {
         }
         """
 
-    // MARK: The scripts
+    // MARK: Scripts
 
-    /// For a file that is fetched by its first opening, a browser may have asked for the size before, which was none: it
-    /// is asked to look again, once. Art that is none after that leaves its place to the letter beneath.
+    /// Reloads an image once. A file is fetched when it is first opened; a browser may have read its size before, which
+    /// was 0 then. If art fails a second time it is hidden, and the letter below it shows.
     static let retry = """
         'use strict';
         function again(e){
@@ -145,8 +145,8 @@ enum PageStyle {
         for(const image of document.images)if(image.complete&&!image.naturalWidth)again({target:image});
         """
 
-    /// Chapters seek, one recording plays at a time, a list of many can be narrowed, and what is beyond `ShowPage`'s
-    /// first players gets one when it is opened.
+    /// Makes chapters seek, plays one recording at a time, filters long lists, and adds players to the episodes beyond
+    /// `ShowPage.playerLimit` when they are opened.
     static let script = """
         const list=document.querySelector('.episodes'),box=document.querySelector('.filter');
         function player(inside){

@@ -1,16 +1,16 @@
 internal import PodcastLibrary
 
-/// The text of a page as it grows: markup of our own, and everything else escaped.
+/// The text of a page under construction: trusted markup, and everything else escaped.
 struct PageText {
     private(set) var bytes: [UInt8] = []
 
-    /// Markup as it stands, for what this program alone has written.
+    /// Adds markup unchanged; only for constants of this program.
     mutating func add(_ markup: String) { bytes.append(contentsOf: markup.utf8) }
 
-    /// Text from anywhere, for elements and for attributes in double quotes: on one line, without control characters, and
-    /// without the characters that force a direction of writing on others.
+    /// Adds untrusted text, for elements and for attributes in double quotes: on one line, without control characters,
+    /// and without characters that override the text direction.
     mutating func text(_ text: String) {
-        // Beyond ASCII there may be characters to replace.
+        // Only text beyond ASCII may need replacements.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) {
             SanitizedHTML.escape(text.utf8, into: &bytes)
             return
@@ -23,8 +23,8 @@ struct PageText {
         for scalar in text.unicodeScalars {
             switch scalar.value {
             case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: result.append(" ")
-            // Embeddings, overrides and isolates (UAX #9). The plain marks among Bidi_Control turn nothing around, and
-            // titles in Arabic and Hebrew have them.
+            // Embeddings, overrides and isolates (UAX #9). The plain marks of Bidi_Control reverse nothing and occur in
+            // Arabic and Hebrew titles.
             case 0x202A...0x202E, 0x2066...0x2069: break
             default: result.append(scalar)
             }
@@ -32,8 +32,8 @@ struct PageText {
         return String(result)
     }
 
-    /// The address of a file beside the page, or below it, for an attribute: each name percent-encoded but for the
-    /// characters that mean nothing in any part of a URL (RFC 3986, 2.3).
+    /// Adds the relative address of a file beside the page or below it, for an attribute. Each name is percent-encoded
+    /// except for the unreserved characters (RFC 3986, 2.3).
     mutating func path(_ names: String...) {
         for (index, name) in names.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: "/")) }
@@ -54,7 +54,7 @@ struct PageText {
 
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// `<time>` of a day as its feed wrote it; nothing for a moment that no calendar has.
+    /// Adds a `<time>` with the day in the feed's time zone; nothing for a time outside the calendar's range.
     mutating func day(_ seconds: Int64, offset: Int = 0) {
         guard let day = CalendarDay(seconds: seconds, offset: offset)?.description else { return }
         add("<time datetime=\"")
@@ -66,11 +66,11 @@ struct PageText {
 
     // MARK: The document
 
-    /// From the beginning to the opened `body`.
+    /// Adds everything up to the opening tag of `body`.
     ///
     /// - Parameters:
-    ///   - kind: the class of the body.
-    ///   - refresh: seconds after which the browser is to load the page again.
+    ///   - kind: The class of the body.
+    ///   - refresh: The number of seconds after which the browser reloads the page.
     mutating func begin(title: String, kind: String, policy: String, refresh: Int? = nil) {
         add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
         add("<meta http-equiv=\"Content-Security-Policy\" content=\"\(policy)\">\n")
@@ -86,13 +86,13 @@ struct PageText {
     mutating func end() { add("</body>\n</html>\n") }
 }
 
-/// Days for people who read English.
+/// Days in English.
 enum DayText {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// `20 Nov 2026` of `2026-11-20`.
+    /// Returns `20 Nov 2026` for `2026-11-20`.
     static func text(_ day: String) -> String {
         let digits = Array(day.utf8).map { Int($0) - 48 }
         guard digits.count == 10 else { return day }
@@ -102,9 +102,9 @@ enum DayText {
     }
 }
 
-/// A show's or an episode's language, from a feed.
+/// The language of a show or an episode, from a feed.
 enum LanguageTag {
-    /// ` lang="de"`, if the tag looks like one (RFC 5646); else nothing.
+    /// Returns ` lang="de"` if the tag is well-formed (RFC 5646), otherwise an empty string.
     static func attribute(_ tag: String?) -> String {
         guard let tag, !tag.isEmpty, tag.utf8.count <= 35,
             tag.unicodeScalars.allSatisfy({

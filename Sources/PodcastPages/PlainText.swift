@@ -1,11 +1,11 @@
-/// Text from feeds and servers, made fit for a terminal.
+/// Untrusted text made safe for a terminal.
 package enum PlainText {
-    /// On one line, without control characters and without the marks that turn the direction of writing.
+    /// Returns the text on one line, without control characters and marks that change the text direction.
     package static func oneLine(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmful($0) ? "\u{FFFD}" : $0 }))
     }
 
-    /// Whether the character steers a terminal, ends a line or turns the direction of writing.
+    /// Whether the character controls a terminal, ends a line or changes the text direction.
     package static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: return true

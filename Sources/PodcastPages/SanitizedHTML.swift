@@ -1,15 +1,15 @@
 internal import CLibXML2
 
-/// HTML from strangers, made harmless: read by libxml2's HTML parser, and written anew from a list of what is allowed.
+/// Untrusted HTML made safe: parsed by libxml2's HTML parser, and rewritten from an allowlist.
 ///
-/// What is not on the list does not come out, whatever a browser would make of it: of unknown elements the content
-/// alone, of scripts, frames, forms' fields, drawings and media nothing, of attributes those below, of addresses http,
-/// https and mailto. Text without any markup becomes paragraphs, with its addresses as links. The output is text of
-/// whole, properly nested elements, to be put inside a `div` of a page.
+/// Only allowed constructs are written, however a browser would parse the input. Of unknown elements only the content
+/// is written; of scripts, frames, form fields, drawings and media nothing; of attributes only those listed below; of
+/// addresses only http, https and mailto. Text without markup is split into paragraphs, and its addresses become links.
+/// The output consists of complete, properly nested elements, for a `div` of a page.
 package enum SanitizedHTML {
-    /// Bytes of the input that are looked at; show notes have a few thousand.
+    /// The number of input bytes that are parsed; show notes have a few thousand.
     static let inputLimit = 1 << 20
-    /// Elements inside of one another; what is deeper loses its elements and keeps its text.
+    /// The maximum nesting depth; deeper elements are dropped and their text is written.
     private static let depthLimit = 64
 
     package static func text(of html: String) -> String {
@@ -17,12 +17,12 @@ package enum SanitizedHTML {
         if input.utf8.count > inputLimit {
             input = String(decoding: input.utf8.prefix(inputLimit), as: UTF8.self)
         }
-        // A NUL would end the text for the parser.
+        // The parser would end the text at a NUL.
         if input.utf8.contains(0) { input = String(decoding: input.utf8.filter { $0 != 0 }, as: UTF8.self) }
         return hasMarkup(input) ? rewritten(input) : paragraphs(of: input)
     }
 
-    /// Text as HTML, for elements and attributes in double quotes.
+    /// Escapes text for elements and for attributes in double quotes.
     package static func escaped(_ text: String) -> String {
         var result: [UInt8] = []
         result.reserveCapacity(text.utf8.count)
@@ -30,7 +30,7 @@ package enum SanitizedHTML {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The same of the bytes of a text.
+    /// Escapes the UTF-8 bytes of a text.
     static func escape(_ text: some Sequence<UInt8>, into output: inout [UInt8]) {
         for byte in text {
             switch byte {
@@ -44,15 +44,15 @@ package enum SanitizedHTML {
         }
     }
 
-    /// An address as it may stand in a link; `nil` for any but http, https and mailto.
+    /// Returns an address that is safe in a link; `nil` unless it is http, https or mailto.
     package static func allowedAddress(_ text: String) -> String? {
-        // Nearly all are of this kind, and there are thousands.
+        // Fast path for nearly all addresses, of which there are thousands.
         if text.utf8.starts(with: "https://".utf8) || text.utf8.starts(with: "http://".utf8),
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         {
             return text
         }
-        // Browsers skip control characters before an address, and line breaks and tabs anywhere in it (WHATWG URL, 4.4).
+        // Browsers ignore control characters before an address, and line feeds and tabs inside it (WHATWG URL, 4.4).
         let kept = text.unicodeScalars.filter { $0.value > 0x20 && $0.value != 0x7F || $0 == " " }
         var rest = Substring(String(String.UnicodeScalarView(kept)))
         while rest.first == " " { rest.removeFirst() }
@@ -64,9 +64,9 @@ package enum SanitizedHTML {
         return String(rest)
     }
 
-    // MARK: What is allowed
+    // MARK: Allowlist
 
-    /// Elements that come out as they are.
+    /// Elements that are written unchanged.
     private static let elements: Set<String> = [
         "a", "abbr", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del",
         "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins",
@@ -76,15 +76,15 @@ package enum SanitizedHTML {
 
     private static let voidElements: Set<String> = ["br", "col", "hr", "wbr"]
 
-    /// Elements of which not even the content comes out. Not `embed`, `source` and `track`, which have none, but have what
-    /// follows them for the parser.
+    /// Elements that are dropped with their content. `embed`, `source` and `track` are not listed: they have no
+    /// content, but the parser assigns them the text that follows.
     private static let dropped: Set<String> = [
         "applet", "audio", "button", "canvas", "datalist", "frame", "frameset", "head", "iframe", "input",
         "link", "math", "meta", "noembed", "noframes", "noscript", "object", "optgroup", "option", "param", "plaintext",
         "script", "select", "style", "svg", "template", "textarea", "title", "video", "xmp",
     ]
 
-    /// The attribute with its value, if both may come out.
+    /// Returns the attribute with its value if both are allowed.
     private static func attribute(_ name: String, _ value: String, of element: String) -> String? {
         switch (element, name) {
         case ("a", "href"):
@@ -103,7 +103,7 @@ package enum SanitizedHTML {
 
     // MARK: Markup
 
-    /// Whether there is a tag, a comment or a character reference in it.
+    /// Whether the text contains a tag, a comment or a character reference.
     private static func hasMarkup(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         for index in bytes.indices.dropLast() {
@@ -134,7 +134,7 @@ package enum SanitizedHTML {
         let options =
             HTML_PARSE_RECOVER.rawValue | HTML_PARSE_NOERROR.rawValue | HTML_PARSE_NOWARNING.rawValue
             | HTML_PARSE_NONET.rawValue | HTML_PARSE_COMPACT.rawValue
-        // The encoding is told, so that no `meta` in it is believed.
+        // The encoding is passed explicitly, so that a `meta` element has no effect.
         let document = html.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) {
                 htmlReadMemory($0.baseAddress, Int32($0.count), nil, "UTF-8", Int32(options))
@@ -144,14 +144,14 @@ package enum SanitizedHTML {
         defer { xmlFreeDoc(document) }
         var writer = Writer()
         writer.walk(xmlDocGetRootElement(document))
-        // The parser's bytes are not ours to trust: what is no UTF-8 is replaced.
+        // The parser's bytes may be invalid UTF-8, which is replaced.
         return String(decoding: writer.output, as: UTF8.self)
     }
 
-    /// Writes a tree without recursion: how deep it is, is for strangers to say.
+    /// Writes a tree without recursion, since its depth is untrusted.
     private struct Writer {
         var output: [UInt8] = []
-        /// Elements whose end is still to be written.
+        /// Elements whose closing tag is not yet written.
         private var opened: [xmlNodePtr] = []
 
         mutating func walk(_ root: xmlNodePtr?) {
@@ -175,7 +175,7 @@ package enum SanitizedHTML {
             }
         }
 
-        /// - Returns: whether the children are to be visited.
+        /// - Returns: Whether to visit the children.
         private mutating func enter(_ node: xmlNodePtr) -> Bool {
             switch node.pointee.type {
             case XML_TEXT_NODE:
@@ -188,7 +188,7 @@ package enum SanitizedHTML {
                 let name = Self.string(node.pointee.name).lowercased()
                 if dropped.contains(name) { return false }
                 if name == "img" {
-                    // A browser would tell the image's server who reads this.
+                    // Loading the image would disclose the reader to its server.
                     let words = Self.attributes(of: node).first { $0.name == "alt" }?.value ?? ""
                     escape(words.utf8, into: &output)
                     return false
@@ -207,7 +207,7 @@ package enum SanitizedHTML {
                 opened.append(node)
                 return true
             default:
-                // Comments, CDATA, processing instructions, entities that nobody has declared.
+                // Comments, CDATA, processing instructions, undeclared entities.
                 return false
             }
         }
@@ -218,7 +218,7 @@ package enum SanitizedHTML {
             output.append(contentsOf: "</\(Self.string(node.pointee.name).lowercased())>".utf8)
         }
 
-        /// Each name once, in lower case.
+        /// Returns the attributes with lower-case names, each name once.
         private static func attributes(of node: xmlNodePtr) -> [(name: String, value: String)] {
             var found: [(name: String, value: String)] = []
             var next = node.pointee.properties
@@ -243,7 +243,7 @@ package enum SanitizedHTML {
 
     // MARK: Text
 
-    /// Empty lines part paragraphs, single line breaks stay.
+    /// Splits text into paragraphs at empty lines; single line feeds become line breaks.
     private static func paragraphs(of text: String) -> String {
         var result = ""
         var lines: [String] = []
@@ -259,12 +259,12 @@ package enum SanitizedHTML {
         return result + end()
     }
 
-    /// The words that are addresses of the web become links.
+    /// Turns web addresses in a line into links.
     private static func withLinks(_ line: Substring) -> String {
         line.split(separator: " ", omittingEmptySubsequences: false).map { word in
             guard word.hasPrefix("http://") || word.hasPrefix("https://") else { return escaped(String(word)) }
             var address = word
-            // What ends a sentence is no part of the address in it.
+            // Punctuation at the end of a sentence does not belong to the address.
             while let last = address.last, ".,;:!?)]\"'>".contains(last) { address.removeLast() }
             guard let allowed = allowedAddress(String(address)), allowed == address else {
                 return escaped(String(word))

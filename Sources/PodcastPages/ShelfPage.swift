@@ -1,14 +1,14 @@
 package import PodcastLibrary
 package import TransferCore
 
-/// All shows as a page, `index.html` in the root.
+/// The page of all shows, `index.html` in the root.
 package struct ShelfPage: Sendable {
     private let shows: [Podcast]
     private let newest: [ShowID: Int64]
 
     /// - Parameters:
-    ///   - shows: in the order in which they are to stand.
-    ///   - newest: when the newest episode of each came out, in seconds since 1970, by the show's row.
+    ///   - shows: The shows in the order of the page.
+    ///   - newest: The publication time of each show's newest episode, in seconds since 1970, by the show's row.
     package init(_ shows: [Podcast], newest: [ShowID: Int64]) {
         self.shows = shows
         self.newest = newest

@@ -1,25 +1,24 @@
 internal import PodcastFeed
 package import PodcastLibrary
 
-/// A show as a page, `index.html` in its folder: art, description, and its episodes with a player, chapters and notes
-/// each.
+/// The page of a show, `index.html` in its folder: art, description, and for each episode a player, chapters and notes.
 ///
-/// Good from `file:` and from any server alike: all that it names lies beside it and is named relatively. Nothing of the
-/// feed runs, loads or sends anything, and nothing at all is loaded of an episode until somebody plays it.
+/// Works from `file:` and from any server, since all its links are relative and to files in the folder. Nothing from
+/// the feed can run, load or send anything, and no media is loaded before it is played.
 package struct ShowPage: Sendable {
-    /// What a page takes from the library. Notes beyond it are linked: those of 10,000 episodes are 30 MB.
+    /// The limits of data from the library. Notes beyond them are linked: those of 10,000 episodes are 30 MB.
     package static let limits = SummaryLimits(
         notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 10_000)
 
-    /// The newest episodes have their players from the beginning. A browser keeps some 60 kB for each, played or not, and
-    /// takes seconds for 10,000: the others get theirs when they are opened.
+    /// The number of episodes, newest first, that have a player from the start. A browser uses some 60 kB for each, and
+    /// takes seconds for 10,000: the other episodes get a player when they are opened.
     static let playerLimit = 1_000
 
-    /// Kinds of media that are remembered; a feed may make up any number.
+    /// The size of the cache of media types; a feed may contain any number of them.
     private static let playerKinds = 100
-    /// Above this many, a list can be narrowed.
+    /// The number of episodes above which the list has a filter.
     private static let filterLimit = 12
-    /// Bytes of a show's description that are looked at.
+    /// The maximum number of bytes of a show's description.
     private static let descriptionLimit = 16 << 10
 
     private let show: Podcast
@@ -27,7 +26,7 @@ package struct ShowPage: Sendable {
     private var count = 0
     private var players: [Media: String?] = [:]
 
-    /// - Parameter newest: when the newest episode came out, in seconds since 1970.
+    /// - Parameter newest: The publication time of the newest episode, in seconds since 1970.
     package init(_ show: Podcast, newest: Int64?) {
         self.show = show
         page.begin(title: show.title, kind: "show", policy: PageStyle.policyWithPlayers)
@@ -66,10 +65,10 @@ package struct ShowPage: Sendable {
         page.add("<ol class=\"episodes\">\n")
     }
 
-    /// The episodes in the order in which they are to stand.
+    /// Adds an episode; call in the order of the page.
     package mutating func add(_ episode: EpisodeSummary) {
         count += 1
-        // The first one shows what is in all of them.
+        // The first one is open, to show what the others contain.
         page.add("<li><details\(count == 1 ? " open" : "")><summary><h2 dir=\"auto\">")
         page.text(episode.title)
         page.add("</h2><span class=\"facts\"><span>")
@@ -96,7 +95,7 @@ package struct ShowPage: Sendable {
         page.add("</div></details></li>\n")
     }
 
-    /// The page, to which nothing can be added any more.
+    /// Returns the complete page.
     package consuming func finish() -> [UInt8] {
         page.add("</ol>\n")
         if count == 0 { page.add("<p class=\"none\">No episodes.</p>\n") }
@@ -140,16 +139,16 @@ package struct ShowPage: Sendable {
         page.add("</\(element)>\n")
     }
 
-    /// A kind of media, as a feed and the file's name tell it.
+    /// The media type in the feed and the file's extension.
     private struct Media: Hashable {
         var type: String?
         var fileExtension: String
     }
 
-    /// The element that plays it; `nil` for a book or a picture, which are no recordings.
+    /// Returns the player element; `nil` for a book or a picture.
     private mutating func player(for episode: EpisodeSummary) -> String? {
         let media = Media(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name))
-        // A show has one kind or two.
+        // A show usually has one or two types.
         if let known = players[media] { return known }
         let isOther = MediaType(type: media.type, url: "file.\(media.fileExtension)").major == .other
         let isVideo = MediaType.isVideo(type: media.type, fileExtension: media.fileExtension)
@@ -198,7 +197,7 @@ package struct ShowPage: Sendable {
         page.add("\">\(text)</a>")
     }
 
-    /// A page of the web, if the address is one, without what is secret in it.
+    /// Adds a link to a web page, without secrets in its address; nothing if it is not a web address.
     private mutating func addLink(_ link: String?, text: String) {
         guard let address = link.flatMap(SanitizedHTML.allowedAddress) else { return }
         page.add("<a href=\"")
@@ -208,7 +207,7 @@ package struct ShowPage: Sendable {
 }
 
 extension PageText {
-    /// The show's art, over its first letter, which is there when the art is not.
+    /// Adds the show's art, over its first letter, which shows if there is no art.
     mutating func art(of show: Podcast, address: String...) {
         add("<div class=\"art\"><span aria-hidden=\"true\">")
         text(show.title.first { $0.isLetter || $0.isNumber }.map { String($0).uppercased() } ?? "")
@@ -231,7 +230,7 @@ extension PageText {
 }
 
 extension Podcast {
-    /// Why its list may be old, for people; `nil` when all is well.
+    /// A readable reason why the show's list may be outdated; `nil` if the last refresh succeeded.
     var problem: String? {
         switch state {
         case Podcast.gone: "The show has ended: its feed is gone."

@@ -1,17 +1,17 @@
 internal import TransferCore
 
-/// The active tasks as a page that loads itself again, `.status.html`.
+/// The page of active tasks, `.status.html`, which reloads itself.
 package struct StatusPage: Sendable {
     private let report: StatusReport
     private let rates: [Double]
 
-    /// - Parameter rates: bytes a second of all tasks together, one for each of the last seconds, the newest last.
+    /// - Parameter rates: The total rate in bytes per second for each of the last seconds, newest last.
     package init(_ report: StatusReport, rates: [Double]) {
         self.report = report
         self.rates = rates.map { $0.isFinite ? max(0, $0) : 0 }
     }
 
-    /// Seconds between two looks; fewer while something is going on.
+    /// The seconds between two reloads, with and without active tasks.
     private static let pace = (busy: 2, idle: 10)
 
     package var bytes: [UInt8] {
@@ -43,9 +43,9 @@ package struct StatusPage: Sendable {
         report.counts.compactMap { $0.count > 0 ? "\($0.count) \($0.state.rawValue)" : nil }
     }
 
-    // MARK: The plot
+    // MARK: Plot
 
-    /// Units of the drawing from top to bottom.
+    /// The height of the drawing, in its own units.
     private static let height = 40.0
 
     private func addPlot(to page: inout PageText) {
@@ -57,7 +57,7 @@ package struct StatusPage: Sendable {
             page.add("<svg viewBox=\"0 0 \(rates.count - 1) \(Int(Self.height))\" preserveAspectRatio=\"none\" ")
             page.add("role=\"img\" aria-label=\"The rate of the last \(rates.count) seconds\">")
             let curve = rates.enumerated().map { index, rate in
-                // A little room for the stroke above, and below none: zero lies on the line.
+                // Leaves space for the stroke at the top; zero lies on the bottom line.
                 let y = Self.height - rate / peak * (Self.height - 1)
                 return "\(index) \((y * 100).rounded() / 100)"
             }.joined(separator: "L")
@@ -72,11 +72,11 @@ package struct StatusPage: Sendable {
 
     // MARK: Tasks
 
-    /// Kinds of tasks whose path begins with a show.
+    /// Kinds of tasks whose path starts with a show.
     private static let aboutShows: Set = ["download", "refresh", "artwork", "transcript"]
 
     private func add(_ task: StatusReport.Task, to page: inout PageText) {
-        // The style sheet has a rule for each of these.
+        // The style sheet has a rule for each of these states.
         let style = StatusReport.counted.contains(task.state) ? task.state : .queued
         page.add("<li class=\"\(style.rawValue)\"><h2 dir=\"auto\">")
         let parts = task.path.split(separator: "/", maxSplits: 1)
@@ -93,7 +93,7 @@ package struct StatusPage: Sendable {
         if let progress = task.progress ?? (task.state == .running ? nil : 0) {
             page.add("<progress max=\"100\" value=\"\((progress * 10).rounded(.down) / 10)\"></progress>")
         } else {
-            // Without a value: it is under way, nobody knows how far.
+            // No value: in progress, of unknown size.
             page.add("<progress></progress>")
         }
         page.add("<p class=\"facts\">")

@@ -10,7 +10,7 @@ package struct StatusReport: Sendable, Equatable {
         /// `SHOW/EPISODE`.
         package var path: String
         package var state: TaskState
-        /// Bytes.
+        /// The received bytes.
         package var received: Int64
         package var expected: Int64?
         /// Bytes per second.
@@ -37,11 +37,11 @@ package struct StatusReport: Sendable, Equatable {
         /// Percent; `nil` while the size is unknown.
         package var progress: Double? {
             guard let expected, expected > 0 else { return nil }
-            // 100 is said of the last byte alone, whatever the division makes of the one before.
+            // 100 only when the last byte is there, however the division rounds.
             return received >= expected ? 100 : min(Double(received) * 100 / Double(expected), 100.0.nextDown)
         }
 
-        /// Seconds until it is done at the present rate.
+        /// The remaining seconds at the current rate.
         package var eta: Double? {
             guard state == .running, let expected, let rate, rate > 0, expected >= received else { return nil }
             return ((Double(expected) - Double(received)) / rate).rounded(.up)
@@ -49,12 +49,12 @@ package struct StatusReport: Sendable, Equatable {
     }
 
     package var tasks: [Task]
-    /// What does not run although it is due, and why; one line each.
+    /// Due work that is being skipped, and why; one line each.
     package var skipped: [String] = []
 
     package init(tasks: [Task]) { self.tasks = tasks.sorted { $0.id < $1.id } }
 
-    /// The states in which a report counts tasks, those that make progress first.
+    /// The states that a report counts; active ones first.
     package static let counted: [TaskState] = [.running, .queued, .suspended, .failed]
 
     /// The number of tasks in each of the `counted` states.
@@ -62,7 +62,7 @@ package struct StatusReport: Sendable, Equatable {
         Self.counted.map { state in (state, tasks.count { $0.state == state }) }
     }
 
-    /// Bytes per second of all tasks together.
+    /// The total rate of all tasks in bytes per second.
     package var rate: Double { tasks.reduce(0) { $0 + ($1.rate ?? 0) } }
 
     // MARK: JSON
@@ -77,17 +77,17 @@ package struct StatusReport: Sendable, Equatable {
                     counts.map { ($0.state.rawValue, .int(Int64($0.count))) } + [("rate", .int(WholeNumber.of(rate)))])
             ),
         ]
-        // Most never see one.
+        // Usually empty, so the member is omitted.
         if !skipped.isEmpty { members.append(("skipped", .array(skipped.map { .string($0) }))) }
         return .object(members)
     }
 
-    /// The same as UTF-8 text with a line feed at its end.
+    /// The JSON value as UTF-8 text with a line feed at the end.
     package var jsonBytes: [UInt8] { json.encoded() + [UInt8(ascii: "\n")] }
 
     // MARK: Text
 
-    /// The text of `.status`: a heading, then a line a task; `no active tasks` when there is none.
+    /// The text of `.status`: a heading, then one line for each task; `no active tasks` if there is none.
     package var text: String {
         let notes = skipped.map { "skipped: \(PlainText.oneLine($0))\n" }.joined()
         if tasks.isEmpty { return "no active tasks\n" + notes }
@@ -99,7 +99,7 @@ package struct StatusReport: Sendable, Equatable {
 }
 
 extension StatusReport.Task {
-    /// One of the list's tasks.
+    /// A task of the list.
     package var json: OrderedJSON {
         .object([
             ("id", .int(id.rawValue)), ("kind", .string(kind)), ("path", .string(path)),
@@ -112,14 +112,14 @@ extension StatusReport.Task {
         ])
     }
 
-    /// One line: state, bar, percent, received and size, rate, time left, path; then what went wrong.
+    /// One line: state, bar, percent, received and total size, rate, remaining time, path; then the error.
     package var line: String {
         var columns = [state.rawValue.padded(9), ProgressBar.text(progress, width: 20), Self.percent(progress)]
         columns.append("\(ByteText.size(received))/\(expected.map(ByteText.size) ?? "?")".padded(19))
         columns.append((rate.map(ByteText.rate) ?? "-").padded(10))
         columns.append((eta.map(TimeText.duration) ?? "-").padded(8))
-        // Names come from outside: nothing in them may steer a terminal, nor break the line.
-        // An upload has no path: commands name it by its number.
+        // Names are untrusted: they must neither control the terminal nor break the line.
+        // An upload has no path: commands refer to it by its number.
         columns.append((kind == "upload" ? "upload:\(id) " : "") + PlainText.oneLine(path))
         var line = columns.joined(separator: " ")
         if let error { line += ": " + PlainText.oneLine(error) }
@@ -128,14 +128,14 @@ extension StatusReport.Task {
 
     private static func percent(_ progress: Double?) -> String {
         guard let progress else { return "   ?  " }
-        // Never 100 before the last byte.
+        // Never 100 before the last byte has arrived.
         let tenths = Int((progress * 10).rounded(.down))
         let text = "\(tenths / 10).\(tenths % 10)%"
         return String(repeating: " ", count: max(0, 6 - text.count)) + text
     }
 }
 
-/// A bar of `#` and `.`: it reads the same in every font and on every terminal.
+/// A bar of `#` and `.`, which looks the same in every font and on every terminal.
 package enum ProgressBar {
     package static func text(_ percent: Double?, width: Int) -> String {
         guard let percent else { return "[" + String(repeating: "?", count: width) + "]" }
@@ -145,7 +145,7 @@ package enum ProgressBar {
 }
 
 extension String {
-    /// Filled up with spaces on the right.
+    /// Pads the text with spaces on the right.
     fileprivate func padded(_ width: Int) -> String {
         count >= width ? self : self + String(repeating: " ", count: width - count)
     }

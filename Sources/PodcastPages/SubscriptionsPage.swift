@@ -1,11 +1,11 @@
 internal import PodcastFeed
 package import PodcastLibrary
 
-/// The subscriptions as a list for other programs: OPML, with nothing secret in it.
+/// The subscriptions as OPML for other programs, without secrets.
 package enum SubscriptionsPage {
     package static let title = "podfs subscriptions"
 
-    /// The same subscriptions give the same bytes.
+    /// Returns the document. Equal subscriptions give equal bytes.
     package static func document(_ subscriptions: [Subscription]) -> [UInt8] {
         OPML.document(title: title, subscriptions: subscriptions.lazy.map { $0.outline(url: $0.visibleURL) })
     }

@@ -1,11 +1,11 @@
 internal import PodcastFeed
 
-/// Moments and spans as text, without a time zone of the machine.
+/// Times and durations as text, independent of the machine's time zone.
 package enum TimeText {
-    /// `2026-11-20T10:00:00Z` of seconds since 1970.
+    /// Returns `2026-11-20T10:00:00Z` for seconds since 1970.
     package static func iso8601(_ seconds: Int64) -> String { PublicationDate(seconds: seconds, offset: 0).iso8601 }
 
-    /// `7s`, `3m20s`, `1h05m`.
+    /// Returns a duration: `7s`, `3m20s`, `1h05m`.
     package static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "-" }
         let total = Int64(seconds)
@@ -14,7 +14,7 @@ package enum TimeText {
         return "\(total / 3_600)h\(digits(total / 60 % 60, 2))m"
     }
 
-    /// A place in a recording, or its length: `0:07`, `42:10`, `1:05:12`.
+    /// Returns a position in a recording, or its length: `0:07`, `42:10`, `1:05:12`.
     package static func clock(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "-" }
         let total = Int64(seconds)

@@ -1,12 +1,12 @@
-/// Whole numbers of what was computed or came from another process.
+/// Conversion of numbers that were computed or come from another process.
 package enum WholeNumber {
-    /// Cut towards zero; the nearest that there is for one that is too large, and 0 for what is no number.
+    /// Truncates toward zero; saturates if the value is too large, and returns 0 for NaN.
     package static func of(_ value: Double) -> Int64 {
         if let whole = Int64(exactly: value.rounded(.towardZero)) { return whole }
         return value.isNaN ? 0 : value < 0 ? .min : .max
     }
 
-    /// With commas between thousands.
+    /// Formats a number with commas between thousands.
     static func text(_ value: Int) -> String {
         var text = String(value.magnitude)
         var end = text.count - 3

@@ -3,7 +3,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
-// _GNU_SOURCE is not defined here but in CLinux.c: it would give fd_set another shape than other modules see.
+// _GNU_SOURCE is defined in CLinux.c and not here: it changes the layout of fd_set, which other modules use too.
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -29,10 +29,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/// The credentials of a Unix socket's peer: getsockopt(SO_PEERCRED), see unix(7). 0, or -1 with errno.
+/// Gets the credentials of a Unix socket's peer: getsockopt(SO_PEERCRED), see unix(7). Returns 0, or -1 with errno.
 int clinux_peer_credentials(int fd, uid_t *uid, pid_t *pid);
 
-/// Fills a sockaddr_un. 0, or -1 with ENAMETOOLONG when the path does not fit into its 108 bytes.
+/// Fills a sockaddr_un. Returns 0, or -1 with ENAMETOOLONG if the path does not fit into its 108 bytes.
 static inline int clinux_unix_address(const char *path, struct sockaddr_un *address, socklen_t *length) {
     size_t count = __builtin_strlen(path);
     __builtin_memset(address, 0, sizeof *address);
@@ -46,8 +46,8 @@ static inline int clinux_unix_address(const char *path, struct sockaddr_un *addr
     return 0;
 }
 
-/// An open file description lock over the whole file (F_OFD_SETLK, fcntl(2)). `type` is F_RDLCK, F_WRLCK or F_UNLCK.
-/// 0, or -1 with errno: EAGAIN when another description holds a conflicting lock.
+/// Sets an open file description lock on the whole file (F_OFD_SETLK, fcntl(2)). `type` is F_RDLCK, F_WRLCK or F_UNLCK.
+/// Returns 0, or -1 with errno: EAGAIN if another description holds a conflicting lock.
 int clinux_ofd_lock(int fd, short type);
 
 /// SEEK_DATA and SEEK_HOLE of lseek(2).
@@ -57,12 +57,12 @@ off_t clinux_seek_hole(int fd, off_t offset);
 /// copy_file_range(2) from the descriptors' own offsets.
 ssize_t clinux_copy_file_range(int from, int to, size_t count);
 
-/// renameat2(2) with RENAME_EXCHANGE: each path leads to what the other has led to, in one step. 0, or -1 with errno:
-/// ENOENT when one of the two does not exist, EINVAL or ENOSYS where the file system cannot do it.
+/// renameat2(2) with RENAME_EXCHANGE: exchanges two paths atomically. Returns 0, or -1 with errno: ENOENT if one of them
+/// does not exist, EINVAL or ENOSYS if the file system does not support it.
 int clinux_exchange(const char *one, const char *other);
 
-/// dl_iterate_phdr(3): calls `body` with each part of the program and of its libraries that is mapped from a file
-/// (PT_LOAD): the library's name, where it is, how many of its bytes are the file's, and PF_R, PF_W and PF_X.
+/// dl_iterate_phdr(3): calls `body` for each segment of the program and of its libraries that is mapped from a file
+/// (PT_LOAD): the library's name, the segment's address, its number of bytes from the file, and PF_R, PF_W and PF_X.
 void clinux_each_segment(void (*body)(const char *object, uintptr_t address, size_t size, uint32_t flags));
 
 /// accept4(2) without the peer's address; pipe2(2).
@@ -73,7 +73,7 @@ static inline int clinux_open(const char *path, int flags, mode_t mode) { return
 
 pid_t clinux_gettid(void);
 
-/// posix_spawn_file_actions_addclosefrom_np, which Glibc's module lacks: the new process closes all descriptors from `first` on.
+/// posix_spawn_file_actions_addclosefrom_np, which Glibc's module lacks: the child closes all descriptors from `first` on.
 int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
 /// pidfd_open(2): a descriptor that becomes readable when the process ends.
