@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// A line of the list of users. See passwd(5); the corresponding C functions are `getpwnam` and `getpwuid`.
+/// An entry of the user database. See passwd(5); the corresponding C functions are `getpwnam` and `getpwuid`.
 struct Account: Equatable {
     var name: String
     var uid: UInt32
     var gid: UInt32
     var home: String
 
-    /// - Parameter user: a name or a number. A number need not be in the list.
+    /// - Parameter user: A name or a number. A number without an entry is accepted.
     init(user: String) throws {
         if let found = getpwnam(user) {
             self.init(found.pointee)
@@ -34,14 +34,14 @@ struct Account: Equatable {
         (self.name, self.uid, self.gid, self.home) = (name, uid, gid, home)
     }
 
-    /// A group's number, by its name or by itself.
+    /// Returns a group's number, given its name or number.
     static func group(_ group: String) throws -> UInt32 {
         if let found = getgrnam(group) { return found.pointee.gr_gid }
         guard let number = UInt32(group) else { throw CommandError(.failed, "there is no group '\(group)'") }
         return number
     }
 
-    /// Makes the process this user's, for good. Only root may become another user.
+    /// Switches the process to this user permanently. Only root may switch to another user.
     func become() throws {
         if getuid() == uid, geteuid() == uid { return }
         guard geteuid() == 0 else {
@@ -52,8 +52,8 @@ struct Account: Equatable {
         }
     }
 
-    /// Sees to it that the variables which say where things are kept are the user's whom the process belongs to, and not
-    /// those of whoever has started it: at boot there is a HOME of root's or none, and mount.fuse3(8) changes HOME alone.
+    /// Sets the home and XDG variables to those of the user who owns the process, not of the program that started it:
+    /// at boot HOME is root's or unset, and mount.fuse3(8) changes only HOME.
     static func settleEnvironment() {
         let environment = ProcessInfo.processInfo.environment
         guard let account = Account(uid: getuid()) else { return }
@@ -65,7 +65,7 @@ struct Account: Equatable {
         }
         for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
             guard let value = environment[name] else { continue }
-            // What does not exist yet is to be made below a home that is right.
+            // A folder that does not exist yet has no owner; it is created below HOME.
             if owner(of: value) != account.uid, !isOwn || owner(of: value) != nil { unsetenv(name) }
         }
         let runtime = "/run/user/\(account.uid)"

@@ -3,9 +3,9 @@ import Foundation
 import PodcastClient
 import PodcastProtocol
 
-/// Why a command did not do what it was asked: one line for people, an exit code for programs.
+/// The reason why a command failed: one line for people, an exit code for programs.
 struct CommandError: Error, CustomStringConvertible {
-    /// The exit codes are a contract; see podfs(1).
+    /// The exit codes are stable; see podfs(1).
     enum Code: Int32 {
         case failed = 1
         case partlyFailed = 2
@@ -22,7 +22,7 @@ struct CommandError: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// Any error in these terms.
+    /// Converts any error to a line and an exit code.
     init(_ error: any Error) {
         switch error {
         case let error as CommandError: self = error
@@ -34,7 +34,7 @@ struct CommandError: Error, CustomStringConvertible {
     }
 }
 
-/// A command of podfs: its errors go to standard error as one line, and decide the exit code.
+/// A command of podfs. Its errors are printed on standard error as one line, and determine the exit code.
 protocol PodfsCommand: AsyncParsableCommand {
     func perform() async throws
 }

@@ -3,18 +3,18 @@ import PodcastProtocol
 import Synchronization
 import TransferCore
 
-/// Downloads that a command waits for, in the session that all downloads of people are in: they go on when the command is
-/// interrupted. When the daemon is killed, the command goes on with its successor.
+/// Waits for downloads on behalf of a command. They belong to the session shared by all commands, so they continue when
+/// the command is interrupted. If the daemon is killed, the command continues with its successor.
 struct DownloadWait {
     private let installation: Installation
     private let episodes: [EpisodeID]
 
-    /// How often in a row a daemon may end before it has told anything.
+    /// The maximum number of consecutive daemons that exit without an event.
     private static let patience = 6
 
     init(installation: Installation, episodes: [EpisodeID]) {
         self.installation = installation
-        // What is named twice is fetched, and ends, once.
+        // An episode named twice is downloaded and reported once.
         var seen: Set<EpisodeID> = []
         self.episodes = episodes.filter { seen.insert($0).inserted }
     }
@@ -25,9 +25,10 @@ struct DownloadWait {
         var done = 0
     }
 
-    /// Fetches all, as far as there is space: what waits for some is left to the daemon when nothing else is to come.
+    /// Downloads all episodes for which there is space; returns when all others wait for space, which is left to the
+    /// daemon.
     ///
-    /// - Returns: a line for each that is not here in the end.
+    /// - Returns: A line for each episode that is not complete.
     func run() async throws -> [String] {
         _ = try installation.configuration()
         let progress = ProgressLine()
@@ -62,18 +63,18 @@ struct DownloadWait {
         }
     }
 
-    /// What is still to come.
+    /// The downloads that have not ended.
     fileprivate struct Rest {
         var episodes: [EpisodeID]
         var problems: [String] = []
-        /// The last event that was there before the command: `nil` until a daemon has answered.
+        /// The last event before the command; `nil` until a daemon has answered.
         var baseline: Int64?
     }
 
     private func finish(
         _ rest: inout Rest, in session: TransferSession, note: (Int) -> Void
     ) async throws {
-        // How tasks have ended while no daemon was listened to.
+        // Final events of tasks that ended while no daemon was connected.
         var missed: [EpisodeID: Event] = [:]
         if let baseline = rest.baseline {
             for event in session.endedWhileAway where event.sequence > baseline {
@@ -90,7 +91,8 @@ struct DownloadWait {
             }
             tasks.append(try await session.downloadTask(episode: episode))
         }
-        // All are asked for before the first begins: one that is complete at once is not to go for a later one.
+        // All tasks are created before the first is started: an event of a quickly completed one must not be taken for
+        // a later one.
         for task in tasks { try await task.resume() }
         note(episodes.count - rest.episodes.count)
         while !tasks.isEmpty {
@@ -105,7 +107,7 @@ struct DownloadWait {
                 note(episodes.count - rest.episodes.count)
             }
             let remain = resting.map(\.task.episode)
-            // Some may have got their space when others ended.
+            // Some may have got space when others ended.
             if resting.count == tasks.count, try await session.waitingForSpace(Set(remain)).count == remain.count {
                 for (task, event) in resting { rest.take(event, episode: task.episode, path: task.info.path) }
                 return

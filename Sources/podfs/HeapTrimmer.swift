@@ -3,17 +3,17 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Gives memory that large work has needed back to the system, when the process rests.
+/// Returns freed memory to the system after large work, when the process is idle.
 ///
-/// malloc keeps what is freed: after a feed of 100,000 items the daemon held 480 MB of which 6 MB were in use, a mount after
-/// large pages 180 MB. Two things together end that. One arena in place of one for each thread (`begin`): free memory of
-/// different threads lies together, and only the first arena can be given back from its end. And, a pause after the last
-/// work, `malloc_trim`, once: an idle process has no timer. Thread-safe.
+/// malloc retains freed memory: after a feed of 100,000 items the daemon had 480 MB of which 6 MB were in use, a mount
+/// after large pages 180 MB. Two measures fix that. A single arena instead of one for each thread (`begin`) keeps the
+/// free memory of all threads together, and only the first arena can be shrunk. And `malloc_trim` runs once, some time
+/// after the last work: an idle process has no timer. Thread-safe.
 final class HeapTrimmer: Sendable {
     private struct State {
-        /// Whether a look is arranged.
+        /// Whether a check is scheduled.
         var isArranged = false
-        /// Work since then.
+        /// Whether work was done since then.
         var isBusy = false
     }
 
@@ -23,14 +23,14 @@ final class HeapTrimmer: Sendable {
     private let queue = DispatchQueue(label: "podfs.heap", qos: .utility)
 
     /// - Parameters:
-    ///   - pause: how long nothing happens before memory is given back.
-    ///   - trim: what gives it back.
+    ///   - pause: The idle time after which memory is returned.
+    ///   - trim: The function that returns it.
     init(pause: DispatchTimeInterval = .seconds(10), trim: @escaping @Sendable () -> Void = { malloc_trim(0) }) {
         self.pause = pause
         self.trim = trim
     }
 
-    /// Something is done that may take memory. A look at a flag; at most one wake-up comes of it in each pause.
+    /// Records work that may use memory. Costs reading a flag, and at most one wake-up per pause.
     func noteWork() {
         let isFirst = state.withLock { state in
             state.isBusy = true
@@ -48,12 +48,12 @@ final class HeapTrimmer: Sendable {
             state.isArranged = state.isBusy
             return !state.isBusy
         }
-        // Still at work: another look a pause later. The one after the last work trims.
+        // Work was done since: check again after another pause. The check after the last work trims.
         if isAtRest { trim() } else { arrange() }
     }
 
-    /// Sets malloc up for a process that stays: to be called before it has threads. Where the limits are set by hand
-    /// malloc no longer raises them with each large block that is freed. The corresponding C function is `mallopt`.
+    /// Configures malloc for a long-running process; call it before the first thread starts. With explicit limits
+    /// malloc does not raise them when a large block is freed. The corresponding C function is `mallopt`.
     static func begin() {
         mallopt(M_ARENA_MAX, 1)
         mallopt(M_TRIM_THRESHOLD, 256 << 10)

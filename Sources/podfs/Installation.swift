@@ -9,7 +9,7 @@ import PodcastService
 import TransferCore
 import TransferEngine
 
-/// What every command works on: the places of this environment, its configuration, its daemon.
+/// The installation that a command works on: paths from this environment, configuration, daemon.
 struct Installation: Sendable {
     let places: Places
 
@@ -25,11 +25,11 @@ struct Installation: Sendable {
         DaemonLauncher(places: places, schema: Library.schemaVersion) { Terminal.error($0) }
     }
 
-    /// The configuration file; a mistake in it is told with its line.
+    /// Reads the configuration file; errors contain the line.
     func configuration() throws -> Configuration { try Configuration.load(from: places.configFile) }
 
-    /// The library for reading; `nil` when there is none yet: no show was ever subscribed to. One that is damaged, old or
-    /// lost, although there is a list of what was subscribed to, is put right by the daemon first.
+    /// Opens the library for reading; `nil` if there is none because no show was ever subscribed. If it is damaged,
+    /// old, or missing although there is a list of subscriptions, the daemon repairs it first.
     func library() throws -> Library? {
         do {
             return try Library.openForReading(at: places.library)
@@ -41,13 +41,13 @@ struct Installation: Sendable {
         }
     }
 
-    /// Whether there is a library, whatever its state.
+    /// Whether a library exists, in whatever state.
     var hasLibrary: Bool {
         var status = stat()
         return stat(places.library, &status) == 0 && status.st_size > 0
     }
 
-    /// The library, which a command needs that names shows or episodes.
+    /// Opens the library for a command whose arguments are shows or episodes; throws if there is none.
     func existingLibrary() throws -> Library {
         guard let library = try library() else {
             throw CommandError(.failed, "there are no subscriptions yet: podfs subscribe URL")
@@ -55,9 +55,10 @@ struct Installation: Sendable {
         return library
     }
 
-    /// The daemon, started when none runs. The configuration is read first: it is the daemon's too.
+    /// Connects to the daemon, starting one if none runs. Reads the configuration first, since an error would stop the
+    /// daemon too.
     ///
-    /// - Parameter onEvent: called with what happens, once `Command.watch` has been sent.
+    /// - Parameter onEvent: Called with events, once `Command.watch` was sent.
     func daemon(
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }, onEnd: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection {
@@ -65,10 +66,10 @@ struct Installation: Sendable {
         return try launcher.connectOrStart(role: .command, onEvent: onEvent, onEnd: onEnd)
     }
 
-    /// The daemon, if one runs.
+    /// Connects to the daemon if one runs.
     func runningDaemon() throws -> DaemonConnection? { try launcher.connect(role: .command) }
 
-    /// What the daemon is to know.
+    /// Returns the daemon's part of the configuration.
     func serviceConfiguration() throws -> ServiceConfiguration {
         let configuration = try configuration()
         var transfers = TransferConfiguration(userAgent: configuration.userAgent ?? "podfs/\(Podfs.version)")

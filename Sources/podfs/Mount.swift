@@ -10,12 +10,12 @@ import PodcastProtocol
 import Synchronization
 import SystemPackage
 
-/// The process behind a mounted folder.
+/// The process that serves a mounted folder.
 final class Mount: Sendable {
     private let filesystem: PodcastFilesystem
     private let session: Session
 
-    /// Requests are short, none waits for the network: a few threads keep the processors busy, more would only contend.
+    /// The number of threads. Requests are short and none waits for the network: more threads would only contend.
     private static let threads = 4
 
     init(
@@ -42,14 +42,14 @@ final class Mount: Sendable {
         }
     }
 
-    /// Whom the files seem to belong to: the user who mounts, unless the options say otherwise.
+    /// Returns the owner of the files: the mounting user unless the options set another.
     private static func owner(_ options: MountOptions) throws -> Owner {
         Owner(
             uid: try options.uid.map { try Account(user: $0).uid } ?? getuid(),
             gid: try options.gid.map { try Account.group($0) } ?? getgid())
     }
 
-    /// The library; the daemon makes it when there is none.
+    /// Opens the library; the daemon creates it if there is none.
     private static func library(_ installation: Installation) throws -> Library {
         do {
             return try Library.openForReading(at: installation.places.library)
@@ -59,10 +59,10 @@ final class Mount: Sendable {
         }
     }
 
-    /// Serves until the folder is unmounted, by whomever; SIGTERM, SIGINT and SIGHUP unmount it. SIGUSR1 answers all reads
-    /// that wait with an error, so that the readers can let go.
+    /// Serves requests until the folder is unmounted, by any process; SIGTERM, SIGINT and SIGHUP unmount it. SIGUSR1
+    /// fails all waiting reads, so that the readers can close their files.
     ///
-    /// - Parameter ready: called once, when the folder answers.
+    /// - Parameter ready: Called once, when the mount answers requests.
     func run(ready: @escaping @Sendable () -> Void) throws {
         signal(SIGPIPE, SIG_IGN)
         let sources = [SIGTERM, SIGINT, SIGHUP].map { number in

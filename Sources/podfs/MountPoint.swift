@@ -4,20 +4,20 @@ import Fuse
 import Glibc
 import PodcastFilesystem
 
-/// Where the filesystem is to be, or is already and waits to be served.
+/// A folder to mount on, or a filesystem already mounted that waits to be served.
 enum MountPoint: Equatable {
     case folder(String)
-    /// An open /dev/fuse, which another program has mounted.
+    /// An open /dev/fuse with which another program has mounted the filesystem.
     case descriptor(Int32)
 
-    /// - Parameter argument: a folder, or `/dev/fd/N`.
+    /// - Parameter argument: A folder, or `/dev/fd/N`.
     init(_ argument: String) throws {
         if argument.hasPrefix(Self.descriptors) {
             guard let number = Int32(argument.dropFirst(Self.descriptors.count)), fcntl(number, F_GETFD) >= 0 else {
                 throw CommandError(
                     .failed, "\(argument) is not open: it has to be the /dev/fuse that the folder was mounted with")
             }
-            // Not for the daemon that may be started before it is used.
+            // A daemon started before the descriptor is used must not inherit it.
             SpawnedSelf.keep(number)
             self = .descriptor(number)
         } else {
@@ -27,12 +27,12 @@ enum MountPoint: Equatable {
 
     private static let descriptors = "/dev/fd/"
 
-    /// Checks the folder, and cleans it of a mount whose process has died.
+    /// Checks the folder, and detaches a mount whose process has died.
     ///
-    /// - Returns: its absolute path.
+    /// - Returns: The folder's absolute path.
     static func prepare(_ folder: String) throws -> String {
-        // The kernel answers stat(2) from its cache for a while after the process behind a mount has died, so that the list
-        // of mounts says more than the folder.
+        // After the process of a mount has died the kernel answers stat(2) from its cache for a while, so the mount
+        // table is checked first.
         if let mounted = MountedFolder.at(absolute(folder)), mounted.isPodfs {
             guard mounted.isDead else {
                 throw CommandError(.failed, "\(folder) is mounted already; to end it: podfs unmount \(folder)")
@@ -42,7 +42,7 @@ enum MountPoint: Equatable {
         var status = stat()
         if stat(folder, &status) != 0 {
             let code = errno
-            // A dead mount of another FUSE program is not podfs's to clean.
+            // A dead mount of another FUSE program is left alone.
             if code == ENOTCONN {
                 throw CommandError(
                     .failed, "\(folder) is a mount whose program has died; first: fusermount3 -uz \(folder)")
@@ -79,7 +79,7 @@ enum MountPoint: Equatable {
         return CommandError(.failed, "\(folder): \(String(cString: strerror(code)))")
     }
 
-    /// The path from the root, also where the last component does not answer.
+    /// Returns the absolute path, also if the last component does not respond.
     static func absolute(_ folder: String) -> String {
         if let path = realpath(folder, nil) {
             defer { free(path) }
@@ -90,23 +90,24 @@ enum MountPoint: Equatable {
     }
 }
 
-/// A line of the kernel's list of mounts.
+/// An entry of the kernel's mount table.
 struct MountedFolder: Equatable {
     var path: String
     var type: String
 
-    /// The type may be another, by the option `subtype`; the process behind the mount tells then.
+    /// Whether the mount is podfs's. The option `subtype` may change the type; then an attribute of the mount decides.
     var isPodfs: Bool {
         type == "fuse.podfs"
             || type.hasPrefix("fuse.") && getxattr(path, PodcastFilesystem.processAttribute, nil, 0) > 0
     }
 
-    /// Whether the process behind a mount of podfs has gone. Extended attributes are never cached: they have to ask it.
+    /// Whether the process of a podfs mount has died. Extended attributes are never cached, so reading one reaches the
+    /// process.
     var isDead: Bool {
         getxattr(path, PodcastFilesystem.processAttribute, nil, 0) < 0 && (errno == ENOTCONN || errno == ECONNABORTED)
     }
 
-    /// The uppermost mount at a path.
+    /// Returns the topmost mount at a path.
     static func at(_ path: String) -> MountedFolder? { all().last { $0.path == path } }
 
     static func all() -> [MountedFolder] {

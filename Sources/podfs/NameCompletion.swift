@@ -3,20 +3,19 @@ import Foundation
 import PodcastLibrary
 import PodcastProtocol
 
-/// What a shell offers for the names of shows and episodes. Read from the library: no daemon is started, and nothing is
-/// said of what is wrong.
+/// Shell completion of the names of shows and episodes. Reads the library; starts no daemon, and reports no errors.
 enum NameCompletion {
-    /// For SHOW.
+    /// Completes a SHOW argument.
     static let shows = CompletionKind.custom { _, _, prefix in
         shell(shows(beginning: unquoted(prefix)))
     }
 
-    /// For PATH: shows, `SHOW/EPISODE`, and paths of files.
+    /// Completes a PATH argument: shows, `SHOW/EPISODE`, and paths of files.
     static let paths = CompletionKind.custom { _, _, prefix in
         shell(paths(beginning: unquoted(prefix)))
     }
 
-    /// As many as a shell shows without asking.
+    /// The number of candidates that shells display without asking.
     private static let enough = 100
 
     private static func library() -> Library? {
@@ -37,7 +36,7 @@ enum NameCompletion {
             return episodes(of: show, library).filter { $0.hasPrefix(prefix) } + files
         }
         let found = folders.filter { $0.name.hasPrefix(prefix) }
-        // Of one show the newest episodes are offered with it.
+        // If only one show matches, its newest episodes are offered too.
         let below = found.count == 1 && !prefix.isEmpty ? episodes(of: found[0], library).prefix(enough) : []
         return found.map(\.name) + below + files
     }
@@ -46,7 +45,7 @@ enum NameCompletion {
         ((try? library.entries(of: show.id)) ?? []).map { "\(show.name)/\($0.name)" }
     }
 
-    /// Files and folders, where a path has been begun: a mount is not looked into for a bare word.
+    /// Completes files and folders if a path was begun; a bare word does not access a mount.
     private static func files(beginning prefix: String) -> [String] {
         guard let slash = prefix.lastIndex(of: "/") else { return [] }
         let folder = String(prefix[...slash])
@@ -59,7 +58,7 @@ enum NameCompletion {
 
     // MARK: Shells
 
-    /// What was typed, without the shell's quotes.
+    /// Removes the shell's quotes from the typed word.
     static func unquoted(_ word: String) -> String {
         var result = ""
         var quote: Character?
@@ -81,11 +80,11 @@ enum NameCompletion {
         return result
     }
 
-    /// Names come from feeds. Bash expands the words that completion offers (`compgen -W`), substitution of commands
-    /// included: there every character that is no letter or digit is quoted. On the command line bash quotes what was
-    /// completed, but not a dollar sign or a backquote: such names are not offered, since they would be run. The same holds
-    /// for an exclamation mark in zsh, unless it is the last character. Zsh takes what stands behind a colon for an
-    /// explanation (`_describe`).
+    /// Quotes names, which come from feeds, for the shell. Bash expands the words of a completion (`compgen -W`),
+    /// including command substitution: there every character that is not a letter or digit is quoted. On the command
+    /// line bash quotes the completed word, but not a dollar sign or a backquote: names with these are not offered,
+    /// since they would be executed. The same holds for an exclamation mark in zsh, unless it is the last character.
+    /// Zsh treats the text after a colon as a description (`_describe`).
     private static func shell(_ names: [String]) -> [String] {
         switch CompletionShell.requesting {
         case .bash: names.filter { !$0.contains("$") && !$0.contains("`") }.map(quotedForBash)

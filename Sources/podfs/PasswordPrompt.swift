@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import Platform
 
-/// Asks a person, on the terminal rather than on standard input, which may be something else.
+/// Questions to the user on the terminal, since standard input may be redirected.
 enum PasswordPrompt {
-    /// Longer is no password.
+    /// The maximum length of a password in bytes.
     private static let longest = 4_096
 
-    /// The first line of standard input.
+    /// Reads the first line of standard input.
     static func fromStandardInput() throws -> String {
         guard let line = line(from: 0), !line.isEmpty else {
             throw CommandError(.usage, "--password-stdin: there is no password on standard input")
@@ -15,7 +15,9 @@ enum PasswordPrompt {
         return line
     }
 
-    /// - Parameter hidden: what is typed is not shown.
+    /// Asks a question and reads a line.
+    ///
+    /// - Parameter hidden: Whether to turn off echo.
     static func ask(_ question: String, hidden: Bool = false) throws -> String {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else {
@@ -29,12 +31,12 @@ enum PasswordPrompt {
         if isHidden {
             var silent = before
             silent.c_lflag &= ~tcflag_t(ECHO)
-            // What was typed ahead would have been shown: it is thrown away.
+            // TCSAFLUSH discards input typed before, which was echoed.
             guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
                 throw CommandError(.failed, "the terminal would show the password: use --password-stdin")
             }
         }
-        // An interrupt would leave the terminal silent.
+        // An interrupt would leave the terminal without echo.
         let interrupt = isHidden ? signal(SIGINT, SIG_IGN) : nil
         defer {
             if isHidden {

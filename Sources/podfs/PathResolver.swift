@@ -8,7 +8,7 @@ import PodcastProtocol
 import PodcastService
 import TransferCore
 
-/// Finds what a PATH on the command line means: a path inside a mount, or `SHOW` and `SHOW/EPISODE`.
+/// Resolves a PATH argument: a path inside a mount, or `SHOW` or `SHOW/EPISODE`.
 struct PathResolver {
     enum Target: Equatable {
         case show(ShowID)
@@ -33,7 +33,7 @@ struct PathResolver {
         throw CommandError(.failed, "'\(show.name)' has no episode '\(episodeName)'; see: podfs list '\(show.name)'")
     }
 
-    /// A show by its folder's name, exactly, else without regard to case.
+    /// Finds a show by its folder's name, exactly, otherwise ignoring case.
     func show(_ name: String) throws -> (id: ShowID, name: String) {
         let name = name.hasSuffix("/") ? String(name.dropLast()) : name
         if let found = try library.folder(named: name) { return (found.id, found.name) }
@@ -45,7 +45,7 @@ struct PathResolver {
         throw CommandError(.failed, "there is no show '\(name)'\(hint)")
     }
 
-    /// All episodes that the paths name; of a show, those that the action can mean.
+    /// Returns all episodes that the paths name; for a show those to which the action applies.
     func episodes(_ paths: [String], for action: TaskAction) throws -> [EpisodeID] {
         try paths.flatMap { path -> [EpisodeID] in
             switch try resolve(path) {
@@ -55,8 +55,8 @@ struct PathResolver {
         }
     }
 
-    /// The show whose folder in a mount this is, by its inode number: a search result may have the name of a subscribed
-    /// show.
+    /// Returns the show whose folder in a mount this is, by its inode number: a search result may have the name of a
+    /// subscribed show.
     private static func show(at path: String) -> ShowID? {
         var status = stat()
         guard stat(path, &status) == 0, let number = NodeNumber(NodeID(rawValue: UInt64(status.st_ino))),
@@ -65,7 +65,7 @@ struct PathResolver {
         return number.show
     }
 
-    /// An extended attribute's value; the corresponding C function is `getxattr`.
+    /// Returns an extended attribute's value; the corresponding C function is `getxattr`.
     static func attribute(_ name: String, of path: String) -> String? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = buffer.withUnsafeMutableBytes { getxattr(path, name, $0.baseAddress, $0.count) }

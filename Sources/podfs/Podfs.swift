@@ -3,7 +3,7 @@ import ArgumentParser
 /// The program. Without a subcommand it shows its help.
 @main
 struct Podfs: AsyncParsableCommand {
-    /// Also in the User-Agent.
+    /// The version, also sent in User-Agent.
     static let version = "0.1.0"
 
     static let configuration = CommandConfiguration(

@@ -7,10 +7,10 @@ import PodcastLibrary
 import SystemPackage
 import TransferCore
 
-/// Cached episodes of a show, taken out of the cache into a folder of the user's.
+/// Cached episodes of a show, to be saved in a folder of the user.
 ///
-/// A file is linked where the folder lies on the cache's file system, which takes no time and no space, and copied
-/// elsewhere. Cache files are never written again once they are whole, so that a link is as good as a copy.
+/// A file is linked if the folder is on the cache's file system, which takes no time and no space, otherwise copied.
+/// Complete cache files are never written again, so a link is as good as a copy.
 struct SavedEpisodes {
     private struct Item {
         var source: String
@@ -26,8 +26,8 @@ struct SavedEpisodes {
 
     var count: Int { items.count }
 
-    /// - Parameter cache: the cache's folder.
-    /// - Throws: when something stands in the way already. Nothing has been made then.
+    /// - Parameter cache: The cache's folder.
+    /// - Throws: If a file already exists. Nothing has been created then.
     init(of podcast: ShowID, to folder: String, library: Library, cache: String) throws {
         self.folder = folder
         items = try library.episodes(of: podcast).compactMap { episode in
@@ -43,11 +43,11 @@ struct SavedEpisodes {
         }
     }
 
-    /// Makes the folder and the files. What was made stays when a later one fails.
+    /// Creates the folder and the files. Files already created stay when a later one fails.
     func save(cache: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         for item in items {
-            // As long as this is open the daemon does not evict the file.
+            // While the reader is open the daemon does not evict the file.
             let reader: MediaReader
             do {
                 reader = try MediaReader(
@@ -67,7 +67,7 @@ struct SavedEpisodes {
     }
 
     private func finish(_ item: Item) throws {
-        // The mode that any program gives a new file.
+        // The mode that programs usually give a new file.
         let mask = umask(0)
         umask(mask)
         let published = timespec(tv_sec: Int(item.modified), tv_nsec: 0)

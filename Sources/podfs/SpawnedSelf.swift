@@ -3,21 +3,21 @@ import Foundation
 import Glibc
 import Platform
 
-/// A process of podfs that goes on after the one that starts it: the daemon, a mount.
+/// A background process of podfs that outlives the process that starts it: the daemon, a mount.
 ///
-/// It gets a session of its own, nothing on its standard input and output, a log for its standard error, and on
-/// descriptor 3 a pipe on which it says `ok`, or why it cannot begin.
+/// It has a session of its own, empty standard input and output, a log as standard error, and a pipe as descriptor 3,
+/// to which it writes `ok` or the reason why it cannot start.
 enum SpawnedSelf {
-    /// The descriptor that the child finds its pipe on.
+    /// The descriptor of the pipe in the child.
     static let readyDescriptor: Int32 = 3
-    /// The descriptor that it finds what it was handed over on.
+    /// The descriptor of the passed file in the child.
     static let handedDescriptor: Int32 = 4
 
-    /// Starts `/proc/self/exe` with `arguments` and waits for its word.
+    /// Starts `/proc/self/exe` with `arguments` and waits for its message on the pipe.
     ///
     /// - Parameters:
-    ///   - log: the file that takes its standard error, appended to.
-    ///   - descriptor: a descriptor of this process that the child gets as `handedDescriptor`.
+    ///   - log: The file for its standard error, opened for appending.
+    ///   - descriptor: A descriptor of this process that the child gets as `handedDescriptor`.
     static func start(_ arguments: [String], log: String, handing descriptor: Int32? = nil) throws {
         LogFile(path: log).rotate()
         var ends: [Int32] = [-1, -1]
@@ -41,13 +41,13 @@ enum SpawnedSelf {
         throw CommandError(.failed, said.isEmpty ? "it ended at once; see \(log)" : said)
     }
 
-    /// Says the word on the pipe, once.
+    /// Writes the message to the pipe and closes it.
     static func report(_ word: String, to descriptor: Int32) {
         Terminal.write(word, to: descriptor)
         close(descriptor)
     }
 
-    /// The pipe must not go on to programs that this process starts.
+    /// Prevents programs started by this process from inheriting the descriptor.
     static func keep(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }

@@ -6,15 +6,15 @@ import PodcastPages
 
 /// Standard output and standard error.
 ///
-/// Names and messages come from feeds and servers: what is printed for people is made harmless here once more, so that
-/// nothing in it steers the terminal.
+/// Names and messages come from feeds and servers: text printed for people is sanitized here once more, so that it
+/// cannot control the terminal.
 enum Terminal {
     static func print(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         write(lines.map { PlainText.oneLine(String($0)) }.joined(separator: "\n") + "\n", to: 1)
     }
 
-    /// As it is, without a line feed.
+    /// Writes text unchanged and without a line feed.
     static func put(_ text: String) { write(text, to: 1) }
 
     static func error(_ text: String) {
@@ -24,16 +24,16 @@ enum Terminal {
 
     static func print(_ json: OrderedJSON) { print(json: String(decoding: json.encoded(), as: UTF8.self)) }
 
-    /// A JSON text. What would steer a terminal is escaped, which means the same to a program.
+    /// Prints a JSON text. Characters that could control a terminal are escaped, which does not change the JSON value.
     static func print(json text: String) { put(json: text + "\n") }
 
-    /// The same without a line feed.
+    /// Writes a JSON text like `print(json:)`, without a line feed.
     static func put(json text: String) { write(JSONText.escaped(text), to: 1) }
 
-    /// The same for a piece of UTF-8 that ends with a whole character. Most JSON is ASCII, in which at most DEL steers
-    /// a terminal: such a piece is written as it is.
+    /// Writes a piece of UTF-8 JSON that ends at a character boundary. Most JSON is ASCII, in which only DEL could
+    /// control a terminal: such a piece is written unchanged.
     static func put(json piece: [UInt8]) {
-        // The eighth bit of what is above ASCII, and of DEL's successor.
+        // Tests the eighth bit, which is set in non-ASCII bytes and in DEL + 1.
         if piece.reduce(0, { $0 | $1 | ($1 &+ 1) }) < 0x80 {
             write(piece, to: 1)
         } else {
@@ -45,17 +45,17 @@ enum Terminal {
 
     static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
-    /// Past a reader that has gone (EPIPE) there is nobody to tell.
+    /// Writes bytes. Errors (EPIPE) are ignored: there is no reader to report them to.
     static func write(_ bytes: [UInt8], to descriptor: Int32) { _ = writeAll(bytes, to: descriptor) }
 }
 
-/// JSON and XML that may be read on a terminal.
+/// Escaping of JSON and XML that may be displayed on a terminal.
 enum JSONText {
-    /// Characters that steer a terminal or turn the direction of writing stand only in strings of a JSON text: the others
-    /// of them are escaped already.
+    /// Escapes the characters that control a terminal or change the text direction. In JSON they occur only in strings;
+    /// the encoder has escaped the others already.
     static func escaped(_ text: String) -> String { escaped(text) { "\\u" + hexadecimal($0, digits: 4) } }
 
-    /// The same for XML, where they stand only in text and in values of attributes.
+    /// Escapes the same characters in XML, where they occur only in text and attribute values.
     static func escapedXML(_ text: String) -> String { escaped(text) { "&#x" + hexadecimal($0, digits: 2) + ";" } }
 
     private static func escaped(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
@@ -72,7 +72,7 @@ enum JSONText {
     }
 
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-        // Most text is spared the longer look: nothing above U+2069 is harmful, nor printable ASCII and white space.
+        // Fast path for most text: nothing above U+2069 is harmful, nor printable ASCII and white space.
         guard (0x7F...0x2069).contains(scalar.value) else { return false }
         return PlainText.isHarmful(scalar)
     }

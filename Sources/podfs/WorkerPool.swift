@@ -4,22 +4,22 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The threads on which Swift's concurrency runs here what is not an actor's of its own, in place of libdispatch's.
+/// The threads that run Swift's global executor in this program, in place of libdispatch's.
 ///
-/// libdispatch looks at the threads of its global queues once a second, from the first job on and for as long as the
-/// process lives. A daemon and a mount that nobody uses would wake a processor two times a second for nothing. The threads
-/// here sleep until there is a job. Its serial queues have no such timer; what runs for long uses no global and no concurrent
-/// queue, and no `Task.sleep`, either of which would bring it back.
+/// libdispatch checks the threads of its global queues once a second, from the first job on and for as long as the
+/// process lives. An idle daemon and mount would wake a processor two times a second. The threads here sleep until
+/// there is a job. Serial queues of libdispatch have no such timer; long-running processes must use no global or
+/// concurrent queue and no `Task.sleep`, which would start it.
 final class WorkerPool: Sendable {
-    /// Where a job of the runtime is.
+    /// The address of a job of the runtime.
     private typealias JobAddress = UInt
 
     private struct State {
-        /// The oldest last. When it is empty `arrived` takes its place, turned over: each job is moved once.
+        /// The waiting jobs, oldest last. When it is empty `arrived` is reversed into it: each job is moved once.
         var waiting: [JobAddress] = []
         var arrived: [JobAddress] = []
         var threads = 0
-        /// Threads that sleep and that nobody has woken.
+        /// The number of sleeping threads that have not been woken.
         var idle = 0
 
         mutating func next() -> JobAddress? {
@@ -35,13 +35,13 @@ final class WorkerPool: Sendable {
 
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
-    /// A thread is made when a job comes and none is idle. Jobs that wait for the disk leave processors to others, hence four
-    /// at least.
+    /// The maximum number of threads. A thread is created when a job arrives and none is idle. At least four, since
+    /// jobs that wait for the disk leave processors idle.
     private let limit = max(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     private static let shared = WorkerPool()
 
-    /// Called before anything asynchronous, once.
+    /// Installs the pool. Call it once, before any asynchronous work.
     static func start() {
         cconcurrency_take_jobs { WorkerPool.shared.add($0) }
     }
@@ -67,7 +67,7 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// One thread's life. As on libdispatch's threads signals are for others.
+    /// Runs a thread. As on libdispatch's threads all signals are blocked.
     private func work() {
         var all = sigset_t()
         sigfillset(&all)

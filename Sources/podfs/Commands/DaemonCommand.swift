@@ -35,7 +35,7 @@ struct DaemonCommand: PodfsCommand {
         ProcessLog.begin(file: LogFile(path: installation.places.log))
         if let readyDescriptor { SpawnedSelf.keep(readyDescriptor) }
         do {
-            // A daemon keeps no folder busy.
+            // Otherwise the daemon would keep its start folder's file system busy.
             chdir("/")
             try await Daemon.run(try installation.serviceConfiguration()) {
                 if let readyDescriptor { SpawnedSelf.report("ok", to: readyDescriptor) }

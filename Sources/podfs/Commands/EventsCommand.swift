@@ -51,7 +51,7 @@ struct EventsCommand: PodfsCommand {
                 print(event)
                 last = event.sequence
             }
-            // The daemon has gone; the next one has kept what ended with it.
+            // The daemon has exited; the next one has stored the events of tasks that ended.
             last = last ?? 0
         }
     }
@@ -66,7 +66,7 @@ struct EventsCommand: PodfsCommand {
 }
 
 extension Event {
-    /// One line of `podfs events --json`.
+    /// Returns the event as a line of `podfs events --json`.
     fileprivate var json: String {
         let value = OrderedJSON.object([
             ("seq", .int(sequence)), ("time", .string(TimeText.iso8601(time))), ("event", .string(kind.rawValue)),
@@ -79,7 +79,7 @@ extension Event {
         return String(decoding: value.encoded(pretty: false), as: UTF8.self)
     }
 
-    /// The same for people.
+    /// Returns the event as a readable line.
     fileprivate var line: String {
         var words = [TimeText.iso8601(time), kind.rawValue]
         if kind == .state || kind == .progress, let state { words.append(state.rawValue) }

@@ -48,7 +48,7 @@ struct ExportCommand: PodfsCommand {
         }
     }
 
-    /// A pipe or a device cannot be replaced.
+    /// Writes to a pipe or a device, which cannot be replaced atomically.
     private func writeInto(_ file: String, _ document: [UInt8]) throws {
         let descriptor = open(file, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(String(cString: strerror(errno)))") }

@@ -50,7 +50,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    // MARK: The file
+    // MARK: File
 
     private func parse() throws -> OPML {
         let handle: FileHandle
@@ -76,7 +76,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    /// How much is told of mistakes that were mended.
+    /// The number of corrected mistakes that are reported.
     private static let mendings = 5
 
     private func report(_ list: OPML) {
@@ -88,19 +88,19 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    /// Without those that are the same feed under two spellings of its address.
+    /// Removes duplicates: addresses that differ only in spelling.
     private static func distinct(_ subscriptions: [OPML.Subscription]) -> [OPML.Subscription] {
         var keys: Set<String> = []
         return subscriptions.filter { keys.insert(FeedAddress($0.url)?.key ?? $0.url).inserted }
     }
 
-    // MARK: The daemon
+    // MARK: Daemon
 
-    /// Commands on their way to the daemon at the same time: it fetches a few feeds at once, and the more it knows of the
-    /// less it waits for a slow host.
+    /// The number of unanswered commands. The daemon fetches several feeds at once, and waits less for a slow host if
+    /// it knows of more feeds.
     private static let window = 256
 
-    /// Sends all; each answer is handed to `take` as it comes.
+    /// Sends all subscriptions; calls `take` with each reply.
     private static func send(
         _ subscriptions: [OPML.Subscription], to daemon: DaemonConnection,
         take: (OPML.Subscription, ImportResult) -> Void
@@ -145,7 +145,7 @@ struct ImportCommand: PodfsCommand {
         }
     }
 
-    /// What has become of the shows.
+    /// Counts of the results.
     private struct Tally {
         var added = 0
         var known = 0
@@ -178,7 +178,7 @@ struct ImportCommand: PodfsCommand {
 }
 
 extension ImportResult {
-    /// Whether something is to be said of it.
+    /// Whether the result has to be reported.
     fileprivate var isRemarkable: Bool {
         switch self {
         case .added, .known: false

@@ -22,7 +22,7 @@ struct InspectCommand: PodfsCommand {
     @Flag(help: "Print all of it as JSON.")
     var json = false
 
-    /// What is read of a file at once: what a processor's cache holds.
+    /// The number of bytes per read; fits into the L2 cache.
     private static let pieceSize = 128 << 10
 
     func perform() async throws {
@@ -47,7 +47,7 @@ struct InspectCommand: PodfsCommand {
         }
     }
 
-    /// Reads the feed in the file piece by piece; its items go to `onItem` and are not kept.
+    /// Reads the feed in a file piece by piece; passes items to `onItem` without storing them.
     private func readFile(onItem: @escaping (Item) -> Void) throws -> Feed {
         let descriptor = open(source, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandError(.failed, "\(source): \(String(cString: strerror(errno)))") }
@@ -85,12 +85,12 @@ struct InspectCommand: PodfsCommand {
         }
     }
 
-    /// What is shown of a feed.
+    /// The displayed part of a feed.
     fileprivate struct Summary {
         var format = ""
         var title: String?
         var link: String?
-        /// The first ones.
+        /// The first items.
         var items: [(title: String?, published: String?)] = []
         var itemCount = 0
         var playableCount = 0
@@ -103,7 +103,7 @@ struct InspectCommand: PodfsCommand {
         }
     }
 
-    /// What the summary needs of the JSON that the daemon sends.
+    /// The members of the daemon's JSON that the summary needs.
     fileprivate struct Document: Decodable {
         struct Item: Decodable {
             struct Enclosure: Decodable { var url: String }
@@ -128,7 +128,7 @@ extension InspectCommand.Summary {
         add(title: item.title, published: item.published?.iso8601, isPlayable: !item.enclosures.isEmpty)
     }
 
-    /// The facts of a feed whose items were added already.
+    /// Adds the facts of a feed whose items have been added already.
     fileprivate mutating func add(_ feed: Feed) {
         format = feed.format.rawValue
         title = feed.title

@@ -42,7 +42,7 @@ struct MountCommand: PodfsCommand {
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 
-    /// Called as mount(8) calls a helper: the first column of fstab. Only then there are the flags below.
+    /// The first column of fstab, if mount(8) calls podfs as its helper. The flags below are valid only then.
     @Option(help: .hidden)
     var source: String?
 
@@ -80,12 +80,12 @@ struct MountCommand: PodfsCommand {
         }
         do {
             var options = try parsedOptions()
-            // By this column mount(8) knows what is mounted already.
+            // mount(8) recognizes an existing mount by this column.
             if options.fsname == nil, !source.isEmpty { options.fsname = source }
             if !fake { try start(options) }
         } catch {
             Terminal.error(CommandError(error).description)
-            // "mount failure" in mount(8).
+            // The exit code "mount failure" of mount(8).
             throw ExitCode(32)
         }
     }
@@ -142,7 +142,7 @@ struct MountCommand: PodfsCommand {
     ) throws {
         let point = try MountPoint(folder)
         let mount = try Mount(installation, configuration, at: point, options: options)
-        // The process must not keep a folder busy, its own mount point least of all.
+        // Otherwise the process would keep a file system busy, possibly its own mount.
         chdir("/")
         try mount.run(ready: ready)
     }

@@ -45,7 +45,7 @@ struct PublishCommand: PodfsCommand {
     @Flag(help: "Print the task as JSON, as podfs status --json does.")
     var json = false
 
-    /// A server's database column for a title rarely takes more; and a title is a line.
+    /// The maximum number of characters of a title, which is one line and often a database column.
     private static let longestTitle = 1_000
 
     func validate() throws {
@@ -59,7 +59,7 @@ struct PublishCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         try Self.checkAddress(url)
-        // Makes the folders, and says at once when there is no daemon to be had.
+        // Creates the folders, and fails early if no daemon can be started.
         try installation.daemon().end()
         let task = try await enqueue(installation)
         guard wait else { return show(task) }
@@ -115,10 +115,11 @@ struct PublishCommand: PodfsCommand {
         "avif": "image/avif", "svg": "image/svg+xml",
     ]
 
-    /// How often a daemon may die under the request.
+    /// How many daemons may die during the request.
     private static let tries = 10
 
-    /// The same copy is the same upload: a daemon that was killed before it answered is asked again, or its successor.
+    /// Sends the request until a daemon answers. A request with the same copy is the same upload, so it is repeated if
+    /// a daemon dies before it answers.
     private func send(_ request: PublishRequest, _ installation: Installation) async throws -> TaskInfo {
         var problem: any Error = ClientError(.unreachable, "the daemon cannot be reached")
         for _ in 0..<Self.tries {
@@ -149,16 +150,16 @@ struct PublishCommand: PodfsCommand {
     }
 }
 
-/// Waits for the end of an upload, over the deaths of daemons.
+/// Waits for the end of an upload, also across restarts of the daemon.
 struct UploadWait {
     private let installation: Installation
 
     init(_ installation: Installation) { self.installation = installation }
 
-    /// The task as it was in the end. Throws `CommandError` when it has failed or was cancelled.
+    /// Returns the task's final state. Throws `CommandError` if it has failed or was cancelled.
     func end(of task: TaskInfo) async throws -> TaskInfo {
         var told: String?
-        // Else a server that is down, or an address that is wrong, looks like a command that hangs.
+        // Reports retries: otherwise the command seems to hang while a server is down or an address is wrong.
         func tell(_ error: String?) {
             guard let error, error != told else { return }
             told = error
@@ -171,7 +172,7 @@ struct UploadWait {
                 role: .command, onEvent: { inbox.yield($0) }, onEnd: { inbox.finish() })
             defer { daemon.end() }
             do {
-                // Events first, so that nothing falls between.
+                // Subscribe to events first, so that none is missed.
                 _ = try await daemon.perform(.watch)
                 guard case .tasks(let tasks) = try await daemon.perform(.tasks) else {
                     throw ClientError(.disagrees, "the daemon's answer cannot be read")
@@ -188,18 +189,18 @@ struct UploadWait {
                 if event.endsTask { return try result(of: task, event) }
                 if event.kind == .state { tell(event.error) }
             }
-            // The daemon has gone; the next one goes on with the task.
+            // The daemon has exited; the next one continues the task.
         }
     }
 
-    /// How it has ended already.
+    /// Returns the final event of a task that has ended already.
     private func howItEnded(_ task: TaskInfo, _ daemon: DaemonConnection) async throws -> Event {
         if case .events(let kept) = try await daemon.perform(.events(since: 0)),
             let event = kept.last(where: { $0.task == task.id && $0.endsTask })
         {
             return event
         }
-        // Neither there nor kept: somebody has cancelled it.
+        // Neither active nor stored: the upload was cancelled.
         var event = Event(sequence: 0, time: 0, kind: .state)
         event.state = .cancelled
         return event

@@ -20,7 +20,7 @@ struct RefreshCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let progress = ProgressLine()
-        // Where neither names nor a number are wanted of it, that there is one is enough: to open it takes a while.
+        // Opening the library takes time; if neither names nor a count are needed, its existence is enough.
         let isWanted = !shows.isEmpty || progress.isShown || !installation.hasLibrary
         let library = isWanted ? try installation.existingLibrary() : nil
         let resolver = library.map { PathResolver(library: $0) }

@@ -26,7 +26,7 @@ struct SearchCommand: PodfsCommand {
     @Option(help: ArgumentHelp("Subscribe to the result of this number instead of listing them.", valueName: "n"))
     var subscribe: Int?
 
-    /// As many as a person looks through, and as the folder `.search/TERM` holds.
+    /// The maximum number of results, the same as in the folder `.search/TERM`.
     private static let results = 50
 
     func validate() throws {
@@ -73,8 +73,8 @@ struct SearchCommand: PodfsCommand {
         Terminal.print(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
     }
 
-    /// Title, author, episodes, and the folder of what is subscribed already. Titles come from outside: nothing in them may
-    /// steer a terminal.
+    /// Returns title, author, number of episodes, and the folder of a subscribed show. Titles are untrusted: they must
+    /// not control the terminal.
     private static func line(_ show: FoundShow) -> String {
         var line = show.title
         if let author = show.author { line += ", by \(author)" }

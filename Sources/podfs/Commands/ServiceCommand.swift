@@ -88,7 +88,7 @@ struct ServiceUninstallCommand: PodfsCommand {
             service.control("disable", "--now", name)
         }
         for name in try service.remove() { Terminal.print("removed: \(service.path(name))") }
-        // Where no manager runs nobody else takes the links away.
+        // Without a running manager systemctl does not remove the links.
         for name in service.mounts { unlink("\(service.folder)/default.target.wants/\(name)") }
         unlink("\(service.folder)/sockets.target.wants/\(Units.socketName)")
         _ = service.reload()

@@ -42,7 +42,7 @@ struct StatusCommand: PodfsCommand {
         }
     }
 
-    /// Without a daemon nothing runs, and the library knows what is to be carried on: none is started to ask.
+    /// Returns the report from the daemon if one runs, otherwise from the library, without starting a daemon.
     private func report(_ installation: Installation) async throws -> StatusReport {
         if let daemon = try installation.runningDaemon() {
             defer { daemon.end() }

@@ -57,8 +57,8 @@ struct SubscribeCommand: PodfsCommand {
         throw ExitCode(failures.count < urls.count ? CommandError.Code.partlyFailed.rawValue : first.code.rawValue)
     }
 
-    /// The address, or, of a found show's folder in a mount, that of its feed. Catalogues name no credentials, so that
-    /// nothing of it is left out.
+    /// Returns the address, or for a found show's folder in a mount that of its feed. The attribute has the full
+    /// address, since catalogues list no credentials.
     private static func address(_ text: String) -> String {
         guard !text.contains("://"), PathResolver.attribute("user.podfs.feed.state", of: text) != nil else {
             return text

@@ -5,7 +5,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TransferCore
 
-/// Commands that do one thing to the tasks or the cached bytes of episodes.
+/// A command that applies one action to the tasks or the cached bytes of episodes.
 protocol TaskCommand: PodfsCommand {
     static var action: TaskAction { get }
     var paths: [String] { get }
@@ -39,8 +39,8 @@ extension TaskCommand {
     }
 }
 
-/// An upload on the command line: `upload:7`, and nothing else that may be written so. A show of such a name is
-/// `upload:7/`, or the path of its folder.
+/// An upload on the command line, exactly `upload:7`. A show with such a name is written `upload:7/`, or as the path of
+/// its folder.
 struct UploadName: Equatable {
     let id: TaskID
 

@@ -24,7 +24,7 @@ struct UnmountCommand: PodfsCommand {
     @Flag(help: "Detach the folder even when it is in use.")
     var force = false
 
-    /// How long to wait for the mount's process to end, in milliseconds: it has only to answer its last requests.
+    /// The time for the mount's process to exit, in milliseconds; it only has to answer its last requests.
     private static let patience: Int32 = 10_000
 
     func perform() async throws {
@@ -37,16 +37,16 @@ struct UnmountCommand: PodfsCommand {
         }
         guard let pid = PathResolver.attribute(PodcastFilesystem.processAttribute, of: path).flatMap({ pid_t($0) })
         else {
-            // Its process has died: nobody can be disturbed.
+            // Its process has died, so no program can be using the mount.
             try Unmount.perform(path, detach: true)
             return
         }
-        // Started in a folder of the mount, this process would keep it busy itself.
+        // If the current folder is in the mount, this process would keep it busy.
         chdir("/")
         let process = clinux_pidfd_open(pid)
         defer { if process >= 0 { close(process) } }
         if try !isUnmounted(path) {
-            // Readers that wait for the network let go when they are answered.
+            // Fails all waiting reads, so that the readers close their files.
             kill(pid, SIGUSR1)
             try again(path, pid)
         }
@@ -56,7 +56,7 @@ struct UnmountCommand: PodfsCommand {
         }
     }
 
-    /// Unmounts; `false` when the mount is in use.
+    /// Unmounts the folder; returns `false` if it is in use.
     private func isUnmounted(_ path: String) throws -> Bool {
         do {
             try Unmount.perform(path, detach: false)
@@ -67,7 +67,7 @@ struct UnmountCommand: PodfsCommand {
         }
     }
 
-    /// Tries for as long as the mount refuses to let new readers wait: those that were answered need a moment to close.
+    /// Retries for as long as the mount fails new waiting reads: readers need a moment to close their files.
     private func again(_ path: String, _ pid: pid_t) throws {
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(900)
@@ -86,9 +86,9 @@ struct UnmountCommand: PodfsCommand {
     }
 }
 
-/// The programs that use a mount.
+/// The processes that use a mount.
 enum Holders {
-    /// Names and pids of processes that have a file or folder of the mount open, or work in it.
+    /// Returns names and pids of processes that have a file or folder of the mount open, or their current folder in it.
     static func of(_ path: String, except own: Set<pid_t>) -> [String] {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.compactMap { Int32($0) }.filter { !own.contains($0) && uses($0, path) }.sorted().map { pid in

@@ -1,14 +1,14 @@
 import PodcastLibrary
 import PodcastService
 
-/// A value that does not fit its key. Says what would.
+/// An invalid value of a key, with the expected form.
 struct ConfigurationValueError: Error {
     let message: String
 }
 
-/// A key of the file, and how its value gets into a `Configuration`.
+/// A key of the file, and the setter of its value in a `Configuration`.
 struct ConfigurationKey: Sendable {
-    /// With dots between the names.
+    /// The names, separated by dots.
     let path: String
     let apply: @Sendable (ConfigurationValue, inout Configuration) throws(ConfigurationValueError) -> Void
 
@@ -47,7 +47,7 @@ struct ConfigurationKey: Sendable {
         }
     }
 
-    /// A command for a shell, which may have several lines.
+    /// A shell command, which may have several lines.
     private static func command(
         _ path: String, _ place: Place<String?>
     ) -> Self {
@@ -56,8 +56,7 @@ struct ConfigurationKey: Sendable {
         }
     }
 
-    /// Every key there is. The upper bounds of connections are there to catch a slip of the pen: no server would thank
-    /// a client for more.
+    /// All keys. The upper bounds of connections catch typing errors: no server would tolerate more from one client.
     static let all: [Self] = [
         .size("cache.limit", \.cache.limit, minimum: 1),
         Self(path: "cache.keep_free") { (value, configuration) throws(ConfigurationValueError) in
@@ -125,7 +124,7 @@ struct ConfigurationKey: Sendable {
 }
 
 extension Configuration {
-    /// The settings of a document. Of several errors the first in the file is thrown.
+    /// Reads the settings of a document. Throws the first error in the order of the file.
     init(_ document: ConfigurationDocument) throws(ConfigurationError) {
         self.init()
         for entry in document.entries {

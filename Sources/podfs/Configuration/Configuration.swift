@@ -4,34 +4,34 @@ import PodcastLibrary
 import PodcastService
 import TransferCore
 
-/// The settings of podfs: what `config.toml` says, and the defaults for what it does not say. See podfs.conf(5).
+/// The settings of podfs: those in `config.toml`, and defaults for the rest. See podfs.conf(5).
 ///
 /// Sizes are bytes, rates bytes per second.
 struct Configuration: Sendable, Equatable {
     struct Cache: Sendable, Equatable {
         var limit: Int64 = 10 << 30
-        /// What is left free on the disk whatever the limit says; `nil` stands for 1 GiB or 5 % of it.
+        /// The free space to leave on the disk whatever the limit is; `nil` stands for 1 GiB, or 5 % of a smaller disk.
         var keepFree: Int64?
     }
 
     struct Transfers: Sendable, Equatable {
-        /// Downloads at once that nobody waits for.
+        /// The number of concurrent background downloads.
         var filling = 3
         var fillingPerHost = 2
         var readersPerHost = 6
-        /// `nil` does not limit.
+        /// Bytes per second; `nil` means no limit.
         var rateLimit: Int64?
-        /// How long a blocked reader waits without progress.
+        /// How long a read waits without progress before it fails.
         var readerDeadline = Duration.seconds(60)
-        /// How long a connection may be silent.
+        /// How long a connection may deliver nothing.
         var stall = Duration.seconds(20)
-        /// How long a task keeps trying.
+        /// How long a task is retried without progress.
         var giveUp = Duration.seconds(24 * 3_600)
-        /// What feeds of the internet may lead to although it is private.
+        /// Private hosts and networks that feeds of less private networks may lead to.
         var allowPrivate: [ReachPolicy.Exception] = []
     }
 
-    /// When to do what nobody waits for.
+    /// The conditions for discretionary work: automatic downloads and synchronization without a client.
     struct Discretionary: Sendable, Equatable {
         var allowMetered = false
         var allowBattery = false
@@ -62,15 +62,15 @@ struct Configuration: Sendable, Equatable {
             var secret: String
         }
 
-        /// The iTunes Search API, or something that answers as it does.
+        /// The iTunes Search API, or a compatible server.
         var iTunesURL = "https://itunes.apple.com/search"
-        /// `nil` when no key is configured: then it is not asked.
+        /// `nil` without a configured key; the Podcast Index is then not searched.
         var podcastIndex: PodcastIndex?
-        /// The Podcast Index, or something that answers as it does.
+        /// A server compatible with the Podcast Index.
         var podcastIndexURL: String?
     }
 
-    /// Commands that the daemon runs with a shell.
+    /// Shell commands that the daemon runs.
     struct Hooks: Sendable, Equatable {
         var onDownload: String?
         var onNewEpisode: String?
@@ -86,15 +86,15 @@ struct Configuration: Sendable, Equatable {
     var names = Names()
     var search = Search()
     var hooks = Hooks()
-    /// How many of a show's newest episodes are downloaded without being asked for.
+    /// How many of a show's newest episodes are downloaded automatically.
     var autoDownload = 0
     var keep = Keep.all
     /// `nil` stands for podfs and its version.
     var userAgent: String?
-    /// Programs that look into every file and are to start no download: names of executables.
+    /// Programs that read every file and must not start downloads: names of executables.
     var indexers = Self.standardIndexers
 
-    /// locate, GNOME's and KDE's search, Recoll, and the thumbnailers of the desktops.
+    /// The indexers of locate, GNOME, KDE and Recoll, and the desktops' thumbnailers.
     static let standardIndexers = [
         "updatedb", "updatedb.mlocate", "updatedb.plocate",
         "tracker-extract", "tracker-extract-3", "tracker-miner-fs", "tracker-miner-fs-3",
@@ -104,16 +104,16 @@ struct Configuration: Sendable, Equatable {
         "gst-thumbnailer", "gst-video-thumbnailer",
     ]
 
-    /// Reads the file at `path`. When there is none, everything has its default.
+    /// Reads the file at `path`. If it does not exist, all settings have their defaults.
     static func load(from path: String) throws(ConfigurationError) -> Configuration {
         guard let bytes = try contents(of: path) else { return Configuration() }
         return try Configuration(ConfigurationDocument(bytes: bytes, path: path))
     }
 
-    /// No settings fill this: what is larger is another file.
+    /// The maximum size in bytes; a larger file is not a configuration.
     private static let maximumSize = 1 << 20
 
-    /// The bytes of a file, or `nil` when there is none. The corresponding C functions are `open` and `read`.
+    /// Returns the bytes of a file, or `nil` if it does not exist. The corresponding C functions are `open` and `read`.
     private static func contents(of path: String) throws(ConfigurationError) -> [UInt8]? {
         func failure(_ reason: String) -> ConfigurationError {
             ConfigurationError(path: path, line: nil, message: "cannot be read: \(reason)")

@@ -1,19 +1,19 @@
 import TOMLKit
 
-/// A TOML file taken apart: the keys in it, their values, and the lines on which they stand.
+/// A parsed TOML file: its keys, their values, and their line numbers.
 struct ConfigurationDocument: Sendable {
     struct Entry: Sendable {
-        /// The names from the root, with dots between them.
+        /// The names from the root, separated by dots.
         let path: String
         let value: ConfigurationValue
         let line: Int?
     }
 
-    /// In the order of the file.
+    /// The entries in the order of the file.
     let entries: [Entry]
     private let path: String
 
-    /// - Parameter path: The file's name, for errors alone.
+    /// - Parameter path: The file's name, for error messages only.
     init(bytes: [UInt8], path: String) throws(ConfigurationError) {
         self.path = path
         let text = try Self.text(bytes, path: path)
@@ -29,7 +29,7 @@ struct ConfigurationDocument: Sendable {
         let lines = TOMLKeyLines(text)
         var entries: [Entry] = []
         Self.collect(table, below: [], lines, into: &entries)
-        // TOMLKit sorts by name. Lines are unknown only for what the scan could not follow: last.
+        // TOMLKit sorts by name. Entries whose line the scan could not find come last.
         self.entries = entries.enumerated().sorted {
             ($0.element.line ?? .max, $0.offset) < ($1.element.line ?? .max, $1.offset)
         }.map(\.element)
@@ -41,9 +41,9 @@ struct ConfigurationDocument: Sendable {
 
     func line(of path: String) -> Int? { entries.first { $0.path == path }?.line }
 
-    /// TOML is UTF-8 without NUL (and a NUL would end the text early on its way through C).
+    /// Decodes the file: TOML is UTF-8 without NUL (which would truncate the text in C).
     private static func text(_ bytes: [UInt8], path: String) throws(ConfigurationError) -> String {
-        // Some editors begin a file with a byte order mark, which is no part of it.
+        // Some editors write a byte order mark, which is not part of the text.
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let bytes = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...]
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -67,7 +67,8 @@ struct ConfigurationDocument: Sendable {
                 continue
             }
             collect(inner, below: names, lines, into: &entries)
-            // An empty table is fine where keys could be: they may be commented out. Any other is a misspelt heading.
+            // An empty table is valid if it could have keys: they may be commented out. Any other is a misspelt
+            // heading.
             if inner.isEmpty, !keys.contains(where: { $0.hasPrefix(path + ".") }) {
                 entries.append(Entry(path: path, value: .other("table"), line: lines.line(of: names)))
             }

@@ -1,11 +1,11 @@
-/// What is wrong with the configuration file, and where.
+/// An error in the configuration file, with its position.
 struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     let path: String
-    /// From 1, or `nil` when the whole file is meant.
+    /// The line from 1, or `nil` for an error of the whole file.
     let line: Int?
     let message: String
 
-    /// `PATH:LINE: MESSAGE`, the form that editors can jump to.
+    /// `PATH:LINE: MESSAGE`, a format that editors recognize.
     var description: String {
         line.map { "\(path):\($0): \(message)" } ?? "\(path): \(message)"
     }

@@ -2,14 +2,14 @@ import Foundation
 import PodcastService
 import TransferCore
 
-/// A value of the file as TOML knows it, and its readings.
+/// A TOML value of the file, and its conversions.
 enum ConfigurationValue: Sendable, Equatable {
     case string(String)
     case integer(Int)
     case double(Double)
     case boolean(Bool)
     case array([ConfigurationValue])
-    /// A table where a value belongs, a date or a time: the name of what it is.
+    /// A table in place of a value, a date or a time: the name of its type.
     case other(String)
 
     func unexpected(_ expected: String) -> ConfigurationValueError {
@@ -27,7 +27,7 @@ enum ConfigurationValue: Sendable, Equatable {
         }
     }
 
-    // MARK: Readings
+    // MARK: Conversions
 
     func flag() throws(ConfigurationValueError) -> Bool {
         guard case .boolean(let flag) = self else { throw unexpected("true or false") }
@@ -41,7 +41,7 @@ enum ConfigurationValue: Sendable, Equatable {
         return number
     }
 
-    /// One line that says something.
+    /// Returns one line of text that is not blank.
     func text() throws(ConfigurationValueError) -> String {
         guard case .string(let text) = self, text.contains(where: { !$0.isWhitespace }),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
@@ -62,14 +62,14 @@ enum ConfigurationValue: Sendable, Equatable {
         var names: [String] = []
         for value in values {
             let name = try value.text()
-            // A program is known by its file's name alone.
+            // A program is identified by its file name only.
             guard !name.contains("/") else { throw value.unexpected(expected) }
             names.append(name)
         }
         return names
     }
 
-    /// Hosts and blocks of addresses.
+    /// Returns hosts and address blocks.
     func places() throws(ConfigurationValueError) -> [ReachPolicy.Exception] {
         let expected = "hosts and addresses, such as [\"nas.lan\", \"192.168.1.0/24\", \"fd00::/8\"]"
         guard case .array(let values) = self else { throw unexpected(expected) }
@@ -126,7 +126,7 @@ enum ConfigurationValue: Sendable, Equatable {
         "d": 86_400, "day": 86_400, "days": 86_400,
     ]
 
-    /// - Parameter suffix: What may stand behind the unit.
+    /// - Parameter suffix: The text allowed after the unit.
     private func bytes(suffix: String) -> Int64? {
         switch self {
         case .integer(let bytes): return Int64(bytes)
@@ -144,7 +144,7 @@ enum ConfigurationValue: Sendable, Equatable {
     }
 
     private static func duration(_ number: Double, seconds: Double) -> Duration? {
-        // Ten years: longer is a mistake, and much longer does not fit a clock's nanoseconds.
+        // The maximum is ten years: longer is a mistake, and much longer overflows a clock's nanoseconds.
         let value = number * seconds
         return (0...315_360_000).contains(value) ? .milliseconds(Int64((value * 1_000).rounded())) : nil
     }

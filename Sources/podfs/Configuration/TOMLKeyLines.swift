@@ -1,6 +1,6 @@
-/// The lines on which the keys of a TOML document stand, which the parser does not tell.
+/// The line numbers of the keys in a TOML document, which the parser does not report.
 ///
-/// Reads headers and keys and skips values. Meant for text that the parser has accepted: it checks nothing.
+/// Reads headers and keys and skips values. The text must have been accepted by the parser: nothing is validated here.
 struct TOMLKeyLines: Sendable {
     private var lines: [[String]: Int] = [:]
 
@@ -22,14 +22,14 @@ struct TOMLKeyLines: Sendable {
     }
 
     private mutating func record(_ names: [String], _ line: Int) {
-        // `a.b.c = 1` also says where `a.b` is first spoken of.
+        // `a.b.c = 1` also defines the line of `a.b`.
         for count in stride(from: names.count, to: 0, by: -1) {
             let prefix = Array(names[..<count])
             if lines[prefix] == nil { lines[prefix] = line }
         }
     }
 
-    /// The line of a key, from 1; of the table it is in when it stands in an inline table.
+    /// Returns the line of a key, from 1; for a key in an inline table that of the table.
     func line(of names: [String]) -> Int? {
         for count in stride(from: names.count, to: 0, by: -1) {
             if let line = lines[Array(names[..<count])] { return line }
@@ -38,7 +38,7 @@ struct TOMLKeyLines: Sendable {
     }
 }
 
-/// Moves through a document, byte by byte: all of TOML's syntax is ASCII.
+/// A cursor in a document, moving byte by byte: all of TOML's syntax is ASCII.
 private struct Scanner {
     let bytes: [UInt8]
     private var position = 0
@@ -71,7 +71,7 @@ private struct Scanner {
         while let byte = next, byte != UInt8(ascii: "\n") { advance() }
     }
 
-    /// Goes to the next header or key. `false` when there is none.
+    /// Moves to the next header or key. Returns `false` at the end.
     mutating func skipToContent() -> Bool {
         while let byte = next {
             switch byte {
@@ -85,7 +85,7 @@ private struct Scanner {
 
     // MARK: Keys
 
-    /// A bare, quoted or dotted key, up to and with the `=` or `]` behind it.
+    /// Reads a bare, quoted or dotted key, including the `=` or `]` after it.
     mutating func key() -> [String] {
         var names: [String] = []
         while next != nil {
@@ -141,7 +141,7 @@ private struct Scanner {
 
     // MARK: Values
 
-    /// Skips a value, which may go over several lines when it is an array or a multi-line string.
+    /// Skips a value, which may span several lines if it is an array or a multi-line string.
     mutating func skipValue() {
         var depth = 0
         while let byte = next {
@@ -174,7 +174,7 @@ private struct Scanner {
                 advance()
                 return
             } else if isAt(quote == UInt8(ascii: "\"") ? "\"\"\"" : "'''") {
-                // Up to two quotes may stand before the three that end the string.
+                // Up to two quotes may precede the three that end the string.
                 while next == quote { advance() }
                 return
             } else {

@@ -7,17 +7,18 @@ import PodcastPages
 import PodcastProtocol
 import TransferCore
 
-/// The demonstration: a server, a home, a mount, a reader; and nothing left of them.
+/// The demonstration: starts a server, a daemon, a mount and a reader, and removes everything at the end.
 struct Demo {
     let folder: String?
     let once: Bool
 
-    /// Bytes a second of each response: an episode of two megabytes takes about eight seconds, enough to look around.
+    /// The rate of each response in bytes per second: an episode of two megabytes takes about eight seconds, time
+    /// enough to look around.
     private static let rate = 250_000
 
     func run() async throws {
         let work = Task { try await perform() }
-        // Ctrl-C ends the work; what was made is taken away all the same.
+        // Ctrl-C cancels the work; the cleanup still runs.
         let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -79,11 +80,13 @@ struct Demo {
         try await read(episode, events)
         if once { return }
         Terminal.print("\nThe demo stays mounted until Ctrl-C.")
-        // Until it is cancelled.
+        // Waits until the task is cancelled.
         for await _ in AsyncStream<Void>.makeStream().stream {}
     }
 
-    /// - Returns: the first episode.
+    /// Prints the tree of the mount.
+    ///
+    /// - Returns: The first episode.
     private func printTree(_ folder: String) throws -> String {
         var first: String?
         let manager = FileManager.default
@@ -110,13 +113,13 @@ struct Demo {
         return first
     }
 
-    /// Reads a file to its end, and shows how its bytes arrive until the daemon says that they are all here.
+    /// Reads a whole file, and displays the progress until the daemon reports its completion.
     private func read(_ path: String, _ events: AsyncStream<Event>) async throws {
         guard let id = PathResolver.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }).map({ EpisodeID($0) })
         else {
             throw CommandError(.failed, "\(path) has no user.podfs.id")
         }
-        // On a thread of its own: reading blocks until the bytes are there.
+        // On another thread, since reading blocks until the bytes arrive.
         let reader = Task.detached { try Self.readAll(path) }
         var bar = DemoBar()
         for await event in events where event.id == id {
@@ -152,7 +155,7 @@ struct Demo {
     }
 }
 
-/// The bar: redrawn on a terminal, a line every tenth elsewhere.
+/// The progress bar: redrawn on a terminal, otherwise one line at each tenth.
 private struct DemoBar {
     private let isInteractive = Terminal.isInteractive
     private var tenth = -1
@@ -164,7 +167,7 @@ private struct DemoBar {
         let line =
             "  \(ProgressBar.text(percent, width: 40)) \(Int(percent))%  \(sizes)  \(rate.map(ByteText.rate) ?? "")"
         if isInteractive {
-            // To the line's beginning, and what is left of the old line away (ECMA-48 EL).
+            // Move to the start of the line, and erase the rest of the old one (ECMA-48 EL).
             Terminal.put("\r\(line)\u{1B}[K")
             isDrawn = true
         } else if Int(percent / 10) != tenth {

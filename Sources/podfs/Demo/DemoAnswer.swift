@@ -1,13 +1,13 @@
 import FlyingFox
 
-/// Answers GET and HEAD for one representation: conditional requests, ranges (RFC 9110 §13, §14).
+/// Responses to GET and HEAD for one representation, with conditional requests and ranges (RFC 9110 §13, §14).
 struct DemoAnswer: Sendable {
     let size: Int
     let contentType: String
     /// A strong entity tag, with its quotes.
     let tag: String
 
-    /// `body` makes the bytes of a range, and is called only when they are to be sent.
+    /// Creates the response. `body` returns the bytes of a range, and is called only if they are sent.
     func response(
         to request: HTTPRequest, body: (Range<Int>) async -> HTTPBodySequence
     ) async -> HTTPResponse {
@@ -33,7 +33,7 @@ struct DemoAnswer: Sendable {
         return HTTPResponse(statusCode: .partialContent, headers: headers, body: await body(range))
     }
 
-    /// If-None-Match compares weakly, with any of a list (RFC 9110 §13.1.2).
+    /// Compares If-None-Match weakly, with any tag of a list (RFC 9110 §13.1.2).
     private func matches(_ field: String) -> Bool {
         field.split(separator: ",").contains { candidate in
             let candidate = candidate.drop { $0 == " " }
@@ -42,7 +42,7 @@ struct DemoAnswer: Sendable {
     }
 }
 
-/// One range of bytes as the field asks for it. Sets of several are not honoured, which RFC 9110 §14.2 allows.
+/// One range of bytes of a Range field. Sets of several ranges are ignored, which RFC 9110 §14.2 allows.
 private enum DemoRange {
     case closed(Int, Int)
     case from(Int)

@@ -1,18 +1,18 @@
 import Glibc
 
-/// The sound of a demo episode: two tones in turns, as a WAV file (PCM, 16 bits, mono).
+/// The sound of a demo episode: two alternating tones, as a WAV file (PCM, 16 bits, mono).
 ///
-/// The size is known without rendering, and rendering gives the same bytes every time.
+/// The size is known without rendering, and rendering is deterministic.
 struct DemoAudio: Sendable, Hashable {
     /// The two frequencies, in hertz.
     let low: Int
     let high: Int
-    /// How long the whole file plays; a whole number, so that a feed can state it exactly.
+    /// The duration of the whole file; a whole number, so that a feed can state it exactly.
     let seconds: Int
 
     static let sampleRate = 22_050
     static let contentType = "audio/wav"
-    /// Seconds that each tone sounds before the other takes over.
+    /// The duration of one tone in seconds.
     static let turn = 10
 
     private static let headerSize = 44
@@ -20,15 +20,15 @@ struct DemoAudio: Sendable, Hashable {
 
     private var sampleCount: Int { seconds * Self.sampleRate }
 
-    /// Bytes of the whole file.
+    /// The size of the whole file in bytes.
     var size: Int { Self.headerSize + sampleCount * Self.bytesPerSample }
 
-    /// Where each turn begins, in seconds, and its tone.
+    /// The start of each tone in seconds, and its frequency.
     var turns: [(start: Int, frequency: Int)] {
         stride(from: 0, to: seconds, by: Self.turn).map { ($0, $0 / Self.turn % 2 == 0 ? low : high) }
     }
 
-    /// Returns the file.
+    /// Renders the file.
     func render() -> [UInt8] {
         var bytes = header()
         bytes.reserveCapacity(size)
@@ -36,7 +36,7 @@ struct DemoAudio: Sendable, Hashable {
         for (start, frequency) in turns {
             let length = min(Self.turn, seconds - start) * Self.sampleRate
             for index in 0..<length {
-                // Half a second of fading at both ends, without which a tone clicks.
+                // Half a second of fading at both ends avoids clicks.
                 let edge = min(1, Double(min(index, length - 1 - index)) / (0.5 * rate))
                 let level = 0.5 * edge * sin(2 * .pi * Double(frequency) * Double(index) / rate)
                 let sample = UInt16(bitPattern: Int16(level * Double(Int16.max)))
@@ -47,8 +47,8 @@ struct DemoAudio: Sendable, Hashable {
         return bytes
     }
 
-    /// RIFF header, format chunk, and the head of the data chunk (Multimedia Programming Interface and Data
-    /// Specifications 1.0, IBM and Microsoft, 1991).
+    /// Returns the RIFF header, the format chunk, and the header of the data chunk (Multimedia Programming Interface
+    /// and Data Specifications 1.0, IBM and Microsoft, 1991).
     private func header() -> [UInt8] {
         func number(_ value: Int, bytes: Int) -> [UInt8] {
             (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }

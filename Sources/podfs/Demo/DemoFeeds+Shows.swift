@@ -1,5 +1,5 @@
 extension DemoShow {
-    /// A show of separate episodes.
+    /// A show of independent episodes.
     static let tidewater = DemoShow(
         path: "tidewater-sketches", title: "Tidewater Sketches", author: "Mara Ellwood",
         description: "Two tones an episode, once a fortnight. No talking.",
@@ -27,7 +27,7 @@ extension DemoShow {
                 audio: DemoAudio(low: 156, high: 311, seconds: 54)),
         ])
 
-    /// A course, to be heard from the beginning.
+    /// A serial show, meant to be heard from the first episode on.
     static let harmony = DemoShow(
         path: "harmony-in-a-minute", title: "Harmony in a Minute", author: "Teodor Quill",
         description: "A course in intervals. Start with the first lesson.",

@@ -2,7 +2,7 @@
 struct DemoShow: Sendable {
     struct Episode: Sendable {
         let title: String
-        /// RFC 822.
+        /// The date in the format of RFC 822.
         let published: String
         let season: Int?
         let number: Int
@@ -10,17 +10,17 @@ struct DemoShow: Sendable {
         let audio: DemoAudio
     }
 
-    /// The first component of its paths.
+    /// The first component of the show's paths.
     let path: String
     let title: String
     let author: String
     let description: String
     let category: String
     let isSerial: Bool
-    /// Oldest first.
+    /// The episodes, oldest first.
     let episodes: [Episode]
 
-    /// Two shows of different kinds.
+    /// Both shows.
     static let all = [tidewater, harmony]
 }
 
@@ -35,7 +35,7 @@ extension DemoShow {
 
     private func stem(_ episode: Episode) -> String { "\(episode.season ?? 1)-\(episode.number)" }
 
-    /// The feed, RSS 2.0, newest first. `base` is where the server is, without a slash at the end.
+    /// Returns the feed, RSS 2.0, newest first. `base` is the server's address, without a slash at the end.
     func feed(base: String) -> String {
         var text = """
             <?xml version="1.0" encoding="UTF-8"?>
@@ -91,9 +91,9 @@ extension DemoShow {
         }
     }
 
-    // MARK: Beside the audio
+    // MARK: Transcripts and chapters
 
-    /// The tones as they sound, as WebVTT.
+    /// Returns a description of the tones as WebVTT.
     func transcript(_ episode: Episode) -> String {
         episode.audio.turns.reduce(into: "WEBVTT\n") { text, turn in
             let end = min(turn.start + DemoAudio.turn, episode.audio.seconds)
@@ -101,13 +101,13 @@ extension DemoShow {
         }
     }
 
-    /// `HH:MM:SS.mmm` (WebVTT §4.1).
+    /// Formats a time as `HH:MM:SS.mmm` (WebVTT §4.1).
     private func time(_ seconds: Int) -> String {
         func padded(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
         return "\(padded(seconds / 3_600)):\(padded(seconds / 60 % 60)):\(padded(seconds % 60)).000"
     }
 
-    /// JSON chapters 1.2: one for each turn of a tone.
+    /// Returns JSON chapters 1.2: one for each tone.
     func chapters(_ episode: Episode) -> String {
         let chapters = episode.audio.turns.map { #"{"startTime": \#($0.start), "title": "\#($0.frequency) hertz"}"# }
         return #"{"version": "1.2.0", "chapters": [\#(chapters.joined(separator: ", "))]}"# + "\n"

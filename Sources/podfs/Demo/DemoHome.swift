@@ -4,9 +4,9 @@ import Fuse
 import Glibc
 import PodcastProtocol
 
-/// Where the demonstration lives: a temporary folder with all XDG places, and the folder that is mounted on.
+/// The folders of the demonstration: a temporary folder with all XDG folders, and the mount point.
 ///
-/// Making it changes this process's environment, which the daemon and the mount inherit.
+/// Creating it changes this process's environment, which the daemon and the mount inherit.
 final class DemoHome: Sendable {
     let root: String
     let folder: String
@@ -47,7 +47,7 @@ final class DemoHome: Sendable {
         setenv("XDG_RUNTIME_DIR", root + "/run", 1)
     }
 
-    /// For a shell.
+    /// The folder, quoted for a shell.
     var quotedFolder: String { folder.contains(" ") ? "'\(folder)'" : folder }
 
     func mount() throws {
@@ -57,9 +57,9 @@ final class DemoHome: Sendable {
             log: places.state + "/mount.log")
     }
 
-    /// Ends mount and daemon, and removes what was made.
+    /// Stops mount and daemon, and removes all created files.
     ///
-    /// - Returns: whether all of it is gone.
+    /// - Returns: Whether everything was removed.
     func remove() -> Bool {
         if MountedFolder.at(folder)?.isPodfs ?? false {
             let mount = PathResolver.attribute("user.podfs.mount.pid", of: folder).flatMap { pid_t($0) }
@@ -85,7 +85,7 @@ final class DemoHome: Sendable {
         return true
     }
 
-    /// Until the process has ended, ten seconds at the most.
+    /// Waits until the process has exited, ten seconds at most.
     private static func wait(_ process: Int32) {
         guard process >= 0 else { return }
         var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)

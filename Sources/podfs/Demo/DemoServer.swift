@@ -2,29 +2,29 @@ import FlyingFox
 import FlyingSocks
 import Foundation
 
-/// The web that the demonstration subscribes to: feeds and media on a loopback port.
+/// The web server of the demonstration: feeds and media on a loopback port.
 ///
-/// Media come at a limited rate, so that there is a transfer to watch. Answers to one address do not change while the
-/// server runs, nor between runs, so that an interrupted download goes on where it stopped.
+/// Media are sent at a limited rate, so that the progress is visible. The responses are the same in every run, so that
+/// an interrupted download resumes.
 actor DemoServer {
     private let bytesPerSecond: Int
     private let shows: [DemoShow]
     private let audio = DemoAudioCache()
     private var running: (server: HTTPServer, task: Task<Void, any Error>)?
 
-    /// Seconds in which the server must be listening. Only a machine out of breath needs more than a moment.
+    /// The time for the server to start listening, in seconds. Only an overloaded machine needs more than a moment.
     private static let startDeadline = 60.0
 
-    /// - Parameter bytesPerSecond: How fast each response's media come; feeds come at once.
+    /// - Parameter bytesPerSecond: The rate of each media response; feeds are sent at once.
     init(bytesPerSecond: Int, shows: [DemoShow] = DemoShow.all) {
         self.bytesPerSecond = max(1, bytesPerSecond)
         self.shows = shows
     }
 
-    /// Listens on a free port and gives the address without a slash at the end, `http://127.0.0.1:PORT`.
+    /// Listens on a free port and returns the address without a slash at the end, `http://127.0.0.1:PORT`.
     func start() async throws -> String {
         if let base = try await base() { return base }
-        // Port 0 lets the kernel choose.
+        // With port 0 the kernel chooses one.
         let server = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled)
         let task = Task { try await server.run() }
         running = (server, task)
@@ -39,17 +39,17 @@ actor DemoServer {
         }
     }
 
-    /// Stops listening and breaks off what is being sent.
+    /// Stops listening and aborts the responses being sent.
     func stop() async {
         guard let (server, task) = running else { return }
         running = nil
         await server.stop(timeout: 0)
         task.cancel()
-        // Stopping ends `run` with an error of its own.
+        // After the stop `run` throws an error of its own.
         _ = await task.result
     }
 
-    /// The addresses of the feeds, once the server has started.
+    /// Returns the addresses of the feeds. The server must have been started.
     func feedURLs() async throws -> [String] {
         guard let base = try await base() else { return [] }
         return shows.map { base + $0.feedPath }
@@ -87,7 +87,7 @@ actor DemoServer {
 
     private func serve(_ path: String, text: String, type: String, on server: HTTPServer) async {
         let data = Data(text.utf8)
-        // FNV-1a, 64 bits: the same for the same text in every run, unlike Swift's hashes.
+        // FNV-1a, 64 bits: stable across runs, unlike Swift's hashes.
         let hash = data.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         let answer = DemoAnswer(size: data.count, contentType: type, tag: "\"\(String(hash, radix: 16))\"")
         await server.appendRoute(path, for: [.GET, .HEAD]) { request in
@@ -96,13 +96,13 @@ actor DemoServer {
     }
 }
 
-/// The audio of the episodes that were asked for, each rendered once.
+/// The audio of requested episodes, each rendered once.
 private actor DemoAudioCache {
     private var rendered: [DemoAudio: Task<[UInt8], Never>] = [:]
 
     func bytes(of audio: DemoAudio) async -> [UInt8] {
         if let task = rendered[audio] { return await task.value }
-        // On a thread of its own: it computes for a while, and the server's tasks share few threads.
+        // In another task: rendering takes a while, and the server's tasks share few threads.
         let task = Task {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread { continuation.resume(returning: audio.render()) }

@@ -1,6 +1,6 @@
 import FlyingSocks
 
-/// Bytes that come no faster than a rate, for the body of a response.
+/// A response body that is sent at a limited rate.
 struct ThrottledBytes: AsyncBufferedSequence {
     typealias Element = UInt8
 
@@ -24,7 +24,7 @@ struct ThrottledBytes: AsyncBufferedSequence {
 
         mutating func next() async throws -> UInt8? { try await nextBuffer(suggested: 1)?.first }
 
-        /// Waits until the next piece is due: a twentieth of a second's worth, so that a transfer looks even.
+        /// Waits until the next piece is due: a twentieth of a second's bytes, for a smooth transfer.
         mutating func nextBuffer(suggested count: Int) async throws -> ArraySlice<UInt8>? {
             guard !rest.isEmpty else { return nil }
             let piece = rest.prefix(Swift.min(count, Swift.max(1, bytesPerSecond / 20)))

@@ -7,13 +7,13 @@ import PodcastProtocol
 import PodcastService
 import TransferEngine
 
-// The daemon, and what may start it.
+// Checks of the daemon and of what starts it.
 extension Doctor {
-    /// How long a daemon may take to say hello.
+    /// How long a daemon may take to answer a hello.
     private static let patience = Duration.seconds(10)
 
-    /// The socket, and who listens there. A daemon is asked nothing but its name: one of another version is not made to
-    /// leave, as other commands do.
+    /// Checks the socket and the daemon that listens on it. Only the hello is sent: unlike other commands this does not
+    /// make a daemon of another version exit.
     func daemon() async -> [Finding] {
         let places = installation.places
         var status = stat()
@@ -72,7 +72,7 @@ extension Doctor {
         return .ok("daemon", name)
     }
 
-    /// What has ended daemons twice, and does not run by itself for a day.
+    /// Reports work during which two daemons have died, and which does not run by itself for a day.
     func skippedWork() -> [Finding] {
         WorkJournal.skipped(installation.places, now: Int64(time(nil))).map { entry in
             .warning(
@@ -81,7 +81,7 @@ extension Doctor {
         }
     }
 
-    /// The user's units, as `podfs service` writes them.
+    /// Checks the user's units as written by `podfs service`.
     func services() -> Finding {
         let service = Service(installation: installation)
         guard service.isInstalled else {
@@ -95,7 +95,7 @@ extension Doctor {
         return .ok("systemd", "units in \(service.folder)")
     }
 
-    /// Whether https servers can be known at all.
+    /// Checks whether the certificates of https servers can be verified.
     func certificates() -> Finding {
         let authorities = Authorities.inUse
         let place = authorities.bundle ?? authorities.folder ?? "nowhere"
@@ -107,7 +107,7 @@ extension Doctor {
         return .ok("certificates", place)
     }
 
-    /// Whether the catalogues answer. Asking takes a request, and a daemon to make it.
+    /// Checks whether the catalogues answer. This takes a request, and a daemon to send it.
     func catalogue(online: Bool) async -> Finding {
         guard online else { return .ok("catalogue", "not asked; podfs doctor --online does") }
         let remedy = "see whether the network is there, and search.itunes.url in podfs.conf(5)"

@@ -11,11 +11,11 @@ import PodcastService
 import SystemPackage
 import TransferCore
 
-// What podfs keeps on the disk.
+// Checks of podfs's files.
 extension Doctor {
     // MARK: Folders
 
-    /// The folders and what is secret in them: whose they are, who may look, whether they can be written.
+    /// Checks owner, mode and writability of the folders and of the files with secrets.
     func folders() -> [Finding] {
         let places = installation.places
         var found: [Finding] = []
@@ -36,11 +36,13 @@ extension Doctor {
         return found
     }
 
-    /// - Returns: `nil` when nothing is wrong.
+    /// Checks a folder.
+    ///
+    /// - Returns: `nil` if there is no problem.
     private func examine(folder: String) -> Finding? {
         var status = stat()
         guard stat(folder, &status) == 0 else {
-            // It is made when it is needed: where the nearest folder above allows that.
+            // It is created on demand, which the nearest existing parent must allow.
             var above = folder
             while access(above, F_OK) != 0, above != "/" {
                 above = URL(fileURLWithPath: above).deletingLastPathComponent().path
@@ -76,7 +78,7 @@ extension Doctor {
             remedy: "chown -R \(geteuid()) \(quoted(path)), and do not run podfs with sudo")
     }
 
-    /// A path that a person can paste.
+    /// Quotes a path for a shell.
     private static func quoted(_ path: String) -> String {
         path.contains(where: { !($0.isLetter || $0.isNumber || "/._-".contains($0)) })
             ? "'" + path.replacing("'", with: "'\\''") + "'" : path
@@ -171,7 +173,7 @@ extension Doctor {
         }
     }
 
-    /// The list from which a lost library is made anew.
+    /// Checks the list from which a lost library is restored.
     private func subscriptionsCopy(shows: Int) -> Finding? {
         let path = installation.places.subscriptionsCopy
         guard access(path, F_OK) == 0 else {
@@ -187,7 +189,7 @@ extension Doctor {
         return .ok("subscriptions", "\(count) in \(path)")
     }
 
-    /// How many shows the list has; `nil` when it cannot be read.
+    /// The number of shows in the list; `nil` if it cannot be read.
     private var subscriptionsCount: Int? {
         guard let data = FileManager.default.contents(atPath: installation.places.subscriptionsCopy) else { return nil }
         let parser = OPMLParser()
@@ -197,7 +199,7 @@ extension Doctor {
 
     // MARK: Cache
 
-    /// What the media take, against their limit and what is to stay free on the disk.
+    /// Checks the size of the media against the limit, and the disk's free space.
     func cache() -> Finding {
         let folder = installation.places.cache
         let settings = ((try? installation.configuration()) ?? Configuration()).cache
@@ -232,7 +234,7 @@ extension Doctor {
         return .ok("cache", "\(sizes); \(evict)")
     }
 
-    /// What a folder takes on the disk, in bytes; `st_blocks` counts 512 bytes each (stat(2)).
+    /// Returns the allocated size of a folder in bytes; `st_blocks` counts 512 bytes each (stat(2)).
     private static func allocated(_ folder: String) -> Int64 {
         let names = FileManager.default.enumerator(atPath: folder)
         var sum: Int64 = 0

@@ -5,14 +5,14 @@ import Glibc
 import Platform
 import PodcastClient
 
-// What the system has to offer.
+// Checks of the system.
 extension Doctor {
-    /// The kernel and its FUSE.
+    /// Checks the kernel and its FUSE.
     func kernel() -> Finding {
         var name = utsname()
         uname(&name)
         let release = withUnsafeBytes(of: name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        // A module that is not loaded is no problem where opening the device loads it.
+        // An unloaded module is not a problem if opening the device loads it.
         let known = (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? ""
         let isLoaded = known.split(separator: "\n").contains { $0.split(separator: "\t").last == "fuse" }
         guard isLoaded || access("/dev/fuse", F_OK) == 0 else {
@@ -33,7 +33,7 @@ extension Doctor {
             return .problem(
                 "/dev/fuse", "is missing",
                 remedy: "load the kernel module (modprobe fuse), or give the container the device")
-        // fusermount3 opens it with the rights of the user who calls it, not with its own.
+        // fusermount3 opens it with the calling user's permissions, not with its own.
         case EACCES where geteuid() != 0:
             return .problem(
                 "/dev/fuse", "you may not open it, so you cannot mount", remedy: "as root: chmod 666 /dev/fuse")
@@ -54,7 +54,7 @@ extension Doctor {
         return status.st_mode & S_ISUID != 0 && status.st_uid == 0
     }
 
-    /// fusermount3, which mounts for users.
+    /// Checks fusermount3, which mounts on behalf of users.
     func helper() -> Finding {
         let isRoot = geteuid() == 0
         let status: Finding.Status = isRoot ? .warning : .problem
@@ -83,14 +83,14 @@ extension Doctor {
 
     // MARK: Mounts
 
-    /// How long a mount may take to say whose it is, in seconds: it has it at hand.
+    /// The time for a mount to answer a getxattr, in seconds; it needs no request to the daemon.
     private static let patience = 5.0
 
     func mounts() -> [Finding] {
         let mounts = MountedFolder.all().filter(\.isPodfs)
         if mounts.isEmpty { return [.ok("mounts", "none; podfs mount DIR")] }
         return mounts.map { mount in
-            // A mount whose process is stopped answers nobody: whoever asks must be able to leave.
+            // If the process of a mount is stopped the call never returns, so it runs on another thread.
             let answer = OneShot<Bool>()
             startThread("podfs-doctor") { answer.deliver(mount.isDead) }
             guard let isDead = answer.wait(seconds: Self.patience) else {

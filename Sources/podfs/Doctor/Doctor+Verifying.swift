@@ -6,7 +6,7 @@ import PodcastPages
 import PodcastProtocol
 import SystemPackage
 
-// Whether what the cache holds is what was downloaded.
+// Checks whether cached episodes are what was downloaded.
 extension Doctor {
     private struct Item {
         var rendition: Rendition
@@ -15,8 +15,8 @@ extension Doctor {
         var path: String
     }
 
-    /// Reads every whole file of the cache and compares its digest with that of the download. The daemon, which alone
-    /// writes there, looks at those again that are not as they were, and drops the bad ones.
+    /// Reads every complete file of the cache and compares its digest with that of the download. The daemon, the only
+    /// writer of the cache, checks the differing files again and evicts the bad ones.
     func verification() async -> [Finding] {
         let items: [Item]
         do {
@@ -58,7 +58,7 @@ extension Doctor {
         }
     }
 
-    /// Whether a file looks as it did and has the digest that it had. One that has just left the cache is none to judge.
+    /// Whether a file has its recorded state and digest. A file that was just evicted counts as good.
     private func isGood(_ item: Item, progress: (Int) -> Void) -> Bool {
         let state = item.rendition.fileState.flatMap(FileState.init(text:))
         guard
@@ -69,7 +69,7 @@ extension Doctor {
         return (try? reader.sha256(progress: progress)) == item.rendition.sha256
     }
 
-    /// What the daemon finds of files that seem bad: one that was only copied back from a backup is as good as it was.
+    /// Lets the daemon check files that seem bad: one that was only restored from a backup is good.
     private func judge(_ suspects: [Item]) async -> [Finding] {
         let daemon: DaemonConnection
         do {

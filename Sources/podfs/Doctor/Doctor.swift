@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// Looks for what keeps podfs from working. Only reads; starts nothing.
+/// The checks of `podfs doctor`. They only read and start nothing, except as their comments say.
 struct Doctor: Sendable {
     let installation: Installation
 
-    /// All findings, what the others rest on first.
+    /// Returns all findings, in the order of dependency.
     func examine(online: Bool) async -> [Finding] {
         var findings = [kernel(), device(), helper(), otherUsers()]
         findings += folders() + [configuration()]
@@ -20,7 +20,7 @@ struct Doctor: Sendable {
         return findings
     }
 
-    /// The first executable of this name in PATH.
+    /// Returns the first executable with this name in PATH.
     static func program(_ name: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
         return path.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }

@@ -1,20 +1,20 @@
 import PodcastFeed
 
-/// What `podfs doctor` says of one thing.
+/// The result of one check of `podfs doctor`.
 struct Finding: Equatable, Sendable {
     enum Status: String, Sendable {
         case ok
-        /// Something to know, with which podfs works.
+        /// A condition under which podfs still works.
         case warning
-        /// Something that keeps podfs from working.
+        /// A condition under which podfs does not work.
         case problem
     }
 
-    /// What was looked at, in a word or two.
+    /// The name of the check, one or two words.
     var check: String
     var status: Status
     var message: String
-    /// What to do about it.
+    /// What the user can do about it.
     var remedy: String?
 
     static func ok(_ check: String, _ message: String) -> Finding {
@@ -29,7 +29,7 @@ struct Finding: Equatable, Sendable {
         Finding(check: check, status: .problem, message: message, remedy: remedy)
     }
 
-    /// `problem  library: it is damaged; do this`.
+    /// Formats the finding: `problem  library: it is damaged; do this`.
     func line(hasColour: Bool) -> String {
         let word = TextWidth.padded(status.rawValue, to: 7)
         let colours: [Status: StatusScreen.Style] = [.ok: .green, .warning: .yellow, .problem: .red]

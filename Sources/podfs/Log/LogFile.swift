@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-/// A log file of bounded size: when it is full it becomes the old one, in place of the one before, and a new file begins.
+/// A log file of limited size: a full file is renamed, replacing the previous one, and a new file is started.
 struct LogFile: Sendable {
     let path: String
-    /// The size from which it is full, in bytes.
+    /// The size in bytes at which the file is full.
     var limit: Int64 = 1 << 20
 
-    /// Where the old one stands.
+    /// The path of the previous file.
     var oldPath: String { path + ".1" }
 
-    /// To be called before the file is opened for a new process.
+    /// Rotates a full log; call it before the file is opened for a new process.
     func rotate() {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) >= limit else {
@@ -19,24 +19,24 @@ struct LogFile: Sendable {
         rename(path, oldPath)
     }
 
-    /// Continues in a new file when `descriptor` is of this log and that is full. What cannot be done is left: a log that
-    /// grows is better than none.
+    /// Redirects `descriptor` to a new file if it refers to this log and the log is full. Errors are ignored: a growing
+    /// log is better than none.
     ///
-    /// Several processes may write to one log. The first that finds it full renames it, under a lock on the file itself;
-    /// the others find another file at the path and follow.
+    /// Several processes may write to one log. The first that finds it full renames it, under a lock on the file
+    /// itself; the others find another file at the path and reopen it.
     func rotate(_ descriptor: Int32) {
         var own = stat()
         guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG, Int64(own.st_size) >= limit,
             flock(descriptor, LOCK_EX | LOCK_NB) == 0
         else { return }
-        // Hooks that run may hold the former file's description, and the lock with it, for long.
+        // Running hooks may keep the old open file description, and with it the lock, for long.
         defer { flock(descriptor, LOCK_UN) }
         var there = stat()
         let isThere = lstat(path, &there) == 0
         if isThere, there.st_ino == own.st_ino, there.st_dev == own.st_dev {
             guard rename(path, oldPath) == 0 else { return }
         } else {
-            // This log's former file, or another file altogether.
+            // Continue only if the descriptor refers to this log's previous file.
             var old = stat()
             guard stat(oldPath, &old) == 0, old.st_ino == own.st_ino, old.st_dev == own.st_dev else { return }
         }

@@ -4,10 +4,10 @@ import Logging
 import PodcastPages
 import Synchronization
 
-/// The log of a process: standard error, and the file behind it where the process runs in the background.
+/// The log of a process: standard error, which is a file if the process runs in the background.
 ///
-/// The one boundary at which text of feeds and servers enters the log: what would steer a terminal that shows the file, or
-/// forge a line in it, is written as `\u{1B}`.
+/// This is the only place where text of feeds and servers enters the log: characters that could control a terminal or
+/// forge a line are written as `\u{1B}`.
 struct ProcessLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.info
@@ -15,9 +15,9 @@ struct ProcessLog: LogHandler {
 
     init(label: String) { self.label = label }
 
-    /// Sends all that is logged here to standard error.
+    /// Sends all log messages of the process to standard error.
     ///
-    /// - Parameter file: the file that standard error may be, which is kept from growing.
+    /// - Parameter file: The log file, rotated if standard error refers to it.
     static func begin(file: LogFile) {
         ProcessLog.file.withLock { $0 = file }
         LoggingSystem.bootstrap { ProcessLog(label: $0) }
@@ -38,7 +38,7 @@ struct ProcessLog: LogHandler {
         }
     }
 
-    /// `2026-11-22T07:45:18+0000 info podfs.daemon: [PodcastService] leaving`, with its line feed.
+    /// Formats `2026-11-22T07:45:18+0000 info podfs.daemon: [PodcastService] leaving`, with a line feed.
     static func line(level: String, label: String, source: String, message: String, at moment: time_t) -> String {
         var moment = moment
         var parts = tm()
@@ -49,7 +49,7 @@ struct ProcessLog: LogHandler {
         return "\(date) \(level) \(label): [\(source)] \(escaped(message))\n"
     }
 
-    /// On one line, with everything visible.
+    /// Escapes control characters, so that the text is on one line.
     static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: PlainText.isHarmful) else { return text }
         var result = ""

@@ -1,15 +1,15 @@
-/// When to draw: at most five times a second, however much happens.
+/// A limiter of redraws: at most five times a second, however many events arrive.
 struct FramePace {
-    /// Seconds; faster than that nobody reads numbers.
+    /// The interval in seconds; faster changes of numbers cannot be read.
     static let interval = 0.2
 
     private var last = -Double.infinity
-    /// When a frame has been asked for that is not drawn yet.
+    /// The time of a requested frame that is not drawn yet.
     private var due: Double?
 
-    /// Something has changed, or changes at `when`.
+    /// Requests a frame for a change now, or at `when`.
     ///
-    /// - Returns: after how many seconds to ask `isDue`; `nil` when that has been arranged already.
+    /// - Returns: The seconds after which to call `isDue`; `nil` if a call is scheduled already.
     mutating func want(at when: Double, now: Double) -> Double? {
         let time = max(when, last + Self.interval)
         if let due, due <= time { return nil }
@@ -17,7 +17,7 @@ struct FramePace {
         return max(0, time - now)
     }
 
-    /// Whether the frame that was wanted is to be drawn now; then it counts as drawn.
+    /// Whether the requested frame is due; if so it counts as drawn.
     mutating func isDue(now: Double) -> Bool {
         guard let due, due <= now else { return false }
         self.due = nil

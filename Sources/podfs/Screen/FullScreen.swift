@@ -1,16 +1,16 @@
 import Glibc
 
-/// The terminal while a command draws all of it: its second screen, so that what stood there before comes back.
+/// The alternate screen of a terminal; leaving it restores the previous contents.
 struct FullScreen {
     private let descriptor: Int32
     private let former: termios?
 
-    // The private modes of xterm, which all terminals of today know (ctlseqs: 1049 alternate screen, 25 cursor, 7
-    // wrapping: a name that a terminal draws wider than it is must not break the lines below).
+    // Private modes of xterm, supported by all current terminals (ctlseqs: 1049 alternate screen, 25 cursor, 7
+    // wrapping: a name that a terminal draws wider than computed must not break the following lines).
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-    /// Takes the screen; what is typed is not shown on it.
+    /// Switches to the alternate screen and turns off echo.
     init(descriptor: Int32) {
         self.descriptor = descriptor
         var mode = termios()
@@ -24,17 +24,17 @@ struct FullScreen {
         Terminal.write(Self.enter, to: descriptor)
     }
 
-    /// Puts lines in place of those that were drawn before, in one write so that no half of it is seen.
+    /// Replaces the drawn lines, in one write so that no partial frame is visible.
     func draw(_ lines: [String]) {
         var text = "\u{1B}[H"
         for (index, line) in lines.enumerated() { text += (index > 0 ? "\r\n" : "") + line + "\u{1B}[K" }
         Terminal.write(text + "\u{1B}[J", to: descriptor)
     }
 
-    /// Gives the screen back as it was.
+    /// Restores the previous screen.
     func end() {
         Terminal.write(Self.leave, to: descriptor)
-        // What was typed meanwhile was not meant for the shell.
+        // TCSAFLUSH discards input typed meanwhile, which was not meant for the shell.
         if var former { tcsetattr(descriptor, TCSAFLUSH, &former) }
     }
 }

@@ -3,18 +3,18 @@ import PodcastPages
 import PodcastProtocol
 import Synchronization
 
-/// A line about a long command on the terminal behind standard error; nothing where there is none. Thread-safe.
+/// The progress line of a long command on standard error, if that is a terminal. Thread-safe.
 final class ProgressLine: Sendable {
     private struct State {
         var isDrawn = false
         var last = -Double.infinity
-        /// What is drawn when it is time to.
+        /// The text of the next frame.
         var pending: String?
-        /// Nothing is drawn any more: news may still come while a command ends.
+        /// Whether drawing has ended: events may still arrive while a command finishes.
         var hasEnded = false
     }
 
-    /// Whether anybody sees it: else nothing need be found out for it.
+    /// Whether the line is visible; otherwise callers need not compute its text.
     let isShown: Bool
     private let descriptor: Int32
     private let state = Mutex(State())
@@ -24,7 +24,7 @@ final class ProgressLine: Sendable {
         isShown = TerminalTraits(descriptor: descriptor).isScreen
     }
 
-    /// Puts the line in place of the one before: a little later when that was just now.
+    /// Replaces the line; delayed if it was drawn a moment ago.
     func show(_ text: @autoclosure () -> String) {
         guard isShown else { return }
         state.withLock { state in
@@ -45,12 +45,12 @@ final class ProgressLine: Sendable {
         state.pending = nil
         state.last = ContinuousClock.now.seconds
         state.isDrawn = true
-        // A line as wide as the terminal would wrap on some.
+        // A line as wide as the terminal would wrap on some terminals.
         let width = TerminalTraits(descriptor: descriptor).width - 1
         Terminal.write("\r\(TextWidth.cut(PlainText.oneLine(text), to: width))\u{1B}[K", to: descriptor)
     }
 
-    /// Makes room for a line that stays.
+    /// Clears the line before another line is printed.
     func clear() {
         guard isShown else { return }
         state.withLock { state in
@@ -59,21 +59,21 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Clears the line for good.
+    /// Clears the line permanently.
     func end() {
         state.withLock { $0.hasEnded = true }
         clear()
     }
 }
 
-/// What such lines say.
+/// The texts of progress lines.
 enum ProgressText {
     /// `12 of 340: Example Show`.
     static func count(_ done: Int, of total: Int, _ name: String = "") -> String {
         "\(min(done, total)) of \(total)" + (name.isEmpty ? "" : ": \(name)")
     }
 
-    /// `https://example.com/feed.xml: 12.0 MiB of 50.1 MiB`, as far as is known.
+    /// `https://example.com/feed.xml: 12.0 MiB of 50.1 MiB`, as far as the sizes are known.
     static func fetching(_ name: String, received: Int64?, expected: Int64?) -> String {
         guard let received, received > 0 else { return "\(name): asking" }
         return "\(name): \(ByteText.size(received))" + (expected.map { " of \(ByteText.size($0))" } ?? "")

@@ -2,12 +2,12 @@ import PodcastPages
 import PodcastProtocol
 import TransferCore
 
-/// What `podfs status --watch` prints where nothing can be drawn again: a line when a task changes, and for each tenth of
-/// its way.
+/// The output of `podfs status --watch` if it is not a terminal: one line when a task changes state, and at each tenth
+/// of its progress.
 struct StatusLog {
     private var said: [TaskID: (state: TaskState, tenth: Int)] = [:]
 
-    /// The line that an event is worth, if any.
+    /// Returns the line for an event; `nil` if it needs none.
     mutating func line(for event: Event) -> String? {
         guard let task = event.task, let state = event.state, event.kind != .library, event.kind != .idle else {
             return nil
@@ -22,14 +22,14 @@ struct StatusLog {
         let wasKnown = said[task] != nil
         let hasEnded = event.kind == .completed || state == .remote
         said[task] = hasEnded ? nil : (state, tenth)
-        // Of what is not there, that it is not there is no news.
+        // That an unknown task is not active is not worth a line.
         if state == .remote, !wasKnown { return nil }
         if isFeed { return "\(state == .remote ? "done" : report.kind): \(PlainText.oneLine(report.path))" }
         if state == .remote { report.state = .cancelled }
         return report.line
     }
 
-    /// Tasks that were told of otherwise.
+    /// Records tasks that were printed otherwise.
     mutating func note(_ tasks: [StatusReport.Task]) {
         for task in tasks { said[task.id] = (task.state, Int((task.progress ?? 0) / 10)) }
     }

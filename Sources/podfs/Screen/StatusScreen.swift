@@ -1,10 +1,10 @@
 import PodcastPages
 import TransferCore
 
-/// Draws what `podfs status --watch` shows: a pure function of the tasks, the size of the terminal and its colours.
+/// The rendering of `podfs status --watch`: a pure function of the tasks, the terminal's size and colours.
 struct StatusScreen {
     var width: Int
-    /// `nil` shows everything.
+    /// The maximum number of lines; `nil` for all.
     var height: Int?
     var hasColour: Bool
 
@@ -23,10 +23,10 @@ struct StatusScreen {
         var style: Style?
     }
 
-    /// From this width on a task takes one line, else two.
+    /// The width from which a task takes one line instead of two.
     private static let wide = 110
 
-    /// At most `height` lines, none wider than `width`.
+    /// Returns at most `height` lines, none wider than `width`.
     func lines(_ board: TaskBoard, now: Double) -> [String] {
         let tasks = board.tasks(now: now)
         var head = [[Piece(text: heading(tasks, done: board.done), style: .bold)]]
@@ -37,7 +37,7 @@ struct StatusScreen {
         var shown = head
         for (index, block) in tasks.map(block).enumerated() {
             let isLast = index == tasks.count - 1
-            // The last line is kept for telling how many there is no room for.
+            // The last line is reserved for the number of tasks that do not fit.
             if let height, shown.count + block.count > (isLast ? height : height - 1) {
                 shown.append([Piece(text: "and \(tasks.count - index) more", style: .dim)])
                 break
@@ -55,10 +55,10 @@ struct StatusScreen {
         return words
     }
 
-    // MARK: A task
+    // MARK: Tasks
 
     private func block(_ task: StatusReport.Task) -> [[Piece]] {
-        // Names come from outside: nothing in them may steer a terminal.
+        // Names are untrusted: they must not control the terminal.
         let path = PlainText.oneLine(task.path)
         let style = Self.style(of: task.state)
         let state = task.kind == "download" ? task.state.rawValue : task.kind
@@ -73,7 +73,7 @@ struct StatusScreen {
         }
         if width >= Self.wide {
             let label = Piece(text: TextWidth.padded(state, to: 9), style: style)
-            // Everything else is a column of its own, and the path takes what is left.
+            // Details are in columns of fixed width, and the path gets the remaining width.
             let columns = hasBar(task) ? details(of: task, style: style, width: Self.wide - 40) : []
             let used = (columns + [label]).reduce(0) { $0 + TextWidth.columns($1.text) + 1 }
             return [[label] + columns + [Piece(text: TextWidth.cutMiddle(path, to: width - used))]]
@@ -98,7 +98,7 @@ struct StatusScreen {
         ]
     }
 
-    /// Feeds come without a size.
+    /// Whether a task has a bar; the size of feeds is unknown.
     private func hasBar(_ task: StatusReport.Task) -> Bool { task.kind == "download" || task.received > 0 }
 
     private static func style(of state: TaskState) -> Style? {
@@ -110,7 +110,7 @@ struct StatusScreen {
         }
     }
 
-    /// Bar, percent, size, rate and time left: as many of them as there is room for, the same for all tasks.
+    /// Returns bar, percent, size, rate and remaining time: as many as fit, the same for all tasks.
     private func details(
         of task: StatusReport.Task, style: Style?, width: Int? = nil, isEstimate: Bool = false
     ) -> [Piece] {
@@ -123,7 +123,7 @@ struct StatusScreen {
             (TextWidth.padded(task.rate.map(ByteText.rate) ?? "-", to: 12, atStart: true), 13),
             (TextWidth.padded(size, to: 21, atStart: true), 22),
         ]
-        // Without frame and percent a bar of four is still a bar.
+        // Without frame and percent even a bar of four characters is useful.
         var room = width - 7
         var extra: [String] = []
         while let (text, columns) = optional.first, room - columns >= 12 {
@@ -141,7 +141,7 @@ struct StatusScreen {
 
     private static func percent(_ progress: Double?) -> String {
         guard let progress else { return "     ?" }
-        // Never 100 before the last byte.
+        // Never 100 before the last byte has arrived.
         let tenths = Int((progress * 10).rounded(.down))
         return TextWidth.padded("\(tenths / 10).\(tenths % 10)%", to: 6, atStart: true)
     }

@@ -5,25 +5,24 @@ import PodcastFilesystem
 import PodcastPages
 import PodcastProtocol
 
-/// `podfs status --watch`: follows the daemon's events until it is interrupted. Transfers are none of its business: they go
-/// on whatever becomes of it.
+/// `podfs status --watch`: displays the daemon's events until it is interrupted. It never affects the transfers.
 struct StatusWatch {
     let installation: Installation
 
     private enum Input: Sendable {
         case connected(DaemonConnection, [TaskInfo])
         case event(Event)
-        /// The daemon has gone, or could not be reached.
+        /// The daemon has exited, or could not be reached.
         case lost(any Error)
         case signal(Int32)
         case frame
     }
 
-    /// Returns when a signal has ended it; the signal is left to do what it does to programs that know nothing of it.
+    /// Returns when a signal has ended the display; the signal then gets its default action.
     func run() async throws {
         let (inputs, inbox) = AsyncStream<Input>.makeStream()
         let traits = TerminalTraits(descriptor: 1)
-        // Where lines are printed one after the other a signal has nothing to tidy up.
+        // When lines are printed one after the other, a signal needs no cleanup.
         let numbers = traits.isScreen ? [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH] : []
         let sources = numbers.map { number in
             Self.source(number) { inbox.yield(.signal(number)) }
@@ -40,7 +39,7 @@ struct StatusWatch {
                 connection = made
                 wanted = picture.replace(with: tasks)
             case .event(let event):
-                // A daemon that has something to tell works.
+                // A daemon that sends an event works.
                 failures = 0
                 wanted = picture.take(event)
             case .lost(let error):
@@ -67,10 +66,10 @@ struct StatusWatch {
         }
     }
 
-    /// How often in a row a daemon may end before it has told anything.
+    /// The maximum number of consecutive daemons that exit without an event.
     private static let patience = 6
 
-    /// Connects, away from the loop: starting a daemon takes its time, and Ctrl-C does not wait for it.
+    /// Connects outside the loop: starting a daemon takes time, and Ctrl-C must not wait for it.
     private func connect(_ inbox: AsyncStream<Input>.Continuation, after pause: Duration) {
         Task {
             try? await Task.sleep(for: pause)
@@ -90,7 +89,7 @@ struct StatusWatch {
                 }
                 inbox.yield(.connected(connection, tasks))
             } catch {
-                // Its end is told by itself.
+                // The end of the connection is reported by its callback.
                 connection.end()
             }
         }
@@ -104,21 +103,23 @@ struct StatusWatch {
         return source
     }
 
-    /// Ends the process as the signal does that was caught, so that a shell sees what has ended it.
+    /// Ends the process with the default action of the caught signal, so that a shell sees which signal ended it.
     private static func end(by number: Int32) -> Never {
         signal(number, SIG_DFL)
         var numbers = sigset_t()
         sigemptyset(&numbers)
         sigaddset(&numbers, number)
-        // A signal to the process may come to another thread, after this one has left main. One to this thread waits while
-        // it is blocked, as it is on threads of the dispatch library, and comes before pthread_sigmask(3) returns.
+        // A signal to the process could be delivered to another thread, after this one has left main. A signal to this
+        // thread stays pending while it is blocked, as it is on libdispatch's threads, and is delivered before
+        // pthread_sigmask(3) returns.
         raise(number)
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
         exit(128 + number)
     }
 }
 
-/// Where a watch is seen. What changes returns after how many seconds `draw` is to be called, if at all.
+/// An output of the watch. Methods that change it return the number of seconds after which to call `draw`, if
+/// necessary.
 private protocol StatusPicture {
     mutating func replace(with tasks: [TaskInfo]) -> Double?
     mutating func take(_ event: Event) -> Double?
@@ -128,7 +129,7 @@ private protocol StatusPicture {
     mutating func end()
 }
 
-/// Lines one after the other.
+/// Output as consecutive lines.
 private struct StatusPrinting: StatusPicture {
     private var log = StatusLog()
 
@@ -150,7 +151,7 @@ private struct StatusPrinting: StatusPicture {
     mutating func end() {}
 }
 
-/// The whole screen.
+/// Output on the whole screen.
 private struct StatusDrawing: StatusPicture {
     private let board = TaskBoard()
     private var pace = FramePace()
@@ -188,12 +189,12 @@ private struct StatusDrawing: StatusPicture {
         let screen = self.screen ?? FullScreen(descriptor: 1)
         self.screen = screen
         screen.draw(lines())
-        // Rates grow stale by themselves.
+        // Rates expire without an event.
         guard board.tasks(now: now).contains(where: { $0.rate != nil }) else { return nil }
         return pace.want(at: now + 1, now: now)
     }
 
-    /// What was seen last stays, below what stood on the terminal before.
+    /// Prints the last frame below the restored screen.
     mutating func end() {
         guard let screen else { return }
         screen.end()
@@ -205,6 +206,6 @@ private struct StatusDrawing: StatusPicture {
 extension ContinuousClock.Instant {
     private static let origin = ContinuousClock.now
 
-    /// Of a clock that does not jump, since some time in this process.
+    /// The seconds of a monotonic clock since some time in this process.
     var seconds: Double { Self.origin.duration(to: self) / .seconds(1) }
 }

@@ -3,21 +3,21 @@ import PodcastPages
 import PodcastProtocol
 import TransferCore
 
-/// What is known of the tasks by the daemon's events, for who draws it. Belongs to one loop.
+/// The current tasks according to the daemon's events, for display. Confined to one loop.
 final class TaskBoard {
     private let live = LiveTasks()
-    /// When something was last heard of a task, by its number.
+    /// The time of the last event of each task, by its number.
     private var heard: [TaskID: Double] = [:]
-    /// Downloads that have completed since the board was made.
+    /// The number of downloads completed since the board was created.
     private(set) var done = 0
     private(set) var doneBytes: Int64 = 0
 
-    /// After so many seconds of silence a rate is no longer true: progress is told four times a second.
+    /// The seconds without an event after which a rate has expired; the daemon reports progress four times a second.
     private static let silence = 5.0
 
-    /// The daemon's own list, at the beginning and whenever another daemon has taken over.
+    /// Replaces the tasks with the daemon's list, at the start and after a change of daemons.
     ///
-    /// - Parameter now: seconds of a clock that does not jump.
+    /// - Parameter now: Seconds of a monotonic clock.
     func replace(with tasks: [TaskInfo], now: Double) {
         live.replace(with: tasks)
         heard = [:]
@@ -33,7 +33,7 @@ final class TaskBoard {
         }
     }
 
-    /// The tasks, those that do something first.
+    /// The tasks, active ones first.
     func tasks(now: Double) -> [StatusReport.Task] {
         let order = StatusReport.counted
         func place(_ task: StatusReport.Task) -> Int { order.firstIndex(of: task.state) ?? order.count }
@@ -45,15 +45,15 @@ final class TaskBoard {
         .sorted { (place($0), $0.started, $0.id) < (place($1), $1.started, $1.id) }
     }
 
-    /// All downloads that are under way or have completed, as if they were one.
+    /// The sums over all active and completed downloads.
     struct Total {
         var task: StatusReport.Task
-        /// Whether the size is a guess.
+        /// Whether the size is an estimate.
         var isEstimate: Bool
     }
 
-    /// `nil` when nothing is under way. What is queued has no size yet: until a server says, it counts as much as the
-    /// others on the average.
+    /// Returns the sums; `nil` if no download is active. Queued downloads of unknown size count as the average of the
+    /// others.
     func total(now: Double) -> Total? {
         let active = tasks(now: now).filter {
             $0.kind == "download" && ($0.state == .running || $0.state == .queued)

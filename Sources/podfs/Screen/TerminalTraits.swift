@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// What the terminal behind a descriptor can do.
+/// The capabilities of the terminal behind a descriptor.
 struct TerminalTraits: Equatable {
-    /// Whether lines can be drawn again: a terminal that knows more than writing one after the other.
+    /// Whether lines can be redrawn: false if the terminal can only print lines.
     var isScreen: Bool
     var hasColour: Bool
     var width: Int
     var height: Int
 
-    /// - Parameter environment: NO_COLOR (no-color.org), TERM, and COLUMNS and LINES for a terminal that does not know its
-    ///   size.
+    /// - Parameter environment: NO_COLOR (no-color.org), TERM, and COLUMNS and LINES for a terminal that does not
+    ///   report its size.
     init(descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
         var size = winsize()
         let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
@@ -19,16 +19,16 @@ struct TerminalTraits: Equatable {
             height: isKnown ? Int(size.ws_row) : 0, environment: environment)
     }
 
-    /// What a screen measures, whatever a variable says: lines are filled with spaces up to its width.
+    /// The range of plausible sizes, whatever a variable contains: lines are padded with spaces to the width.
     private static let sides = 1...10_000
 
     /// - Parameters:
-    ///   - width, height: 0 where the terminal does not say.
+    ///   - width, height: 0 if the terminal does not report them.
     init(isTerminal: Bool, width: Int, height: Int, environment: [String: String]) {
         let kind = environment["TERM"] ?? ""
         isScreen = isTerminal && !kind.isEmpty && kind != "dumb"
         hasColour = isScreen && (environment["NO_COLOR"] ?? "").isEmpty
-        // The size of the VT100, which every terminal has been compared with since.
+        // The size of the VT100 is the usual default.
         self.width = [width, environment["COLUMNS"].flatMap { Int($0) } ?? 0].first(where: Self.sides.contains) ?? 80
         self.height = [height, environment["LINES"].flatMap { Int($0) } ?? 0].first(where: Self.sides.contains) ?? 24
     }

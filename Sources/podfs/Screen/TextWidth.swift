@@ -1,12 +1,12 @@
-/// How many columns of a terminal text takes: two for East Asian wide characters and emoji, none for what combines with
-/// the character before it.
+/// The number of terminal columns of a text: two for East Asian wide characters and emoji, none for characters that
+/// combine with the previous one.
 enum TextWidth {
     static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
 
-    /// A character as people see it may be several scalars.
+    /// Returns the columns of a character, which may consist of several scalars.
     static func columns(_ character: Character) -> Int {
         let scalars = character.unicodeScalars
-        // An emoji with a tone, of a family, of two letters of a flag, or asked for by VARIATION SELECTOR-16.
+        // An emoji with a skin tone, a family, a flag of two letters, or one selected by VARIATION SELECTOR-16.
         if scalars.count > 1, let first = scalars.first, first.properties.isEmoji,
             scalars.dropFirst().contains(where: { $0.value == 0xFE0F || $0.properties.isEmojiPresentation })
         {
@@ -17,7 +17,7 @@ enum TextWidth {
 
     private static func columns(_ scalar: Unicode.Scalar) -> Int {
         if scalar.value < 0x300 { return scalar.value == 0xAD || !isVisible(scalar) ? 0 : 1 }
-        // Vowels and final consonants of Hangul join the syllable before them.
+        // Vowels and final consonants of Hangul combine with the syllable before them.
         if (0x1160...0x11FF).contains(scalar.value) || (0xD7B0...0xD7FF).contains(scalar.value) { return 0 }
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .format, .control, .lineSeparator, .paragraphSeparator: return 0
@@ -31,21 +31,21 @@ enum TextWidth {
         !(scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value))
     }
 
-    /// East_Asian_Width W and F of the Unicode Character Database, without emoji; what is not assigned yet goes with its
-    /// neighbours.
+    /// East_Asian_Width W and F of the Unicode Character Database, without emoji; unassigned code points are treated
+    /// like their neighbours.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x3247, 0x3250...0x4DBF, 0x4E00...0xA4CF,
         0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,
         0xFFE0...0xFFE6, 0x16FE0...0x1B2FF, 0x1F200...0x1F265, 0x20000...0x3FFFD,
     ]
 
-    /// The text without its end, in at most so many columns; an ellipsis tells that something is missing.
+    /// Cuts the end of a text to fit the width; an ellipsis marks the cut.
     static func cut(_ text: String, to width: Int) -> String {
         if columns(text) <= width { return text }
         return width < 1 ? "" : prefix(text, width - 1) + "…"
     }
 
-    /// The text without its middle: of `SHOW/EPISODE.mp3` the beginning and the end tell the most.
+    /// Cuts the middle of a text: of `SHOW/EPISODE.mp3` the beginning and the end are the most informative.
     static func cutMiddle(_ text: String, to width: Int) -> String {
         if columns(text) <= width { return text }
         if width < 3 { return cut(text, to: width) }
@@ -63,7 +63,7 @@ enum TextWidth {
             })
     }
 
-    /// Filled up with spaces, on the right or on the left.
+    /// Pads with spaces, on the right or on the left.
     static func padded(_ text: String, to width: Int, atStart: Bool = false) -> String {
         let spaces = String(repeating: " ", count: max(0, width - columns(text)))
         return atStart ? spaces + text : text + spaces

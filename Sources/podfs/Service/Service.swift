@@ -6,7 +6,7 @@ import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 
-/// podfs as a service of the user's session.
+/// podfs as a systemd service of the user.
 struct Service {
     let units: Units
     /// `$XDG_CONFIG_HOME/systemd/user`.
@@ -26,7 +26,7 @@ struct Service {
 
     var isInstalled: Bool { units.all.contains { access(path($0.name), F_OK) == 0 } }
 
-    /// A unit that another podfs wrote, or somebody has changed.
+    /// A unit that another version of podfs has written, or that was edited.
     var staleUnit: String? {
         units.all.first {
             FileManager.default.contents(atPath: path($0.name)).map { [UInt8]($0) } != Array($0.text.utf8)
@@ -34,7 +34,7 @@ struct Service {
         .map { path($0.name) }
     }
 
-    /// The mounts that are started with the session, by the links that enabling makes.
+    /// The mounts that start at login, from the links that `systemctl enable` creates.
     var mounts: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/default.target.wants")) ?? []
         return names.filter { $0.hasPrefix("podfs-mount@") }.sorted()
@@ -53,7 +53,9 @@ struct Service {
         }
     }
 
-    /// - Returns: the units that were there.
+    /// Removes the units.
+    ///
+    /// - Returns: The removed units.
     func remove() throws -> [String] {
         var removed: [String] = []
         for unit in units.all where access(path(unit.name), F_OK) == 0 {
@@ -65,11 +67,11 @@ struct Service {
         return removed
     }
 
-    // MARK: The manager
+    // MARK: Service manager
 
     var manager: String? { Doctor.program("systemctl") }
 
-    /// Runs `systemctl --user`; what it says is in the result.
+    /// Runs `systemctl --user`; its messages are in the result.
     @discardableResult
     func control(_ arguments: String...) -> ChildProgram.Result {
         guard let manager else { return ChildProgram.Result(status: 127, errors: "there is no systemctl") }
@@ -77,10 +79,11 @@ struct Service {
             manager, ["systemctl", "--user", "--no-ask-password"] + arguments, environment: environment)
     }
 
-    /// Whether a manager for this user runs: it has to read the units before it can enable them.
+    /// Reloads the units, which is required before they can be enabled. Returns whether the user's manager runs.
     func reload() -> Bool { control("daemon-reload").status == 0 }
 
-    /// A daemon that a command has started holds the library, and its socket: it makes room for the service's.
+    /// Makes a daemon that a command has started exit, since it holds the library's lock and the socket that the
+    /// service needs.
     func replaceDaemon() async throws {
         guard let daemon = try DaemonLauncher(places: places, schema: Library.schemaVersion).connect(role: .command)
         else { return }
@@ -88,7 +91,7 @@ struct Service {
         daemon.end()
     }
 
-    /// What a desktop without systemd starts with the session (the Desktop Application Autostart Specification).
+    /// Returns an autostart entry for a desktop without systemd (Desktop Application Autostart Specification).
     func autostart(mounting folder: String) -> String {
         """
         [Desktop Entry]

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import PodcastProtocol
 
-/// The user's units of systemd.exec(5) and its kin, as text: a socket that starts the daemon for its first client, the
-/// daemon, and a folder that is mounted with the session.
+/// The texts of the user's systemd units (systemd.exec(5), systemd.socket(5)): a socket that starts the daemon for its
+/// first client, the daemon, and a folder that is mounted at login.
 struct Units: Sendable {
-    /// The program, from the root.
+    /// The absolute path of the program.
     let executable: String
     let places: Places
     let environment: [String: String]
@@ -18,8 +18,8 @@ struct Units: Sendable {
         [(Self.socketName, socket), (Self.serviceName, service), (Self.mountName, mount)]
     }
 
-    /// Why these units cannot be written: a line feed in a path would end a line of the unit and begin one of somebody
-    /// else's making, and not every setting takes an escape for it. `nil` when nothing is wrong.
+    /// The reason why these units cannot be written, `nil` if there is none: a line feed in a path would start another
+    /// line of the unit, chosen by whoever named the path, and not every setting supports an escape for it.
     var obstacle: String? {
         let values =
             [("the path of podfs", executable), ("the path of the socket", places.socket)]
@@ -30,15 +30,15 @@ struct Units: Sendable {
         }
     }
 
-    /// Of what goes into a unit or a desktop entry as it is.
+    /// Whether a text that is written unchanged into a unit or a desktop entry contains a control character.
     static func hasControlCharacter(_ text: String) -> Bool {
         text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
     }
 
-    /// The unit that mounts on a folder.
+    /// Returns the name of the unit that mounts a folder.
     static func mountName(of folder: String) -> String { "podfs-mount@\(escaped(folder)).service" }
 
-    /// As `systemd-escape --path` does it.
+    /// Escapes a path like `systemd-escape --path`.
     static func escaped(_ path: String) -> String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         if parts.isEmpty { return "-" }
@@ -75,7 +75,7 @@ struct Units: Sendable {
         """
     }
 
-    /// The daemon leaves when it has nothing to do, and the socket starts it again.
+    /// The daemon's unit. The daemon exits when idle, and the socket starts it again.
     private var service: String {
         """
         # Written by podfs service install.
@@ -91,7 +91,7 @@ struct Units: Sendable {
         """
     }
 
-    /// Ending a mount must not end a daemon that it has started: `KillMode=process`.
+    /// The mount's unit. Stopping it must not kill a daemon that it has started: `KillMode=process`.
     private var mount: String {
         """
         # Written by podfs service install.
@@ -113,12 +113,12 @@ struct Units: Sendable {
         """
     }
 
-    /// Where the manager's XDG_RUNTIME_DIR is this environment's, its own name for it: the units then fit any login.
+    /// Whether this environment has the usual XDG_RUNTIME_DIR: the units then work in any login session.
     private var hasUsualRuntime: Bool { places.runtime == "/run/user/\(getuid())/podfs" }
 
     private var socketPath: String { hasUsualRuntime ? "%t/podfs/daemon.sock" : Self.literal(places.socket) }
 
-    /// The variables that make this installation another than the usual one.
+    /// The variables that distinguish this installation from the default one.
     private var variables: String {
         var lines: [String] = []
         for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
@@ -143,7 +143,7 @@ struct Units: Sendable {
 
     private static func literal(_ text: String) -> String { text.replacing("%", with: "%%") }
 
-    /// A word of a command line or an assignment, systemd.syntax(7).
+    /// Quotes a word of a command line or an assignment, see systemd.syntax(7).
     private static func quoted(_ text: String) -> String {
         let special = text.contains { !($0.isASCII && ($0.isLetter || $0.isNumber)) && !"/._-=:@+".contains($0) }
         let literal = literal(text)
