@@ -69,9 +69,9 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
 
     package var description: String {
         switch self {
-        case .missing: "it is not there"
+        case .missing: "it does not exist"
         case .notAFile: "it is not a regular file"
-        case .wrongSize(let found, let expected): "it has \(found) bytes in place of \(expected)"
+        case .wrongSize(let found, let expected): "it has \(found) bytes instead of \(expected)"
         case .changed: "it has been changed or replaced"
         case .wrongContent: "its content is not what was downloaded"
         case .unreadable(let code): "it cannot be read: \(String(cString: strerror(code)))"

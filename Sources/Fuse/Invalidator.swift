@@ -153,7 +153,7 @@ package final class Invalidator: Sendable {
         case ENOSYS, ENOTCONN, ENODEV: return
         // For a deletion: a folder with cached names or a mount below stays until these are gone.
         case ENOTEMPTY, EBUSY: return
-        default: FuseLog.say("the kernel refused an invalidation (\(message)): \(describe(-code))")
+        default: FuseLog.say("the kernel rejected an invalidation (\(message)): \(describe(-code))")
         }
     }
 }

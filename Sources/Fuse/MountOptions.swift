@@ -73,7 +73,7 @@ package struct MountOptions: Sendable, Equatable {
             throw Refusal(option: name, advice: "needs a value: \(name)=…")
         default:
             if ignoresUnknown { return }
-            throw Refusal(option: option, advice: "is not known to podfs; podfs(1) lists those that are")
+            throw Refusal(option: option, advice: "is unknown; podfs(1) lists the supported options")
         }
     }
 
@@ -106,25 +106,25 @@ package struct MountOptions: Sendable, Equatable {
 
     private static let advice = [
         "ro":
-            "cannot be given: the folder is read-only as it is, and the kernel would also refuse the attributes that"
+            "is not supported: the folder is read-only anyway, and the kernel would also refuse the attributes that"
             + " control downloads; leave it out",
         "default_permissions":
-            "cannot be given: the kernel would refuse the attributes that control downloads, and podfs checks"
+            "is not supported: the kernel would refuse the attributes that control downloads, and podfs checks"
             + " permissions itself; leave it out",
-        "remount": "cannot be given: unmount the folder, and mount it with the options it is to have",
-        "auto_unmount": "is not needed: podfs mount cleans what a killed mount has left; leave it out",
-        "bind": "is not for podfs: use mount --bind on the mounted folder",
-        "rbind": "is not for podfs: use mount --rbind on the mounted folder",
-        "move": "is not for podfs: use mount --move on the mounted folder",
-        "blkdev": "cannot be given: there is no device below podfs; leave it out",
-        "blksize": "cannot be given: there is no device below podfs; leave it out",
-        "fd": "cannot be given: name the descriptor in place of the folder, as /dev/fd/N",
+        "remount": "is not supported: unmount the folder, and mount it with the new options",
+        "auto_unmount": "is not needed: podfs mount detaches a dead mount first; leave it out",
+        "bind": "is not supported: use mount --bind on the mounted folder",
+        "rbind": "is not supported: use mount --rbind on the mounted folder",
+        "move": "is not supported: use mount --move on the mounted folder",
+        "blkdev": "is not supported: podfs has no block device; leave it out",
+        "blksize": "is not supported: podfs has no block device; leave it out",
+        "fd": "is not supported: give the descriptor in place of the folder, as /dev/fd/N",
         "drop_privileges":
             "is for mount.fuse3(8) alone, which mount(8) calls as long as no mount.fuse.podfs is installed; setuid=USER"
             + " drops them too",
-        "rootmode": "is podfs's own to set; leave it out",
-        "user_id": "is podfs's own to set; for the owner that files show there is uid=",
-        "group_id": "is podfs's own to set; for the group that files show there is gid=",
+        "rootmode": "is set by podfs; leave it out",
+        "user_id": "is set by podfs; for the owner of the files use uid=",
+        "group_id": "is set by podfs; for the group of the files use gid=",
     ]
 
     /// Splits at commas that do not follow a backslash (fuse_opt.c); escapes are preserved.

@@ -177,7 +177,7 @@ package final class Session: Sendable {
             // Not because of an unmount: libfuse gave up during the negotiation.
             if fuse_session_exited(core.handle) != 0, isConnected {
                 state.withLock { state in
-                    state.failure = SessionError(.connection, "kernel and libfuse could not agree on the protocol")
+                    state.failure = SessionError(.connection, "kernel and libfuse have no common protocol version")
                 }
             }
             // A signal that arrives just before a thread enters read(2) is lost; so it is repeated until the thread has

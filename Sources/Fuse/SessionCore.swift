@@ -49,7 +49,7 @@ final class SessionCore: Sendable {
             return fuse_session_new(&arguments, &table, MemoryLayout<fuse_lowlevel_ops>.size, userData)
         }
         guard let handle else {
-            throw SessionError(.options, SessionCore.explain(lines, "libfuse refused the options"))
+            throw SessionError(.options, SessionCore.explain(lines, "libfuse rejected the options"))
         }
         self.handle = handle
     }

@@ -27,7 +27,7 @@ package enum Unmount {
             status = waitForExit(of: try ProcessSpawner("fusermount3", arguments, environment: [:]).start())
         } catch {
             throw SessionError(
-                .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(error)); it comes with fuse3")
+                .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(error)); install the package fuse3")
         }
         if status == 0 || MountTable.device(at: path) != before { return }
         // It does not report different reasons, and for a mount owned by this user there is only one.

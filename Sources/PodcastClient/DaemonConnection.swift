@@ -87,7 +87,7 @@ package final class DaemonConnection: Sendable {
             return state.lastNumber
         }
         guard let number else {
-            answer(.failure(ClientError(.disconnected, "the daemon has gone")))
+            answer(.failure(ClientError(.disconnected, "the daemon has exited")))
             return 0
         }
         write(Frame(kind: kind, number: number, payload: payload))
@@ -153,7 +153,7 @@ package final class DaemonConnection: Sendable {
             defer { state.waiting = [:] }
             return state.waiting
         }
-        for answer in waiting.values { answer(.failure(ClientError(.disconnected, "the daemon has gone"))) }
+        for answer in waiting.values { answer(.failure(ClientError(.disconnected, "the daemon has exited"))) }
         onEnd()
     }
 }
@@ -163,7 +163,7 @@ extension DaemonConnection {
     package func perform(_ command: Command) async throws -> Reply {
         let frame = try await exchange(.command, WireJSON.encode(command))
         guard frame.kind == .reply, let reply = WireJSON.decode(Reply.self, frame.payload) else {
-            throw ClientError(.disagrees, "the daemon's answer cannot be read")
+            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
         }
         return reply
     }

@@ -51,7 +51,8 @@ package struct DaemonLauncher: Sendable {
         if welcome.protocolVersion > protocolVersion || welcome.schema > schema {
             connection.end()
             throw ClientError(
-                .disagrees, "a newer podfs (\(welcome.version)) is running as process \(welcome.pid): use that program")
+                .disagrees,
+                "a newer podfs (\(welcome.version)) is running as process \(welcome.pid): use the newer program")
         }
         if welcome.protocolVersion < protocolVersion || welcome.schema < schema {
             replace(connection, process: welcome.pid)
@@ -78,7 +79,7 @@ package struct DaemonLauncher: Sendable {
         if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
         try start()
         if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
-        throw ClientError(.unreachable, "the daemon has started but does not answer: see \(places.log)")
+        throw ClientError(.unreachable, "the daemon was started but does not answer: see \(places.log)")
     }
 
     /// Creates the installation's folders, mode 0700.
@@ -88,7 +89,7 @@ package struct DaemonLauncher: Sendable {
                 try FileManager.default.createDirectory(
                     atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             } catch {
-                throw ClientError(.unreachable, "cannot make the folder \(folder): \(error.localizedDescription)")
+                throw ClientError(.unreachable, "cannot create the folder \(folder): \(error.localizedDescription)")
             }
         }
     }

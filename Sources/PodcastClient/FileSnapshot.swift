@@ -47,7 +47,7 @@ package final class FileSnapshot: Sendable {
             let after = try status(source, file)
             guard after.st_size == before.st_size, after.st_mtim.tv_sec == before.st_mtim.tv_sec,
                 after.st_mtim.tv_nsec == before.st_mtim.tv_nsec, try status(descriptor, path).st_size == size
-            else { throw Problem(description: "\(file) is being written: publish it when it is whole") }
+            else { throw Problem(description: "\(file) is being written: publish it when it is complete") }
         } catch {
             unlink(path)
             close(descriptor)
@@ -123,7 +123,7 @@ package final class FileSnapshot: Sendable {
 
     private static func problem(_ file: String, _ what: String) -> Problem {
         let isFull = errno == ENOSPC || errno == EDQUOT
-        let reason = isFull ? "no space is left for a copy of it" : String(cString: strerror(errno))
+        let reason = isFull ? "there is no space for a copy of it" : String(cString: strerror(errno))
         return Problem(description: "\(file) \(what): \(reason)")
     }
 }

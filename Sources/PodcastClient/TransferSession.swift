@@ -70,7 +70,7 @@ package final class TransferSession: Sendable {
         }
     }
 
-    fileprivate static let gone = ClientError(.disconnected, "the daemon has gone")
+    fileprivate static let gone = ClientError(.disconnected, "the daemon has exited")
 
     let connection: DaemonConnection
     private let inbox: Inbox
@@ -90,7 +90,7 @@ package final class TransferSession: Sendable {
         // Subscribe to events first, so that none is missed.
         _ = try await connection.perform(.watch)
         guard case .session(let tasks, let ended) = try await connection.perform(.openSession(configuration)) else {
-            throw ClientError(.disagrees, "the daemon's answer cannot be read")
+            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
         }
         return TransferSession(connection: connection, inbox: inbox, outstanding: tasks, endedWhileAway: ended)
     }
@@ -109,7 +109,7 @@ package final class TransferSession: Sendable {
     /// task.
     package func downloadTask(episode: EpisodeID) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.createTask(episode: episode)) else {
-            throw ClientError(.disagrees, "the daemon's answer cannot be read")
+            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
         }
         return DownloadTask(session: self, info: info, episode: episode)
     }
@@ -118,7 +118,7 @@ package final class TransferSession: Sendable {
     /// the file has changed on the server.
     package func downloadTask(resumeData: ResumeData) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.continueTask(resumeData)) else {
-            throw ClientError(.disagrees, "the daemon's answer cannot be read")
+            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
         }
         return DownloadTask(session: self, info: info, episode: resumeData.key.episode)
     }

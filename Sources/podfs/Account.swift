@@ -48,7 +48,7 @@ struct Account: Equatable {
             throw CommandError(.refused, "only root may mount for another user: leave out setuid=\(name)")
         }
         guard initgroups(name, gid) == 0, setgid(gid) == 0, setuid(uid) == 0 else {
-            throw CommandError(.failed, "cannot become the user '\(name)': \(String(cString: strerror(errno)))")
+            throw CommandError(.failed, "cannot switch to the user '\(name)': \(String(cString: strerror(errno)))")
         }
     }
 

@@ -16,7 +16,7 @@ struct Installation: Sendable {
     init() throws {
         guard let places = Places(environment: ProcessInfo.processInfo.environment) else {
             throw CommandError(
-                .failed, "neither HOME nor the XDG variables are set: podfs does not know where to keep things")
+                .failed, "neither HOME nor the XDG variables are set: podfs cannot find its folders; set HOME")
         }
         self.places = places
     }

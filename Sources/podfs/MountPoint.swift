@@ -15,7 +15,7 @@ enum MountPoint: Equatable {
         if argument.hasPrefix(Self.descriptors) {
             guard let number = Int32(argument.dropFirst(Self.descriptors.count)), fcntl(number, F_GETFD) >= 0 else {
                 throw CommandError(
-                    .failed, "\(argument) is not open: it has to be the /dev/fuse that the folder was mounted with")
+                    .failed, "\(argument) is not open: it must be the /dev/fuse with which the folder was mounted")
             }
             // A daemon started before the descriptor is used must not inherit it.
             SpawnedSelf.keep(number)
@@ -35,7 +35,7 @@ enum MountPoint: Equatable {
         // table is checked first.
         if let mounted = MountedFolder.at(absolute(folder)), mounted.isPodfs {
             guard mounted.isDead else {
-                throw CommandError(.failed, "\(folder) is mounted already; to end it: podfs unmount \(folder)")
+                throw CommandError(.failed, "\(folder) is mounted already; to unmount it: podfs unmount \(folder)")
             }
             try Unmount.perform(mounted.path, detach: true)
         }
@@ -45,7 +45,7 @@ enum MountPoint: Equatable {
             // A dead mount of another FUSE program is left alone.
             if code == ENOTCONN {
                 throw CommandError(
-                    .failed, "\(folder) is a mount whose program has died; first: fusermount3 -uz \(folder)")
+                    .failed, "\(folder) is a dead mount of another program; detach it first: fusermount3 -uz \(folder)")
             }
             throw problem(folder, code)
         }
@@ -67,14 +67,14 @@ enum MountPoint: Equatable {
         guard access("/dev/fuse", F_OK) == 0 else {
             throw CommandError(
                 .failed,
-                "there is no /dev/fuse: load the kernel module (modprobe fuse), or give the container the device")
+                "there is no /dev/fuse: load the kernel module (modprobe fuse), or pass the device to the container")
         }
         return path
     }
 
     private static func problem(_ folder: String, _ code: Int32) -> CommandError {
         if code == ENOENT {
-            return CommandError(.failed, "\(folder) does not exist; make it first: mkdir -p \(folder)")
+            return CommandError(.failed, "\(folder) does not exist; create it first: mkdir -p \(folder)")
         }
         return CommandError(.failed, "\(folder): \(String(cString: strerror(code)))")
     }

@@ -33,7 +33,7 @@ enum PasswordPrompt {
             silent.c_lflag &= ~tcflag_t(ECHO)
             // TCSAFLUSH discards input typed before, which was echoed.
             guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
-                throw CommandError(.failed, "the terminal would show the password: use --password-stdin")
+                throw CommandError(.failed, "the terminal cannot hide the password: use --password-stdin")
             }
         }
         // An interrupt would leave the terminal without echo.
@@ -47,7 +47,7 @@ enum PasswordPrompt {
         }
         Terminal.write(question, to: terminal)
         guard let answer = line(from: terminal), !answer.isEmpty else {
-            throw CommandError(.usage, "nothing was given")
+            throw CommandError(.usage, "the input is empty")
         }
         return answer
     }

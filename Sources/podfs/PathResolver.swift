@@ -25,7 +25,7 @@ struct PathResolver {
             return .show(show)
         }
         let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: true).map(String.init)
-        guard let name = parts.first else { throw CommandError(.usage, "an empty path names nothing") }
+        guard let name = parts.first else { throw CommandError(.usage, "the path is empty") }
         let show = try show(name)
         guard parts.count == 2 else { return .show(show.id) }
         let episodeName = parts[1].hasSuffix("/") ? String(parts[1].dropLast()) : parts[1]

@@ -8,7 +8,7 @@ struct Podfs: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "podfs",
-        abstract: "A filesystem of podcasts: shows are folders, episodes are files, any player plays them.",
+        abstract: "A podcast filesystem: shows are folders, episodes are files, and any player plays them.",
         discussion: """
             The first read of an episode starts its download; the read is served while the bytes arrive.
 

@@ -55,7 +55,7 @@ struct SavedEpisodes {
             } catch let defect where defect != .missing {
                 throw CommandError(.failed, "\(item.target): \(defect) in the cache: podfs doctor --verify")
             } catch {
-                throw CommandError(.failed, "\(item.target): its bytes have just left the cache; try again")
+                throw CommandError(.failed, "\(item.target): it has just been evicted; try again")
             }
             if link(item.source, item.target) != 0 {
                 guard errno != EEXIST else { throw Self.problem(item.target) }
@@ -98,7 +98,7 @@ struct SavedEpisodes {
             position += Int64(count)
         }
         guard position == item.size else {
-            throw CommandError(.failed, "\(item.target): \(position) bytes instead of \(item.size)")
+            throw CommandError(.failed, "\(item.target): the cache has \(position) of \(item.size) bytes")
         }
         guard fsync(descriptor) == 0, rename(partial, item.target) == 0 else { throw Self.problem(item.target) }
         isDone = true

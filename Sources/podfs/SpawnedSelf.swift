@@ -38,7 +38,7 @@ enum SpawnedSelf {
         let said = String(decoding: readAll(ends[0]) ?? [], as: UTF8.self)
         if said == "ok" { return }
         _ = waitForExit(of: child)
-        throw CommandError(.failed, said.isEmpty ? "it ended at once; see \(log)" : said)
+        throw CommandError(.failed, said.isEmpty ? "the process exited at once; see \(log)" : said)
     }
 
     /// Writes the message to the pipe and closes it.

@@ -55,12 +55,12 @@ struct MountOptionTests {
     @Test(
         arguments: [
             ("rw,ro", "ro", "leave it out"), ("default_permissions", "default_permissions", "leave it out"),
-            ("nosuid,frobnicate", "frobnicate", "is not known"), ("frobnicate=1", "frobnicate=1", "is not known"),
-            ("nosuid=1", "nosuid=1", "is not known"), ("max_read=12", "max_read=12", "4096 or more"),
-            ("max_read", "max_read", "needs a value"), ("uid=", "uid=", "is not known"), ("fsname", "fsname", "needs"),
+            ("nosuid,frobnicate", "frobnicate", "is unknown"), ("frobnicate=1", "frobnicate=1", "is unknown"),
+            ("nosuid=1", "nosuid=1", "is unknown"), ("max_read=12", "max_read=12", "4096 or more"),
+            ("max_read", "max_read", "needs a value"), ("uid=", "uid=", "is unknown"), ("fsname", "fsname", "needs"),
             ("fd=3", "fd", "/dev/fd/N"), ("user_id=0", "user_id", "uid="), ("remount", "remount", "unmount the folder"),
             ("bind", "bind", "mount --bind"), ("blksize=512", "blksize", "no device"),
-            ("subtype=a/b", "subtype=a/b", "is not known"), ("drop_privileges", "drop_privileges", "setuid=USER"),
+            ("subtype=a/b", "subtype=a/b", "is unknown"), ("drop_privileges", "drop_privileges", "setuid=USER"),
         ])
     func whatCannotBeIsNamedWithWhatToDo(list: String, option: String, advice: String) throws {
         let refusal = #expect(throws: MountOptions.Refusal.self) { try MountOptions(parsing: [list]) }

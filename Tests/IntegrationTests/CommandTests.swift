@@ -94,7 +94,7 @@ import Testing
         _ = try show.home.directory.makeDirectory("full")
         _ = try show.home.directory.write("full/x", text: "x")
         let cases = [
-            (show.home.directory.file("missing"), "does not exist; make it first: mkdir -p"),
+            (show.home.directory.file("missing"), "does not exist; create it first: mkdir -p"),
             (file, "is not a folder"),
             (show.home.directory.file("full"), "is not empty"),
         ]

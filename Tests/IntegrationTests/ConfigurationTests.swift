@@ -174,7 +174,7 @@ import Testing
         ("transfers = { filling = 0 }", "config.toml:1: transfers.filling: expected a whole number from 1 to 64"),
         ("transfers.filling = \"3\"", "config.toml:1: transfers.filling: expected a whole number from 1 to 64"),
         ("transfers.rate_limit = \"0\"", "config.toml:1: transfers.rate_limit: expected a rate"),
-        ("transfers.stall = \"20 parsecs\"", "config.toml:1: transfers.stall: expected a time longer than none"),
+        ("transfers.stall = \"20 parsecs\"", "config.toml:1: transfers.stall: expected a duration above zero"),
         ("transfers.allow_private = [\"10.0.0.0/33\"]", "config.toml:1: transfers.allow_private: expected hosts"),
         ("transfers.allow_private = \"nas.lan\"", "config.toml:1: transfers.allow_private: expected hosts"),
         ("discretionary.allow_metered = \"yes\"", "config.toml:1: discretionary.allow_metered: expected true or false"),
@@ -190,7 +190,7 @@ import Testing
         ("[search.podcastindex]\nkey = \"K\"", "config.toml:2: search.podcastindex.key needs"),
         (
             "[search.podcastindex]\nurl = \"http://localhost\"",
-            "config.toml:2: search.podcastindex.url needs search.podcastindex.key and .secret"
+            "config.toml:2: search.podcastindex.url needs search.podcastindex.key and search.podcastindex.secret"
         ),
     ])
     func badValuesAreNamedWithTheirLine(text: String, complaint: String) throws {
@@ -217,7 +217,7 @@ import Testing
         ),
         (
             "cache = 5",
-            "config.toml:1: \"cache\" is a table and takes no value of its own; its keys are such as \"cache.limit\""
+            "config.toml:1: \"cache\" is a table, not a value; its keys are such as \"cache.limit\""
         ),
         ("colour = \"red\"", "config.toml:1: unknown key \"colour\"; see podfs.conf(5)"),
     ])
@@ -234,7 +234,7 @@ import Testing
         #expect(try complaint("[cache]\nlimit = \n").hasPrefix("config.toml:2: "))
         #expect(try complaint("keep = \"all\"\nkeep = \"all\"\n").hasPrefix("config.toml:2: "))
         let path = try directory.write("config.toml", Array("keep = \"all\"\n# caf".utf8) + [0xE9, 0x0A])
-        #expect(throws: ConfigurationError(path: path, line: 2, message: "this line is not text in UTF-8")) {
+        #expect(throws: ConfigurationError(path: path, line: 2, message: "this line is not valid UTF-8")) {
             try Configuration.load(from: path)
         }
     }

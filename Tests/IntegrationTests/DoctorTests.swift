@@ -169,13 +169,14 @@ import Testing
         let data = show.home.dataDirectory
         chmod(data, 0o777)
         expect(
-            try await examine(show.home), "folders", "problem", "\(data) can be written by others", remedy: "chmod 700")
+            try await examine(show.home), "folders", "problem", "\(data) is writable by other users",
+            remedy: "chmod 700")
         chmod(data, 0o755)
-        expect(try await examine(show.home), "folders", "warning", "\(data) can be read by others")
+        expect(try await examine(show.home), "folders", "warning", "\(data) is readable by other users")
         chmod(data, 0o700)
         chmod(show.home.library, 0o644)
         expect(
-            try await examine(show.home), "folders", "problem", "\(show.home.library) can be read by others",
+            try await examine(show.home), "folders", "problem", "\(show.home.library) is readable by other users",
             remedy: "chmod 600")
         chmod(show.home.library, 0o600)
         if geteuid() == 0 {
@@ -193,7 +194,7 @@ import Testing
         let file = other.directory.file("cache/podfs")
         expect(
             try await examine(other, environment: ["XDG_DATA_HOME": file + "/x"]), "folders", "problem",
-            "\(file)/x/podfs cannot be made: \(file): Not a directory")
+            "\(file)/x/podfs cannot be created: \(file): Not a directory")
     }
 
     @Test func mistakesInTheConfigurationAreNamed() async throws {
@@ -233,7 +234,7 @@ import Testing
         try Data("no list".utf8).write(to: URL(fileURLWithPath: list))
         expect(try await examine(home), "subscriptions", "warning", "is damaged")
         unlink(list)
-        expect(try await examine(home), "subscriptions", "warning", "is not there")
+        expect(try await examine(home), "subscriptions", "warning", "does not exist")
         try home.directory.write("data/podfs/credentials.json", text: "{")
         expect(try await examine(home), "credentials", "problem", "is damaged", remedy: "subscribe again")
         // The whole library, which may else stand in its log.
@@ -243,18 +244,19 @@ import Testing
         try subscriptions.write(to: URL(fileURLWithPath: list))
         expect(try await examine(home), "library", "problem", "is damaged", remedy: "subscribes anew")
         try sound.write(to: URL(fileURLWithPath: backup))
-        expect(try await examine(home), "library", "problem", "is damaged", remedy: "puts the backup of")
+        expect(try await examine(home), "library", "problem", "is damaged", remedy: "restores the backup of")
         unlink(home.library)
         unlink(backup)
-        expect(try await examine(home), "library", "warning", "is not there", remedy: "subscribes anew to the 1 show")
+        expect(
+            try await examine(home), "library", "warning", "does not exist", remedy: "subscribes again to the 1 show")
     }
 
     @Test func aCacheWithoutRoomNamesTheWayToFreeSome() async throws {
         try home.configure("[cache]\nkeep_free = \"900 TiB\"\n")
-        expect(try await examine(), "cache", "problem", "is to stay free", remedy: "podfs evict PATH")
+        expect(try await examine(), "cache", "problem", "must stay free", remedy: "podfs evict PATH")
         try home.directory.makeDirectory("cache/podfs")
         try home.directory.write("cache/podfs/media", [UInt8](repeating: 1, count: 100_000))
-        expect(try await examine(), "cache", "warning", "is to stay free", remedy: "podfs evict PATH")
+        expect(try await examine(), "cache", "warning", "must stay free", remedy: "podfs evict PATH")
         try home.configure("[cache]\nlimit = \"10 kB\"\nkeep_free = 0\n")
         expect(try await examine(), "cache", "problem", "more than cache.limit", remedy: "podfs unpin")
     }

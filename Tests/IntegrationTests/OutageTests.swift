@@ -35,7 +35,7 @@ import Testing
             try await home.waitUntilDaemonHasEnded()
             try clock.move(bySeconds: Int64(part) * 6 * 3_600)
         }
-        #expect(try await home.run("sync", "status").output.contains("5 changes wait"))
+        #expect(try await home.run("sync", "status").output.contains("5 changes are not sent"))
         #expect(try await home.run("status").output.contains("Talk"))
         home.killDaemon()
         try await home.waitUntilDaemonHasEnded()
@@ -45,7 +45,7 @@ import Testing
         try sync.start()
         try videos.start()
         try await waitUntil(deadline: .seconds(120), description: "all has arrived") {
-            let isSent = try await home.run("sync", "status").output.contains("all is sent")
+            let isSent = try await home.run("sync", "status").output.contains("all changes are sent")
             return isSent && videos.videos.first?.movie != nil
         }
         #expect(Set(sync.actions.compactMap { $0["position"] as? Int }) == [10, 20, 30, 40])

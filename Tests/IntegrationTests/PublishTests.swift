@@ -141,7 +141,7 @@ import Testing
     @Test func whoWaitsIsToldThatTheServerIsAway() async throws {
         server.stop()
         let command = try home.start("publish", file(), "--to", server.url(), "--title", "My talk", "--wait")
-        try await waitUntil(description: "it says so") { command.error.contains("it is tried again") }
+        try await waitUntil(description: "it says so") { command.error.contains("podfs retries it") }
         #expect(command.isRunning)
         try server.start()
         let result = try await command.wait()

@@ -42,7 +42,7 @@ struct SubscriptionListTests {
         ])
         let result = try await home.run("import", file)
         #expect(result.exitCode == 2)
-        #expect(result.output == "2 shows imported, 1 kept without episodes, 3 not usable\n")
+        #expect(result.output == "2 shows imported, 1 added without episodes, 3 not usable\n")
         let errors = result.error.split(separator: "\n").map(String.init)
         #expect(errors.count == 4 && errors.allSatisfy { $0.hasPrefix("podfs: \(file):") }, "\(result.error)")
         for (line, says) in [
@@ -55,14 +55,14 @@ struct SubscriptionListTests {
         #expect(list.contains("down: 0 episodes (failed: "))
         // Once more, from a pipe: nothing is new.
         let again = try await home.run("import", "-", input: Array(Data(contentsOf: URL(fileURLWithPath: file))))
-        #expect(again.output == "0 shows imported, 3 subscribed to already, 3 not usable\n")
+        #expect(again.output == "0 shows imported, 3 already subscribed, 3 not usable\n")
         #expect(again.exitCode == 2 && again.error.contains("standard input:4: "))
     }
 
     @Test func whatIsNoListFails() async throws {
         for (text, says) in [
             ("", "the file is empty"), ("<rss><channel><title>T</title></channel></rss>", "podfs subscribe"),
-            ("<opml><body/></opml>", "no subscription in it"),
+            ("<opml><body/></opml>", "no usable subscription"),
             ("<opml><body><outline type='rss' xmlUrl='ftp://x/'/></body></opml>", "“ftp:”"),
         ] {
             let file = try home.directory.write("list.opml", text: text)
@@ -132,7 +132,7 @@ struct SubscriptionListTests {
         #expect(try await ChildProcess.run("sh", ["-c", "cp \(file) \(home.directory.file("copy"))"]).exitCode == 0)
         #expect(
             try await home.run("import", home.directory.file("copy")).output
-                == "0 shows imported, 2 subscribed to already\n")
+                == "0 shows imported, 2 already subscribed\n")
     }
 
     @Test func aLostLibraryIsMadeAnewFromTheList() async throws {
@@ -185,7 +185,7 @@ struct SubscriptionListTests {
         #expect(shows.count >= 10 && shows.allSatisfy { $0.hasSuffix(": 50 episodes") }, "\(shows)")
         publish("/20.xml", "Show 20", episodes: 50)
         let again = try await home.run("import", file)
-        #expect(again.exitCode == 0 && again.output.contains("\(shows.count) subscribed to already"), "\(again.error)")
+        #expect(again.exitCode == 0 && again.output.contains("\(shows.count) already subscribed"), "\(again.error)")
         #expect(try await home.run("list").output.split(separator: "\n").count == 40)
     }
 

@@ -29,7 +29,7 @@ import Testing
 
         let result = try await login("--user", "anna", "--device", "laptop")
         #expect(result.exitCode == 0, "\(result.error)")
-        #expect(result.output.contains("logged in") && result.output.contains("all is sent"))
+        #expect(result.output.contains("logged in") && result.output.contains("all changes are sent"))
         #expect(try await home.run("list").output.contains("Show"))
 
         let episode = "Show/2026-01-02 Episode 2.mp3"

@@ -79,7 +79,7 @@ struct FileSnapshotTests {
     @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskIsToldAndLeavesNothing() async throws {
         let disk = try await TemporaryFilesystem(mebibytes: 1, at: folder)
         let file = try directory.write("a.mp4", TestContent(seed: 1, size: 3_000_000).bytes)
-        #expect(problem(file)?.contains("no space is left for a copy") ?? false, "\(problem(file) ?? "none")")
+        #expect(problem(file)?.contains("there is no space for a copy") ?? false, "\(problem(file) ?? "none")")
         #expect(copies.isEmpty)
         withExtendedLifetime(disk) {}
     }

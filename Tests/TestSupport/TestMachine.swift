@@ -22,7 +22,7 @@ enum TestMachine {
         // The character device 10:229: MISC_MAJOR of linux/major.h, FUSE_MINOR of linux/miscdevice.h.
         var status = stat()
         guard stat("/dev/fuse", &status) == 0, status.st_rdev == 10 << 8 | 229 else {
-            return "/dev/fuse is missing; load the kernel module (modprobe fuse), or give the container the device"
+            return "/dev/fuse is missing; load the kernel module (modprobe fuse), or pass the device to the container"
         }
         let descriptor = open("/dev/fuse", O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else {

@@ -7,10 +7,10 @@ import PodcastService
 struct DaemonCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "daemon",
-        abstract: "Run the daemon that carries the downloads; other commands start it by themselves.",
+        abstract: "Run the daemon, which performs all downloads; other commands start it on demand.",
         discussion: """
-            Without --foreground it goes into the background and the command returns when it answers. It leaves by itself \
-            when nobody has needed it for a while (daemon.idle_exit), and at SIGTERM.
+            Without --foreground it moves to the background, and the command returns when it answers. It exits by itself \
+            when it has been idle for daemon.idle_exit, and at SIGTERM.
 
             Example:
               podfs daemon --foreground

@@ -3,21 +3,22 @@ import ArgumentParser
 struct DemoCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Try podfs without the net: two made-up shows from a server inside, in a home of their own.",
+        abstract: "Try podfs offline: two made-up shows from a built-in server, with a temporary library and cache.",
         discussion: """
-            Mounts on DIR, plays the reader's part once, and stays until Ctrl-C; then everything it made is gone. Your own \
-            subscriptions are not touched.
+            Mounts on DIR, reads the first episode, and runs until Ctrl-C; then it removes everything it made. Your own \
+            subscriptions are not affected.
 
             Example:
               podfs demo
             """)
 
     @Argument(
-        help: ArgumentHelp("The folder to mount on; made when it is missing. Default: ~/podfs-demo", valueName: "dir"),
+        help: ArgumentHelp(
+            "The folder to mount on; created if it does not exist. Default: ~/podfs-demo", valueName: "dir"),
         completion: .directory)
     var folder: String?
 
-    @Flag(help: "End after the first episode is cached: for scripts.")
+    @Flag(help: "Exit when the first episode is cached, for scripts.")
     var once = false
 
     func perform() async throws { try await Demo(folder: folder, once: once).run() }

@@ -4,12 +4,12 @@ import PodcastPages
 
 struct DoctorCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Look for what keeps podfs from working, and say what to do about it.",
+        commandName: "doctor", abstract: "Check everything that podfs depends on, and print what to do about problems.",
         discussion: """
-            A line for each thing that was looked at: ok, warning or problem. Nothing is changed, no daemon is started, and no \
-            server is asked: only with --online a search is made, to see whether the catalogues can be reached. With --verify \
-            all cached episodes are read and compared with the digests of their downloads; the daemon drops a bad one, which \
-            is fetched again when it is read. The exit code is 1 when there is a problem.
+            Prints a line for each check: ok, warning or problem. Changes nothing, starts no daemon and contacts no server, \
+            except that --online makes one search to test the catalogues. With --verify all cached episodes are read and \
+            compared with the digests of their downloads; the daemon evicts a damaged one, which is fetched again when it is \
+            read. The exit code is 1 if there is a problem.
 
             Examples:
               podfs doctor
@@ -19,10 +19,10 @@ struct DoctorCommand: PodfsCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Flag(help: "Also ask the catalogues, by one search.")
+    @Flag(help: "Also test the catalogues, with one search.")
     var online = false
 
-    @Flag(help: "Also read all cached episodes, and drop those that are not what was downloaded.")
+    @Flag(help: "Also read all cached episodes, and evict those that differ from what was downloaded.")
     var verify = false
 
     func perform() async throws {

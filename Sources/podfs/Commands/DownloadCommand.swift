@@ -17,14 +17,14 @@ struct DownloadCommand: PodfsCommand {
     @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
 
-    @Option(help: "Of each show, only this many of the newest episodes.")
+    @Option(help: "Only this many of the newest episodes of each show.")
     var latest: Int?
 
-    @Flag(help: "Return when all of them are here, or have failed.")
+    @Flag(help: "Wait until each episode is complete, has failed or waits for space.")
     var wait = false
 
     func validate() throws {
-        if let latest, latest < 1 { throw ValidationError("--latest takes a number from 1") }
+        if let latest, latest < 1 { throw ValidationError("--latest needs a number, 1 or more") }
         if paths.isEmpty { throw ValidationError("name episodes or shows") }
     }
 

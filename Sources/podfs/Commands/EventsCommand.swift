@@ -9,28 +9,28 @@ import TransferCore
 
 struct EventsCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "events", abstract: "Print what happens to transfers and subscriptions, as it happens.",
+        commandName: "events", abstract: "Print events of transfers and subscriptions as they happen.",
         discussion: """
-            Downloads and uploads that have completed or failed are kept for those who were not there: a thousand, for seven days. \
-            --since prints those after a sequence number first; 0 means all. An event a line; ends with Ctrl-C.
+            One event per line, until Ctrl-C. The daemon stores the events of completed and failed downloads and uploads: the \
+            last thousand, for seven days. --since first prints those after a sequence number; 0 prints all.
 
             Examples:
               podfs events
               podfs events --json --since 0 | jq 'select(.event == "completed") | .path'
             """)
 
-    @Flag(help: "Print a JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    @Option(help: "Begin with the kept events after this sequence number.")
+    @Option(help: "Start with the stored events after this sequence number.")
     var since: Int64?
 
-    @Flag(help: "End after the kept events; needs --since.")
+    @Flag(help: "Exit after the stored events; needs --since.")
     var once = false
 
     func validate() throws {
-        if once, since == nil { throw ValidationError("--once prints kept events: give --since too") }
-        if let since, since < 0 { throw ValidationError("--since takes a sequence number from 0") }
+        if once, since == nil { throw ValidationError("--once prints stored events: give --since too") }
+        if let since, since < 0 { throw ValidationError("--since needs a sequence number, 0 or more") }
     }
 
     func perform() async throws {

@@ -10,7 +10,7 @@ struct ExportCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write the subscriptions as OPML, which other podcast programs import.",
         discussion: """
-            Names and passwords are left out, and of the addresses of shows that have them all behind the question mark.
+            User names and passwords are left out, and so is the query of the addresses of shows that have them.
 
             Examples:
               podfs export subscriptions.opml
@@ -22,7 +22,7 @@ struct ExportCommand: PodfsCommand {
         completion: .file())
     var file: String?
 
-    @Flag(help: "With names and passwords: a file is then readable by its owner alone.")
+    @Flag(help: "Include user names and passwords; only the owner can read the file.")
     var withSecrets = false
 
     func perform() async throws {

@@ -10,7 +10,7 @@ struct ImportCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Subscribe to all shows of an OPML file, as other podcast programs export it.",
         discussion: """
-            Shows that are subscribed to already stay as they are. A show whose feed cannot be had now is kept as a folder \
+            Shows that are already subscribed are left unchanged. A show whose feed cannot be fetched now becomes a folder \
             without episodes until podfs refresh succeeds.
 
             Examples:
@@ -28,7 +28,7 @@ struct ImportCommand: PodfsCommand {
         report(list)
         let subscriptions = Self.distinct(list.subscriptions)
         guard !subscriptions.isEmpty else {
-            throw CommandError(.failed, "\(shownFile): there is no subscription in it that podfs can use")
+            throw CommandError(.failed, "\(shownFile): no usable subscription was found")
         }
         let daemon = try Installation().daemon()
         defer { daemon.end() }
@@ -84,7 +84,7 @@ struct ImportCommand: PodfsCommand {
         let mended = list.diagnostics.filter { !list.unusable.contains($0) }
         for note in mended.prefix(Self.mendings) { Terminal.error("\(shownFile):\(note.line): \(note.message)") }
         if mended.count > Self.mendings {
-            Terminal.error("\(shownFile): \(mended.count - Self.mendings) more remarks of this kind are left out")
+            Terminal.error("\(shownFile): \(mended.count - Self.mendings) more messages of this kind are not shown")
         }
     }
 
@@ -127,7 +127,7 @@ struct ImportCommand: PodfsCommand {
         let item = ImportItem(url: subscription.url, title: subscription.title, link: subscription.link)
         do {
             guard case .imported(let result) = try await daemon.perform(.importShow(item)) else {
-                throw ClientError(.disagrees, "the daemon's answer cannot be read")
+                throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
             }
             return result
         } catch let failure as Failure {
@@ -140,7 +140,7 @@ struct ImportCommand: PodfsCommand {
         switch result {
         case .added, .known: break
         case .kept(let name, let error):
-            Terminal.error("\(place): \(error); kept as '\(name)' without episodes until podfs refresh succeeds")
+            Terminal.error("\(place): \(error); added as '\(name)' without episodes until podfs refresh succeeds")
         case .refused(let error): Terminal.error("\(place): \(error)")
         }
     }
@@ -169,8 +169,8 @@ struct ImportCommand: PodfsCommand {
 
         var text: String {
             var parts = ["\(added) show\(added == 1 ? "" : "s") imported"]
-            if known > 0 { parts.append("\(known) subscribed to already") }
-            if kept > 0 { parts.append("\(kept) kept without episodes") }
+            if known > 0 { parts.append("\(known) already subscribed") }
+            if kept > 0 { parts.append("\(kept) added without episodes") }
             if refused + unusable > 0 { parts.append("\(refused + unusable) not usable") }
             return parts.joined(separator: ", ")
         }

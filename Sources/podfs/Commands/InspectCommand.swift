@@ -9,7 +9,7 @@ import PodcastProtocol
 
 struct InspectCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "inspect", abstract: "Show what a feed says, without subscribing to it.",
+        commandName: "inspect", abstract: "Show the contents of a feed without subscribing to it.",
         discussion: """
             Examples:
               podfs inspect feed.xml
@@ -19,7 +19,7 @@ struct InspectCommand: PodfsCommand {
     @Argument(help: "A file, or the http or https address of a feed.", completion: .file())
     var source: String
 
-    @Flag(help: "Print all of it as JSON.")
+    @Flag(help: "Print everything as JSON.")
     var json = false
 
     /// The number of bytes per read; fits into the L2 cache.

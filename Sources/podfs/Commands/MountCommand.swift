@@ -8,14 +8,14 @@ import PodcastProtocol
 struct MountCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "mount",
-        abstract: "Show the subscriptions as a folder.",
+        abstract: "Mount the subscriptions as a folder.",
         discussion: """
-            Returns when the folder answers. DIR must exist and be empty; what a killed mount has left there is cleaned. \
-            /dev/fd/N as DIR is a /dev/fuse that another program has opened and mounted.
+            Returns when the mount answers. DIR must exist and be empty; a dead mount left there is detached first. \
+            /dev/fd/N as DIR is an open /dev/fuse that another program has mounted.
 
-            Options: allow_other, uid=USER and gid=GROUP (whom files belong to), setuid=USER (root mounts for a user), \
-            fsname=NAME, subtype=NAME, max_read=BYTES, no_passthrough (where root mounts, do not let the kernel read whole \
-            files by itself), nosuid, nodev, noexec, noatime and others that podfs(1) lists.
+            Options: allow_other, uid=USER and gid=GROUP (the owner of the files), setuid=USER (root mounts for a user), \
+            fsname=NAME, subtype=NAME, max_read=BYTES, no_passthrough (if root mounts: the kernel must not read cached \
+            episodes without calling podfs), nosuid, nodev, noexec, noatime and others listed in podfs(1).
 
             Examples:
               podfs mount ~/Podcasts
@@ -69,7 +69,7 @@ struct MountCommand: PodfsCommand {
 
     func validate() throws {
         if source == nil, sloppy || fake || noTable || verbose || readOnly || readWrite || type != nil {
-            throw ValidationError("-s, -f, -n, -v, -r, -w and -t are for mount(8) to give to a helper")
+            throw ValidationError("-s, -f, -n, -v, -r, -w and -t are only for mount(8) when it calls podfs as a helper")
         }
     }
 

@@ -13,9 +13,9 @@ struct PublishCommand: PodfsCommand {
         commandName: "publish", abstract: "Publish an episode on a server, in the background.",
         discussion: """
             Posts title, description and image to the address (multipart/form-data, fields title, description and thumbnail), \
-            then puts the file where the answer says (303 or 201 with a Location), by tus 1.0 where the server speaks it, else \
-            by PUT. What is published is copied first: the file may change or go afterwards. Prints the task's name, upload:ID, \
-            by which it can be suspended, resumed and cancelled.
+            then sends the file to the address in the response (303 or 201 with a Location), by tus 1.0 if the server supports \
+            it, otherwise by PUT. The file is copied first and may then be changed or removed. Prints the task's name, \
+            upload:ID, for suspend, resume and cancel.
 
             Examples:
               podfs publish talk.mp4 --to https://example.com/videos --title 'My talk' --image talk.jpg
@@ -33,16 +33,16 @@ struct PublishCommand: PodfsCommand {
     @Option(help: "The episode's title.")
     var title: String
 
-    @Option(help: "What it is about.")
+    @Option(help: "The episode's description.")
     var description: String?
 
     @Option(help: ArgumentHelp("A JPEG, PNG, GIF, WebP, AVIF or SVG picture for it.", valueName: "file"))
     var image: String?
 
-    @Flag(help: "Return when the server has it, or it has failed; interrupting this leaves the upload alone.")
+    @Flag(help: "Wait until the upload has finished or failed; interrupting the command does not affect it.")
     var wait = false
 
-    @Flag(help: "Print the task as JSON, as podfs status --json does.")
+    @Flag(help: "Print the task as JSON, in the format of podfs status --json.")
     var json = false
 
     /// The maximum number of characters of a title, which is one line and often a database column.
@@ -51,7 +51,8 @@ struct PublishCommand: PodfsCommand {
     func validate() throws {
         if PlainText.oneLine(title).allSatisfy(\.isWhitespace) { throw ValidationError("--title must not be empty") }
         if title.count > Self.longestTitle {
-            throw ValidationError("--title takes at most \(Self.longestTitle) characters; --description may be longer")
+            throw ValidationError(
+                "--title can have at most \(Self.longestTitle) characters; --description may be longer")
         }
         if file.isEmpty { throw ValidationError("name a file") }
     }
@@ -73,7 +74,7 @@ struct PublishCommand: PodfsCommand {
         else {
             throw CommandError(
                 .usage,
-                "'\(RedactedURL.text(url))' is not an address that podfs can publish to: give an http:// or https:// one"
+                "'\(RedactedURL.text(url))' is not an address that podfs can publish to: it must start with http:// or https://"
             )
         }
     }
@@ -127,7 +128,7 @@ struct PublishCommand: PodfsCommand {
                 let daemon = try installation.daemon()
                 defer { daemon.end() }
                 guard case .task(let task) = try await daemon.perform(.publish(request)) else {
-                    throw ClientError(.disagrees, "the daemon's answer cannot be read")
+                    throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
                 }
                 return task
             } catch let error as ClientError where error.code == .disconnected {
@@ -164,7 +165,7 @@ struct UploadWait {
             guard let error, error != told else { return }
             told = error
             Terminal.error(
-                "upload:\(task.id) \(task.path): \(error); it is tried again, also without this command: podfs status")
+                "upload:\(task.id) \(task.path): \(error); podfs retries it in the background, see podfs status")
         }
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()
@@ -175,7 +176,7 @@ struct UploadWait {
                 // Subscribe to events first, so that none is missed.
                 _ = try await daemon.perform(.watch)
                 guard case .tasks(let tasks) = try await daemon.perform(.tasks) else {
-                    throw ClientError(.disagrees, "the daemon's answer cannot be read")
+                    throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
                 }
                 if let present = tasks.first(where: { $0.id == task.id }), present.state != .failed {
                     tell(present.error)
@@ -218,8 +219,8 @@ struct UploadWait {
         case .failed:
             throw CommandError(
                 .failed,
-                "upload:\(task.id) \(task.path): \(event.error ?? "failed"); it is kept: podfs resume upload:\(task.id) "
-                    + "tries again, podfs cancel upload:\(task.id) drops it")
+                "upload:\(task.id) \(task.path): \(event.error ?? "failed"); to retry it: podfs resume upload:\(task.id); "
+                    + "to remove it: podfs cancel upload:\(task.id)")
         default: throw CommandError(.failed, "upload:\(task.id) \(task.path): it was cancelled")
         }
     }

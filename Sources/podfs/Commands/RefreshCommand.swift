@@ -8,13 +8,13 @@ struct RefreshCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "refresh", abstract: "Fetch feeds again, all or the named ones.",
         discussion: """
-            A feed that has not changed since costs its server next to nothing: it is asked conditionally.
+            The requests are conditional: an unchanged feed is not transferred again.
 
             Example:
               podfs refresh 'Example Show'
             """)
 
-    @Argument(help: "Shows, by their folders; all when none is named.", completion: NameCompletion.shows)
+    @Argument(help: "Shows, by their folders; default: all.", completion: NameCompletion.shows)
     var shows: [String] = []
 
     func perform() async throws {
@@ -57,9 +57,9 @@ struct RefreshCommand: PodfsCommand {
 
 struct RenameCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rename", abstract: "Give a show's folder or an episode's file another name.",
+        commandName: "rename", abstract: "Rename a show's folder or an episode's file.",
         discussion: """
-            Names never change by themselves. An episode keeps its extension.
+            Names never change by themselves. The extension of an episode cannot be changed.
 
             Example:
               podfs rename 'Example Show' Example

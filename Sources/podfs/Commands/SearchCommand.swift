@@ -9,8 +9,8 @@ struct SearchCommand: PodfsCommand {
         commandName: "search",
         abstract: "Search the catalogues for shows, and subscribe to one of them.",
         discussion: """
-            Asks the iTunes Search API, and the Podcast Index when a key is configured; see podfs.conf(5). Results are kept \
-            for an hour, in which their numbers stay.
+            Searches the iTunes Search API, and the Podcast Index if a key is configured; see podfs.conf(5). Results and their \
+            numbers are cached for an hour.
 
             Examples:
               podfs search history of rome
@@ -23,16 +23,19 @@ struct SearchCommand: PodfsCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("Subscribe to the result of this number instead of listing them.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("Subscribe to the result with this number instead of listing the results.", valueName: "n"))
     var subscribe: Int?
 
     /// The maximum number of results, the same as in the folder `.search/TERM`.
     private static let results = 50
 
     func validate() throws {
-        if json, subscribe != nil { throw ValidationError("--json lists and --subscribe does not: give one of them") }
+        if json, subscribe != nil {
+            throw ValidationError("--json and --subscribe cannot be combined: give one of them")
+        }
         if let subscribe, !(1...Self.results).contains(subscribe) {
-            throw ValidationError("--subscribe takes the number of a result, 1 to \(Self.results)")
+            throw ValidationError("--subscribe needs the number of a result, 1 to \(Self.results)")
         }
     }
 
@@ -41,7 +44,7 @@ struct SearchCommand: PodfsCommand {
         let daemon = try Installation().daemon()
         defer { daemon.end() }
         guard case .found(let shows, let problems) = try await daemon.perform(.search(term: term, limit: Self.results))
-        else { throw ClientError(.disagrees, "the daemon's answer cannot be read") }
+        else { throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor") }
         for problem in problems { Terminal.error("warning: \(problem)") }
         if let subscribe {
             try await Self.subscribe(to: subscribe, of: shows, term: term, daemon)
@@ -68,7 +71,7 @@ struct SearchCommand: PodfsCommand {
         }
         let reply = try await daemon.perform(.subscribe(url: shows[number - 1].url, name: nil))
         guard case .subscribed(let name, let episodes, let skipped) = reply else {
-            throw ClientError(.disagrees, "the daemon's answer cannot be read")
+            throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
         }
         Terminal.print(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
     }

@@ -7,8 +7,8 @@ struct ServiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "service", abstract: "Run podfs as a service of your session, by systemd.",
         discussion: """
-            Not needed: commands and mounts start the daemon by themselves. As a service it is started by its socket, and a \
-            folder is mounted when you log in.
+            Optional: commands and mounts start the daemon on demand. As a service it is started by its socket, and a \
+            folder is mounted at login.
 
             Examples:
               podfs service install --mount ~/Podcasts
@@ -29,7 +29,7 @@ struct ServiceInstallCommand: PodfsCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("Mount on this folder when the session begins.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp("Mount on this folder at login.", valueName: "dir"), completion: .directory)
     var mount: String?
 
     func perform() async throws {
@@ -40,14 +40,14 @@ struct ServiceInstallCommand: PodfsCommand {
             Terminal.print(service.autostart(mounting: folder ?? NSHomeDirectory() + "/Podcasts"))
             throw CommandError(
                 .failed,
-                "there is no systemd here (no systemctl in PATH), and nothing was installed; for a desktop's autostart put "
-                    + "what is printed above into ~/.config/autostart/podfs.desktop")
+                "there is no systemd (no systemctl in PATH), so nothing was installed; for a desktop's autostart save "
+                    + "the entry printed above as ~/.config/autostart/podfs.desktop")
         }
         try service.write()
         for unit in service.units.all { Terminal.print("written: \(service.path(unit.name))") }
         let names = [Units.socketName] + (folder.map { [Units.mountName(of: $0)] } ?? [])
         guard service.reload() else {
-            Terminal.print("no manager of this user's services runs here; when one does:")
+            Terminal.print("the systemd manager of this user does not run; once it does, run:")
             Terminal.print("  systemctl --user daemon-reload")
             for name in names { Terminal.print("  systemctl --user enable --now '\(name)'") }
             return
@@ -73,7 +73,7 @@ struct ServiceUninstallCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "uninstall", abstract: "Disable the units and remove them; subscriptions and media stay.",
         discussion: """
-            Folders that the units have mounted are unmounted. Downloads go on with the next command.
+            Folders mounted by the units are unmounted. Downloads continue with the next command.
 
             Example:
               podfs service uninstall
@@ -97,9 +97,9 @@ struct ServiceUninstallCommand: PodfsCommand {
 
 struct ServiceStatusCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show which units are there, enabled and active.",
+        commandName: "status", abstract: "Show which units are installed, enabled and active.",
         discussion: """
-            The exit code is 1 when nothing is installed.
+            The exit code is 1 if nothing is installed.
 
             Example:
               podfs service status
@@ -117,12 +117,12 @@ struct ServiceStatusCommand: PodfsCommand {
                 words.append(service.control("is-enabled", "--quiet", name).status == 0 ? "enabled" : "not enabled")
                 words.append(service.control("is-active", "--quiet", name).status == 0 ? "active" : "not active")
             } else {
-                words.append("written; no manager of this user's services runs")
+                words.append("written; the systemd manager of this user does not run")
             }
             Terminal.print("\(name): \(words.joined(separator: ", "))")
         }
         if let stale = service.staleUnit {
-            Terminal.print("\(stale) is not what this podfs writes: podfs service install")
+            Terminal.print("\(stale) is not from this version of podfs; to update it: podfs service install")
         }
     }
 }

@@ -8,12 +8,12 @@ import TransferCore
 
 struct SetCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "set", abstract: "Set what a show has of its own, or what is known of an episode.",
+        commandName: "set", abstract: "Set options of a show, or the playback state of an episode.",
         discussion: """
-            A show: auto_download, keep, names.template, transfers.rate_limit, user_agent; see podfs.conf(5). KEY= takes the \
-            show's own value away. Without KEY=VALUE the show's own values are printed.
-            A narrower keep removes episodes at once and says how many; where any of them is cached or played it needs --yes. \
-            With a wider keep those that the feed lists come back under their names.
+            A show: auto_download, keep, names.template, transfers.rate_limit, user_agent; see podfs.conf(5). KEY= removes the \
+            show's own value. Without KEY=VALUE the show's own values are printed.
+            A narrower keep removes episodes at once and prints their number; it needs --yes if any of them is cached or played. \
+            With a wider keep the episodes that the feed lists return under their previous names.
             An episode: played=0 or 1, position=SECONDS.
 
             Examples:
@@ -28,7 +28,7 @@ struct SetCommand: PodfsCommand {
     @Argument(help: ArgumentHelp("What to set.", valueName: "key=value"))
     var assignments: [String] = []
 
-    @Flag(help: "Set keep also where it removes episodes that are cached or played.")
+    @Flag(help: "Allow keep to remove episodes that are cached or played.")
     var yes = false
 
     func perform() async throws {
@@ -44,7 +44,7 @@ struct SetCommand: PodfsCommand {
         case .episode(let id):
             let commands = try assignments.map { try Self.command($0, episode: id) }
             guard !commands.isEmpty else {
-                throw CommandError(.usage, "say what to set: played=0, played=1 or position=SECONDS")
+                throw CommandError(.usage, "nothing to set: give played=0, played=1 or position=SECONDS")
             }
             let daemon = try installation.daemon()
             defer { daemon.end() }
@@ -77,6 +77,6 @@ struct SetCommand: PodfsCommand {
         default: break
         }
         throw CommandError(
-            .usage, "'\(assignment)' cannot be set of an episode: write played=0, played=1 or position=SECONDS")
+            .usage, "'\(assignment)' cannot be set for an episode: give played=0, played=1 or position=SECONDS")
     }
 }

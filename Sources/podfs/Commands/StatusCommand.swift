@@ -11,8 +11,8 @@ struct StatusCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show the active tasks, as the file .status in a mount does.",
         discussion: """
-            With --watch it follows them with live bars until Ctrl-C, which leaves the transfers alone. Where standard output \
-            is no terminal it prints a line for each change instead.
+            With --watch it shows live bars until Ctrl-C, which does not affect the transfers. If standard output is not a \
+            terminal it prints a line for each change instead.
 
             Examples:
               podfs status
@@ -23,7 +23,7 @@ struct StatusCommand: PodfsCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Flag(help: "Follow the tasks with live bars until Ctrl-C.")
+    @Flag(help: "Show live bars until Ctrl-C.")
     var watch = false
 
     func validate() throws {

@@ -7,10 +7,10 @@ struct SubscribeCommand: PodfsCommand {
         commandName: "subscribe",
         abstract: "Add shows by the addresses of their feeds.",
         discussion: """
-            Prints the folder's name and the number of episodes. What a search has found can be named by its folder as well.
+            Prints the folder's name and the number of episodes. A search result can also be given as its folder.
 
-            A name and a password in an address (https://user:password@host/feed.xml) are taken out of it and kept apart, \
-            readable by their owner alone; they are sent to that host only.
+            A user name and password in an address (https://user:password@host/feed.xml) are stored in a separate file that \
+            only its owner can read; they are sent to that host only.
 
             Examples:
               podfs subscribe https://example.com/feed.xml
@@ -24,7 +24,7 @@ struct SubscribeCommand: PodfsCommand {
     var name: String?
 
     func validate() throws {
-        if name != nil, urls.count > 1 { throw ValidationError("--name goes with one address") }
+        if name != nil, urls.count > 1 { throw ValidationError("--name needs exactly one address") }
     }
 
     func perform() async throws {
@@ -67,14 +67,14 @@ struct SubscribeCommand: PodfsCommand {
     }
 
     static func line(name: String, episodes: Int, skipped: Int) -> String {
-        let passed = skipped > 0 ? " (\(skipped) items without media passed over)" : ""
+        let passed = skipped > 0 ? " (\(skipped) items without media skipped)" : ""
         return "\(name): \(episodes) episode\(episodes == 1 ? "" : "s")\(passed)"
     }
 }
 
 struct UnsubscribeCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unsubscribe", abstract: "Remove a show, its episodes and what is cached of them.",
+        commandName: "unsubscribe", abstract: "Remove a show, its episodes and their cached bytes.",
         discussion: """
             Examples:
               podfs unsubscribe 'Example Show'
@@ -85,7 +85,7 @@ struct UnsubscribeCommand: PodfsCommand {
     var show: String
 
     @Option(
-        help: ArgumentHelp("First put the episodes that are cached whole into this folder.", valueName: "folder"),
+        help: ArgumentHelp("First save completely cached episodes in this folder.", valueName: "folder"),
         completion: .directory)
     var save: String?
 

@@ -7,10 +7,10 @@ import PodcastService
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Keep subscriptions and listening positions alike on several devices.",
+        abstract: "Synchronize subscriptions and playback positions with other devices.",
         discussion: """
-            The devices meet on a server: one of the gPodder API (gpodder.net, oPodSync and others) or a Nextcloud with the app \
-            GPodder Sync. AntennaPod, Kasts, gPodder and others use the same servers. After a login it goes on by itself; see \
+            Needs a server with the gPodder API (gpodder.net, oPodSync and others) or a Nextcloud with the app \
+            GPodder Sync. AntennaPod, Kasts, gPodder and others use the same servers. After a login it runs by itself; see \
             podfs-sync(7).
 
             Examples:
@@ -24,17 +24,17 @@ struct SyncCommand: AsyncParsableCommand {
 
 struct SyncNowCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Exchange with the server and wait for the end of it.",
+        commandName: "run", abstract: "Synchronize now and wait for the result.",
         discussion: """
-            A first exchange fetches the feeds of all shows; how far it is stands on the terminal. Ctrl-C ends it, and the next \
-            one goes on with what is left.
+            The first run fetches the feeds of all shows and shows its progress on a terminal. Ctrl-C stops it, and the next \
+            run continues with the rest.
 
             Examples:
               podfs sync
               podfs sync run --now
             """)
 
-    @Flag(help: "Also when the server has asked to be left alone for a while.")
+    @Flag(help: "Run even if the server has asked to wait.")
     var now = false
 
     func perform() async throws {
@@ -52,10 +52,10 @@ struct SyncNowCommand: PodfsCommand {
 
 struct SyncLoginCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "login", abstract: "Name the server and the account.",
+        commandName: "login", abstract: "Set the server and the account.",
         discussion: """
-            The password is asked for on the terminal, read from standard input with --password-stdin, or taken from ~/.netrc; \
-            it is kept in a file that only you can read, and sent to this server alone. For a Nextcloud make an app password \
+            The password is read from the terminal, from standard input with --password-stdin, or from ~/.netrc. It is stored \
+            in a file that only you can read, and sent to this server only. For a Nextcloud create an app password \
             (Settings, Security).
 
             Examples:
@@ -66,16 +66,17 @@ struct SyncLoginCommand: PodfsCommand {
     @Argument(help: ArgumentHelp("The server's address.", valueName: "url"))
     var url: String
 
-    @Option(help: ArgumentHelp("Whose account.", valueName: "name"))
+    @Option(help: ArgumentHelp("The account's user name.", valueName: "name"))
     var user: String?
 
     @Option(
-        help: ArgumentHelp("This device's name on the server; by default one made of the host's.", valueName: "name"))
+        help: ArgumentHelp(
+            "This device's name on the server; by default derived from the host name.", valueName: "name"))
     var device: String?
 
     @Option(
         help: ArgumentHelp(
-            "What the server speaks: gpodder or nextcloud; by default it is found out.", valueName: "kind"))
+            "The server's API: gpodder or nextcloud; by default it is detected.", valueName: "kind"))
     var kind: String?
 
     @Flag(help: "Read the password from standard input.")
@@ -116,7 +117,7 @@ struct SyncLoginCommand: PodfsCommand {
 
 struct SyncStatusCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show the server, when it was last asked, and what waits to be sent.",
+        commandName: "status", abstract: "Show the server, the last synchronization, and the changes not sent yet.",
         discussion: """
             Example:
               podfs sync status --json
@@ -139,7 +140,7 @@ struct SyncStatusCommand: PodfsCommand {
         if let next = status.nextSync, status.state != .running { lines.append("next sync \(date(next))") }
         lines.append(summary(status))
         if let error = status.error {
-            lines.append(status.state == .stopped ? "stopped: \(error)" : "the last try failed: \(error)")
+            lines.append(status.state == .stopped ? "stopped: \(error)" : "the last synchronization failed: \(error)")
         }
         return lines.joined(separator: "\n")
     }
@@ -147,8 +148,8 @@ struct SyncStatusCommand: PodfsCommand {
     static func summary(_ status: SyncStatus) -> String {
         let waiting = status.waitingSubscriptions + status.waitingActions
         let parked =
-            status.parkedActions > 0 ? "; \(status.parkedActions) positions are of episodes that are not here" : ""
-        return (waiting == 0 ? "all is sent" : "\(waiting) changes wait to be sent") + parked
+            status.parkedActions > 0 ? "; \(status.parkedActions) positions are for unknown episodes" : ""
+        return (waiting == 0 ? "all changes are sent" : "\(waiting) changes are not sent yet") + parked
     }
 
     private static func date(_ moment: Int64) -> String {
@@ -174,7 +175,7 @@ struct SyncStatusCommand: PodfsCommand {
 
 struct SyncLogoutCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout", abstract: "Forget the server and the password; all else stays as it is.",
+        commandName: "logout", abstract: "Delete the server and the password; subscriptions and positions stay.",
         discussion: """
             Example:
               podfs sync logout

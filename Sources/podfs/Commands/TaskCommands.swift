@@ -72,7 +72,7 @@ private func example(_ name: String) -> String {
 struct ResumeCommand: TaskCommand {
     static let action = TaskAction.resume
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Let suspended or failed downloads and uploads go on.",
+        commandName: "resume", abstract: "Continue suspended or failed downloads and uploads.",
         discussion: example("resume"))
 
     @Argument(help: taskHelp, completion: NameCompletion.paths)
@@ -83,7 +83,7 @@ struct SuspendCommand: TaskCommand {
     static let action = TaskAction.suspend
     static let configuration = CommandConfiguration(
         commandName: "suspend",
-        abstract: "Halt downloads and uploads until they are resumed; readers still get what they ask for.",
+        abstract: "Suspend downloads and uploads; reads of programs are still served.",
         discussion: example("suspend"))
 
     @Argument(help: taskHelp, completion: NameCompletion.paths)
@@ -93,7 +93,7 @@ struct SuspendCommand: TaskCommand {
 struct CancelCommand: TaskCommand {
     static let action = TaskAction.cancel
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "End downloads and uploads; what has arrived stays in the cache.",
+        commandName: "cancel", abstract: "Cancel downloads and uploads; the bytes received so far stay in the cache.",
         discussion: example("cancel"))
 
     @Argument(help: taskHelp, completion: NameCompletion.paths)
@@ -103,7 +103,8 @@ struct CancelCommand: TaskCommand {
 struct EvictCommand: TaskCommand {
     static let action = TaskAction.evict
     static let configuration = CommandConfiguration(
-        commandName: "evict", abstract: "Drop the cached bytes of episodes; the files stay and can be fetched again.",
+        commandName: "evict",
+        abstract: "Remove the cached bytes of episodes; they are fetched again when they are read.",
         discussion: example("evict"))
 
     @Argument(help: pathHelp, completion: NameCompletion.paths)
@@ -113,7 +114,7 @@ struct EvictCommand: TaskCommand {
 struct PinCommand: TaskCommand {
     static let action = TaskAction.pin
     static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "Keep episodes in the cache whatever happens.", discussion: example("pin"))
+        commandName: "pin", abstract: "Exempt episodes from eviction.", discussion: example("pin"))
 
     @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]
@@ -122,7 +123,7 @@ struct PinCommand: TaskCommand {
 struct UnpinCommand: TaskCommand {
     static let action = TaskAction.unpin
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Let pinned episodes be evicted again.", discussion: example("unpin"))
+        commandName: "unpin", abstract: "Allow pinned episodes to be evicted again.", discussion: example("unpin"))
 
     @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]

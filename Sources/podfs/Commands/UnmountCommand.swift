@@ -8,10 +8,10 @@ import PodcastFilesystem
 struct UnmountCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "unmount",
-        abstract: "Take a mounted folder away.",
+        abstract: "Unmount a folder.",
         discussion: """
-            Reads that wait for the network are ended first. When programs still use the folder the command names them and \
-            fails; with --force the folder is detached all the same. Downloads go on.
+            Reads that wait for the network fail first. If programs still use the folder the command lists them and \
+            fails; with --force the folder is detached anyway. Downloads continue.
 
             Examples:
               podfs unmount ~/Podcasts
@@ -21,7 +21,7 @@ struct UnmountCommand: PodfsCommand {
     @Argument(help: ArgumentHelp("The mounted folder.", valueName: "dir"), completion: .directory)
     var folder: String
 
-    @Flag(help: "Detach the folder even when it is in use.")
+    @Flag(help: "Detach the folder even if it is in use.")
     var force = false
 
     /// The time for the mount's process to exit, in milliseconds; it only has to answer its last requests.
@@ -33,7 +33,8 @@ struct UnmountCommand: PodfsCommand {
             throw CommandError(.failed, "\(folder) is not mounted")
         }
         guard mounted.isPodfs else {
-            throw CommandError(.failed, "\(folder) is a mount of another program (\(mounted.type))")
+            throw CommandError(
+                .failed, "\(folder) is a mount of another program (\(mounted.type)); use umount or fusermount3 -u")
         }
         guard let pid = PathResolver.attribute(PodcastFilesystem.processAttribute, of: path).flatMap({ pid_t($0) })
         else {

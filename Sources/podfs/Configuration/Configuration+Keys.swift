@@ -152,7 +152,7 @@ extension Configuration {
         if search.podcastIndexURL != nil, search.podcastIndex == nil {
             throw document.error(
                 at: document.line(of: "search.podcastindex.url"),
-                "search.podcastindex.url needs search.podcastindex.key and .secret beside it")
+                "search.podcastindex.url needs search.podcastindex.key and search.podcastindex.secret")
         }
     }
 
@@ -160,7 +160,7 @@ extension Configuration {
         let keys = ConfigurationKey.all.map(\.path)
         let nested = keys.filter { $0.hasPrefix(entry.path + ".") }
         if let example = nested.first {
-            return "\"\(entry.path)\" is a table and takes no value of its own; its keys are such as \"\(example)\""
+            return "\"\(entry.path)\" is a table, not a value; its keys are such as \"\(example)\""
         }
         var candidates = keys
         if entry.value == .other("table") {

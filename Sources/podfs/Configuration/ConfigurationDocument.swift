@@ -49,7 +49,7 @@ struct ConfigurationDocument: Sendable {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             if line.contains(0) || String(validating: line, as: UTF8.self) == nil {
-                throw ConfigurationError(path: path, line: index + 1, message: "this line is not text in UTF-8")
+                throw ConfigurationError(path: path, line: index + 1, message: "this line is not valid UTF-8")
             }
         }
         return String(decoding: bytes, as: UTF8.self)

@@ -106,7 +106,7 @@ enum ConfigurationValue: Sendable, Equatable {
     func duration(minimum: Duration) throws(ConfigurationValueError) -> Duration {
         let expected =
             minimum > .zero
-            ? "a time longer than none, such as \"60 s\", \"15 min\", \"24 h\" or \"7 days\""
+            ? "a duration above zero, such as \"60 s\", \"15 min\", \"24 h\" or \"7 days\""
             : "a time, such as \"60 s\", \"15 min\", \"24 h\" or \"7 days\""
         let duration: Duration?
         switch self {

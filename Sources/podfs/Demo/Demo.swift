@@ -44,7 +44,7 @@ struct Demo {
         let isClean = home.remove()
         if let problem { throw problem }
         Terminal.print(
-            isClean ? "Everything the demo made is gone." : "Some of what the demo made could not be removed.")
+            isClean ? "The demo has removed everything it made." : "The demo could not remove everything it made.")
         if !isClean { throw CommandError(.failed, "left behind: \(home.root)") }
     }
 
@@ -79,7 +79,7 @@ struct Demo {
         _ = try await daemon.perform(.watch)
         try await read(episode, events)
         if once { return }
-        Terminal.print("\nThe demo stays mounted until Ctrl-C.")
+        Terminal.print("\nThe demo runs until Ctrl-C.")
         // Waits until the task is cancelled.
         for await _ in AsyncStream<Void>.makeStream().stream {}
     }
@@ -109,7 +109,7 @@ struct Demo {
                 if first == nil, PathResolver.attribute("user.podfs.id", of: path) != nil { first = path }
             }
         }
-        guard let first else { throw CommandError(.failed, "the mounted folder shows no episode") }
+        guard let first else { throw CommandError(.failed, "the mounted folder contains no episode") }
         return first
     }
 

@@ -25,11 +25,11 @@ extension Doctor {
         let connection: DaemonConnection
         do {
             guard let found = try DaemonConnection.connect(to: places.socket) else {
-                return [.ok("daemon", "does not run; commands and mounts start it when they need it")]
+                return [.ok("daemon", "not running; commands and mounts start it on demand")]
             }
             connection = found
         } catch {
-            return [.problem("socket", "\(error)", remedy: "see whether XDG_RUNTIME_DIR is what it should be")]
+            return [.problem("socket", "\(error)", remedy: "check XDG_RUNTIME_DIR")]
         }
         defer { connection.end() }
         let hello = Hello(
@@ -48,7 +48,7 @@ extension Doctor {
             return [
                 .problem(
                     "daemon", "\(pid.map { "process \($0)" } ?? "it") does not answer at \(places.socket)",
-                    remedy: "end it (kill -9 \(pid ?? "PID")); nothing is lost, the next command starts another")
+                    remedy: "kill it (kill -9 \(pid ?? "PID")); no data is lost, and the next command starts a new one")
             ]
         }
         return [Self.judge(welcome, places)]
@@ -62,12 +62,12 @@ extension Doctor {
                 remedy: "give each environment its own XDG_RUNTIME_DIR")
         }
         if welcome.protocolVersion > protocolVersion || welcome.schema > Library.schemaVersion {
-            return .problem("daemon", "\(name), is newer than this program", remedy: "use that program")
+            return .problem("daemon", "\(name), is newer than this program", remedy: "use the newer program")
         }
         if welcome.version != Podfs.version {
             return .warning(
-                "daemon", "\(name), is not of this program, which is \(Podfs.version)",
-                remedy: "kill \(welcome.pid): the next command starts this one, and downloads go on")
+                "daemon", "\(name), has another version than this program (\(Podfs.version))",
+                remedy: "kill \(welcome.pid): the next command starts this version, and downloads continue")
         }
         return .ok("daemon", name)
     }
@@ -77,7 +77,7 @@ extension Doctor {
         WorkJournal.skipped(installation.places, now: Int64(time(nil))).map { entry in
             .warning(
                 "work", entry.explanation,
-                remedy: "what went wrong stands before the last start in \(installation.places.log)")
+                remedy: "\(installation.places.log) has the errors, before its last start message")
         }
     }
 
@@ -86,11 +86,12 @@ extension Doctor {
         let service = Service(installation: installation)
         guard service.isInstalled else {
             return .ok(
-                "systemd", "no units of podfs, and none are needed; podfs service install starts it with the session")
+                "systemd",
+                "no podfs units are installed, which is optional; podfs service install starts podfs at login")
         }
         if let stale = service.staleUnit {
             return .warning(
-                "systemd", "\(stale) is not what this podfs writes", remedy: "write it anew: podfs service install")
+                "systemd", "\(stale) is not from this version of podfs", remedy: "update it: podfs service install")
         }
         return .ok("systemd", "units in \(service.folder)")
     }
@@ -110,16 +111,16 @@ extension Doctor {
     /// Checks whether the catalogues answer. This takes a request, and a daemon to send it.
     func catalogue(online: Bool) async -> Finding {
         guard online else { return .ok("catalogue", "not asked; podfs doctor --online does") }
-        let remedy = "see whether the network is there, and search.itunes.url in podfs.conf(5)"
+        let remedy = "check the network, and search.itunes.url in podfs.conf(5)"
         do {
             let daemon = try installation.daemon()
             defer { daemon.end() }
             guard case .found(let shows, let problems) = try await daemon.perform(.search(term: "podcast", limit: 1))
             else {
-                return .problem("catalogue", "the daemon's answer cannot be read", remedy: remedy)
+                return .problem("catalogue", "the daemon sent an unexpected reply; see podfs doctor", remedy: remedy)
             }
             if let problem = problems.first { return .problem("catalogue", problem, remedy: remedy) }
-            return .ok("catalogue", shows.isEmpty ? "answers, and has found nothing" : "answers")
+            return .ok("catalogue", shows.isEmpty ? "answers without results" : "answers")
         } catch {
             return .problem("catalogue", "\(CommandError(error))", remedy: remedy)
         }

@@ -29,7 +29,7 @@ extension Doctor {
                 found.append(Self.foreign(file, status))
             } else if status.st_mode & 0o077 != 0 {
                 found.append(
-                    .problem("folders", "\(file) can be read by others", remedy: "chmod 600 \(Self.quoted(file))"))
+                    .problem("folders", "\(file) is readable by other users", remedy: "chmod 600 \(Self.quoted(file))"))
             }
         }
         if found.isEmpty { found = [.ok("folders", "\(places.data), \(places.cache), \(places.state)")] }
@@ -50,8 +50,8 @@ extension Doctor {
             let isFolder = stat(above, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
             if isFolder, access(above, W_OK | X_OK) == 0 { return nil }
             return .problem(
-                "folders", "\(folder) cannot be made: \(above): \(Self.reason(isFolder ? errno : ENOTDIR))",
-                remedy: "make \(above) writable, or set the XDG variables to another place")
+                "folders", "\(folder) cannot be created: \(above): \(Self.reason(isFolder ? errno : ENOTDIR))",
+                remedy: "make \(above) writable, or set the XDG variables to other folders")
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             return .problem("folders", "\(folder) is not a folder", remedy: "move it away")
@@ -64,10 +64,11 @@ extension Doctor {
         }
         if status.st_mode & 0o022 != 0 {
             return .problem(
-                "folders", "\(folder) can be written by others", remedy: "chmod 700 \(Self.quoted(folder))")
+                "folders", "\(folder) is writable by other users", remedy: "chmod 700 \(Self.quoted(folder))")
         }
         if status.st_mode & 0o055 != 0 {
-            return .warning("folders", "\(folder) can be read by others", remedy: "chmod 700 \(Self.quoted(folder))")
+            return .warning(
+                "folders", "\(folder) is readable by other users", remedy: "chmod 700 \(Self.quoted(folder))")
         }
         return nil
     }
@@ -75,7 +76,7 @@ extension Doctor {
     private static func foreign(_ path: String, _ status: stat) -> Finding {
         .problem(
             "folders", "\(path) belongs to user \(status.st_uid), you are \(geteuid())",
-            remedy: "chown -R \(geteuid()) \(quoted(path)), and do not run podfs with sudo")
+            remedy: "chown -R \(geteuid()) \(quoted(path)); then run podfs without sudo")
     }
 
     /// Quotes a path for a shell.
@@ -89,9 +90,9 @@ extension Doctor {
         do {
             _ = try installation.configuration()
             let isThere = access(file, F_OK) == 0
-            return .ok("configuration", isThere ? file : "\(file) is not there: everything has its default")
+            return .ok("configuration", isThere ? file : "\(file) does not exist: all settings have their defaults")
         } catch {
-            return .problem("configuration", "\(error)", remedy: "correct it; the keys are in podfs.conf(5)")
+            return .problem("configuration", "\(error)", remedy: "correct it; podfs.conf(5) lists the keys")
         }
     }
 
@@ -106,27 +107,27 @@ extension Doctor {
             try library.check()
         } catch LibraryError.missing {
             guard let count = subscriptionsCount, count > 0 else {
-                return [.ok("library", "there is none yet; podfs subscribe URL makes it")]
+                return [.ok("library", "there is none yet; podfs subscribe URL creates it")]
             }
             return [
                 .warning(
-                    "library", "\(places.library) is not there",
-                    remedy: "the next command subscribes anew to the \(count) show\(count == 1 ? "" : "s") that "
+                    "library", "\(places.library) does not exist",
+                    remedy: "the next command subscribes again to the \(count) show\(count == 1 ? "" : "s") that "
                         + "\(places.subscriptionsCopy) lists")
             ]
         } catch LibraryError.damaged(_, let reason) {
             let remedy =
                 if case .sound(let age)? = backup {
-                    "stop the daemon (podfs status tells what it does); the next command puts the backup of \(age) in its "
-                        + "place and keeps the damaged file"
+                    "stop the daemon (podfs status shows its tasks); the next command restores the backup of \(age) "
+                        + "and renames the damaged file"
                 } else if access(places.subscriptionsCopy, R_OK) == 0 {
-                    "stop the daemon; the next command subscribes anew to what \(places.subscriptionsCopy) lists"
+                    "stop the daemon; the next command subscribes again to the shows in \(places.subscriptionsCopy)"
                 } else {
-                    "there is no backup: move it away and subscribe again"
+                    "there is no backup: rename the file and subscribe again"
                 }
             return [.problem("library", "\(places.library) is damaged (\(reason))", remedy: remedy)]
         } catch LibraryError.olderSchema {
-            return [.ok("library", "it was written by an older podfs; the daemon brings it up to date")]
+            return [.ok("library", "it is from an older version; the daemon migrates it")]
         } catch {
             return [.problem("library", "\(error)", remedy: "see \(places.log)")]
         }
@@ -139,10 +140,10 @@ extension Doctor {
             found.append(
                 .warning(
                     "backup", "\(places.libraryBackup) is damaged (\(reason))",
-                    remedy: "remove it: the daemon makes another within a day"))
+                    remedy: "remove it: the daemon makes a new one within a day"))
         case nil where shows > 0:
             found.append(
-                .warning("backup", "there is none", remedy: "the daemon makes one when it leaves, and every day"))
+                .warning("backup", "there is none", remedy: "the daemon makes one every day and when it exits"))
         case nil: break
         }
         if let finding = subscriptionsCopy(shows: shows) { found.append(finding) }
@@ -179,12 +180,13 @@ extension Doctor {
         guard access(path, F_OK) == 0 else {
             if shows == 0 { return nil }
             return .warning(
-                "subscriptions", "\(path) is not there",
-                remedy: "the daemon writes it at the next change; podfs refresh")
+                "subscriptions", "\(path) does not exist",
+                remedy: "the daemon writes it after the next change of the subscriptions")
         }
         guard let count = subscriptionsCount else {
             return .warning(
-                "subscriptions", "\(path) is damaged", remedy: "the daemon writes it anew at the next change")
+                "subscriptions", "\(path) is damaged",
+                remedy: "the daemon rewrites it after the next change of the subscriptions")
         }
         return .ok("subscriptions", "\(count) in \(path)")
     }
@@ -212,7 +214,7 @@ extension Doctor {
         do {
             disk = try DiskSpace(at: FilePath(above))
         } catch {
-            return .problem("cache", "\(above): \(error)", remedy: "see whether its disk is mounted")
+            return .problem("cache", "\(above): \(error)", remedy: "check whether its disk is mounted")
         }
         let used = Self.allocated(folder)
         let floor = limits.floor(total: disk.total)
@@ -220,16 +222,16 @@ extension Doctor {
             "\(ByteText.size(used)) of \(ByteText.size(settings.limit)), \(ByteText.size(disk.free)) free on the disk"
         let evict = "podfs evict PATH frees the space of an episode"
         if disk.free < floor {
-            let message = "\(sizes), of which \(ByteText.size(floor)) is to stay free (cache.keep_free)"
-            let remedy = "downloads rest until there is room: \(evict), or free some of the disk otherwise"
+            let message = "\(sizes), of which \(ByteText.size(floor)) must stay free (cache.keep_free)"
+            let remedy = "downloads wait for space: \(evict), or free space on the disk otherwise"
             return used > 0
-                ? .warning("cache", message, remedy: "what was opened least recently goes first; \(evict)")
+                ? .warning("cache", message, remedy: "the least recently opened episodes will be evicted; \(evict)")
                 : .problem("cache", message, remedy: remedy)
         }
         if used > settings.limit {
             return .problem(
                 "cache", "\(sizes): more than cache.limit",
-                remedy: "what is pinned or open stays: podfs unpin, and \(evict); or raise cache.limit")
+                remedy: "pinned and open episodes stay: podfs unpin, and \(evict); or raise cache.limit")
         }
         return .ok("cache", "\(sizes); \(evict)")
     }

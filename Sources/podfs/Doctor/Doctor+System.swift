@@ -18,7 +18,7 @@ extension Doctor {
         guard isLoaded || access("/dev/fuse", F_OK) == 0 else {
             return .problem("kernel", "Linux \(release) has no FUSE", remedy: "load it: modprobe fuse")
         }
-        return .ok("kernel", "Linux \(release), FUSE is \(isLoaded ? "there" : "loaded at the first mount")")
+        return .ok("kernel", "Linux \(release), FUSE is \(isLoaded ? "loaded" : "loaded at the first mount")")
     }
 
     func device() -> Finding {
@@ -32,7 +32,7 @@ extension Doctor {
         case ENOENT:
             return .problem(
                 "/dev/fuse", "is missing",
-                remedy: "load the kernel module (modprobe fuse), or give the container the device")
+                remedy: "load the kernel module (modprobe fuse), or pass the device to the container")
         // fusermount3 opens it with the calling user's permissions, not with its own.
         case EACCES where geteuid() != 0:
             return .problem(
@@ -40,11 +40,11 @@ extension Doctor {
         case EPERM:
             return .problem(
                 "/dev/fuse", "may not be opened",
-                remedy: "give the container the device (docker run --device /dev/fuse)")
+                remedy: "pass the device to the container (docker run --device /dev/fuse)")
         default:
             return .problem(
                 "/dev/fuse", "cannot be opened: \(Self.reason(code))",
-                remedy: "it is a character device 10:229 that users may read and write (chmod 666 /dev/fuse)")
+                remedy: "it must be a character device 10:229 that users may read and write (chmod 666 /dev/fuse)")
         }
     }
 
@@ -78,7 +78,7 @@ extension Doctor {
         let isSet = lines.contains { $0.trimmingCharacters(in: .whitespaces) == "user_allow_other" }
         if isSet { return .ok(path, "user_allow_other is set: mount --allow-other works") }
         return .ok(
-            path, "user_allow_other is not set, which mount --allow-other needs unless root mounts: nothing else does")
+            path, "user_allow_other is not set; only mount --allow-other needs it, unless root mounts")
     }
 
     // MARK: Mounts
@@ -96,12 +96,12 @@ extension Doctor {
             guard let isDead = answer.wait(seconds: Self.patience) else {
                 return .problem(
                     "mounts", "\(mount.path) does not answer",
-                    remedy: "its process hangs or is stopped; to take it away: podfs unmount --force \(mount.path)")
+                    remedy: "its process hangs or is stopped; to detach it: podfs unmount --force \(mount.path)")
             }
             guard isDead else { return .ok("mounts", mount.path) }
             return .problem(
-                "mounts", "\(mount.path) is left of a process that has died",
-                remedy: "mount it again (podfs mount \(mount.path)), or take it away: podfs unmount \(mount.path)")
+                "mounts", "\(mount.path) is a dead mount: its process has died",
+                remedy: "mount it again (podfs mount \(mount.path)), or unmount it: podfs unmount \(mount.path)")
         }
     }
 }

@@ -22,7 +22,7 @@ extension Doctor {
         do {
             items = try wholeFiles()
         } catch {
-            return [.problem("episodes", "\(CommandError(error))", remedy: "see what is said of the library")]
+            return [.problem("episodes", "\(CommandError(error))", remedy: "see the finding about the library")]
         }
         let line = ProgressLine()
         defer { line.end() }
@@ -77,8 +77,8 @@ extension Doctor {
         } catch {
             return suspects.map {
                 .problem(
-                    "episodes", "\($0.path): its file is not as it was",
-                    remedy: "the daemon, which would look at it, cannot be reached: \(CommandError(error))")
+                    "episodes", "\($0.path): its file has changed",
+                    remedy: "the daemon, which checks it again, cannot be reached: \(CommandError(error))")
             }
         }
         defer { daemon.end() }
@@ -92,7 +92,7 @@ extension Doctor {
                     found.append(
                         .problem(
                             "episodes", "\(item.path): \(problem)",
-                            remedy: "it was dropped from the cache, and is fetched again when it is read"))
+                            remedy: "it was evicted, and is fetched again when it is read"))
                 }
             } catch {
                 found.append(

@@ -77,7 +77,7 @@ struct StatusWatch {
             do {
                 connection = try installation.daemon(
                     onEvent: { inbox.yield(.event($0)) },
-                    onEnd: { inbox.yield(.lost(ClientError(.disconnected, "the daemon has gone"))) })
+                    onEnd: { inbox.yield(.lost(ClientError(.disconnected, "the daemon has exited"))) })
             } catch {
                 inbox.yield(.lost(error))
                 return
@@ -85,7 +85,7 @@ struct StatusWatch {
             do {
                 _ = try await connection.perform(.watch)
                 guard case .tasks(let tasks) = try await connection.perform(.tasks) else {
-                    throw ClientError(.disagrees, "the daemon's answer cannot be read")
+                    throw ClientError(.disagrees, "the daemon sent an unexpected reply; see podfs doctor")
                 }
                 inbox.yield(.connected(connection, tasks))
             } catch {

@@ -12,7 +12,7 @@ final class SyncProgress: Sendable {
     func begin(_ daemon: DaemonConnection) async throws {
         guard line.isShown else { return }
         _ = try await daemon.perform(.watch)
-        line.show("asking the server")
+        line.show("contacting the server")
     }
 
     /// Handles an event of the daemon.

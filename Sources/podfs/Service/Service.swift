@@ -49,7 +49,7 @@ struct Service {
         } catch let problem as AtomicFile.Problem {
             throw CommandError(.failed, problem.description)
         } catch {
-            throw CommandError(.failed, "\(folder) cannot be made: \(error.localizedDescription)")
+            throw CommandError(.failed, "\(folder) cannot be created: \(error.localizedDescription)")
         }
     }
 

@@ -22,11 +22,11 @@ struct Units: Sendable {
     /// line of the unit, chosen by whoever named the path, and not every setting supports an escape for it.
     var obstacle: String? {
         let values =
-            [("the path of podfs", executable), ("the path of the socket", places.socket)]
+            [("the program's path", executable), ("the socket's path", places.socket)]
             + environment.filter { $0.key == "HOME" || $0.key.hasPrefix("XDG_") }.sorted { $0.key < $1.key }
             .map { ($0.key, $0.value) }
         return values.first { _, value in Self.hasControlCharacter(value) }.map { name, _ in
-            "\(name) has a control character in it, which no unit of systemd can name"
+            "\(name) contains a control character, which systemd units do not support"
         }
     }
 
