@@ -1,24 +1,24 @@
-/// How the test server answers one request, truly or not.
+/// The test server's behaviour for one request, correct or faulty.
 ///
-/// Start from `.normal` or any of the static forms and chain: `.throttle(bytesPerSecond: 4096).close(after: 1000)`.
-/// Byte counts are of the body of that response, from its first byte, whatever range it carries.
+/// Start from `.normal` or another static form and chain: `.throttle(bytesPerSecond: 4096).close(after: 1000)`. Byte
+/// counts refer to the body of that response, from its first byte, whatever range it contains.
 package struct Behaviour: Sendable {
     package enum Framing: Sendable, Equatable {
-        /// A true Content-Length, unless the resource sends none.
+        /// The correct Content-Length, unless the resource sends none.
         case length
         /// This text as Content-Length. The connection is closed after the body.
         case declared(String)
         /// Transfer-Encoding: chunked.
         case chunked
-        /// No length: the body ends with the connection.
+        /// No length: the end of the connection ends the body.
         case closeDelimited
     }
 
     package enum Ending: Sendable, Equatable {
         case complete
-        /// An orderly close (FIN) after so many bytes of the body.
+        /// An orderly close (FIN) after this many bytes of the body.
         case close(after: Int)
-        /// A reset (RST) after so many bytes of the body have arrived at the peer.
+        /// A reset (RST) after this many bytes of the body have arrived at the peer.
         case reset(after: Int)
     }
 
@@ -37,7 +37,7 @@ package struct Behaviour: Sendable {
     var contentRangeTotal: String?
     var rawHead: [String]?
 
-    /// What RFC 9110 asks for, given the request and the resource.
+    /// The response that RFC 9110 requires for the request and the resource.
     package static let normal = Behaviour()
 
     private func with(_ change: (inout Behaviour) -> Void) -> Behaviour {
@@ -46,7 +46,7 @@ package struct Behaviour: Sendable {
         return copy
     }
 
-    /// This status whatever the request says, with this body instead of the resource's.
+    /// Responds with this status to any request, with this body instead of the resource's.
     package func status(_ code: Int, headers: [(String, String)] = [], body: String = "") -> Behaviour {
         with {
             $0.status = code
@@ -59,53 +59,53 @@ package struct Behaviour: Sendable {
         self.status(status, headers: [("Location", location)])
     }
 
-    /// 429, 503 and their like, with Retry-After: seconds or an IMF-fixdate.
+    /// Responds with 429, 503 or the like, and Retry-After: seconds or an IMF-fixdate.
     package func retryAfter(_ value: String, status: Int = 503) -> Behaviour {
         self.status(status, headers: [("Retry-After", value)], body: "later")
     }
 
-    /// 416 whatever the request asked for. `total` is what Content-Range says the size is, if it is to say something.
+    /// Responds with 416 to any request. `total` is the size in Content-Range; without it the field is left out.
     package func rangeNotSatisfiable(total: Int? = nil) -> Behaviour {
         status(416, headers: total.map { [("Content-Range", "bytes */\($0)")] } ?? [])
     }
 
-    /// Adds a field, or replaces one that the server would have sent.
+    /// Adds a field, or replaces the server's own.
     package func header(_ name: String, _ value: String) -> Behaviour { with { $0.headers.append((name, value)) } }
 
     package func withoutHeader(_ name: String) -> Behaviour { with { $0.removedHeaders.append(name) } }
 
-    /// Another representation than the path's: a new ETag, other content, another size.
+    /// Serves another representation than the path's: a new ETag, other content, another size.
     package func resource(_ resource: Resource) -> Behaviour { with { $0.resource = resource } }
 
-    /// 200 with the whole, although a range was asked for.
+    /// Responds to a range request with 200 and the whole content.
     package func ignoreRange() -> Behaviour { with { $0.ignoresRange = true } }
 
-    /// This text as Content-Range, over the bytes that were asked for.
+    /// Sends this text as Content-Range, with the requested bytes.
     package func contentRange(_ value: String) -> Behaviour { header("Content-Range", value) }
 
-    /// A Content-Range with the true range and this as the size of the whole: digits, `*`, anything.
+    /// Sends the correct range with this total size in Content-Range: digits, `*`, or anything else.
     package func wrongTotal(_ total: String) -> Behaviour { with { $0.contentRangeTotal = total } }
 
-    /// 206 without Content-Range.
+    /// Sends 206 without Content-Range.
     package func withoutContentRange() -> Behaviour { withoutHeader("Content-Range") }
 
-    /// These lines as the head, whatever they say, and the connection closed after the body.
+    /// Sends these lines as the head, unchecked, and closes the connection after the body.
     package func rawHead(_ lines: String...) -> Behaviour { with { $0.rawHead = lines } }
 
     package func closeDelimited() -> Behaviour { with { $0.framing = .closeDelimited } }
 
     package func chunked() -> Behaviour { with { $0.framing = .chunked } }
 
-    /// This text as Content-Length: too large, too small, negative, absurd.
+    /// Sends this text as Content-Length: too large, too small, negative or malformed.
     package func contentLength(_ value: String) -> Behaviour { with { $0.framing = .declared(value) } }
 
-    /// `Content-Encoding: gzip` over bytes that are not.
+    /// Sends `Content-Encoding: gzip` with bytes that are not gzip.
     package func gzipLabelled() -> Behaviour { header("Content-Encoding", "gzip") }
 
-    /// One field of this many bytes.
+    /// Sends one field of this many bytes.
     package func hugeHeader(bytes: Int) -> Behaviour { header("X-Padding", String(repeating: "a", count: bytes)) }
 
-    /// So many fields of this many bytes each.
+    /// Sends this many fields of this many bytes each.
     package func manyHeaders(_ count: Int, bytes: Int) -> Behaviour {
         let value = String(repeating: "a", count: bytes)
         return with { $0.headers += (0..<count).map { ("X-Padding-\($0)", value) } }
@@ -113,16 +113,16 @@ package struct Behaviour: Sendable {
 
     package func throttle(bytesPerSecond rate: Int) -> Behaviour { with { $0.bytesPerSecond = max(1, rate) } }
 
-    /// The head alone at this rate, byte by byte.
+    /// Sends the head at this rate, byte by byte.
     package func slowHead(bytesPerSecond rate: Int) -> Behaviour { with { $0.headBytesPerSecond = max(1, rate) } }
 
-    /// The body goes no further than the gate lets it.
+    /// Pauses the body where the gate does.
     package func hold(_ gate: Gate) -> Behaviour { with { $0.gate = gate } }
 
-    /// The head goes no further than the gate lets it; its positions are bytes of the head.
+    /// Pauses the head where the gate does; the gate's positions are bytes of the head.
     package func holdHead(_ gate: Gate) -> Behaviour { with { $0.headGate = gate } }
 
-    /// Nothing more comes after so many bytes of the body, until the client goes away or the server is stopped.
+    /// Sends nothing after this many bytes of the body, until the client disconnects or the server is stopped.
     package func stall(after position: Int) -> Behaviour { hold(Gate(heldAt: position)) }
 
     package func close(after position: Int) -> Behaviour { with { $0.ending = .close(after: position) } }

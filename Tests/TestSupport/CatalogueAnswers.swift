@@ -1,6 +1,6 @@
 import Foundation
 
-/// Answers of podcast catalogues, from a few values.
+/// Responses of podcast catalogues.
 package enum CatalogueAnswers {
     package struct Show: Sendable {
         package var title: String
@@ -16,7 +16,7 @@ package enum CatalogueAnswers {
         }
     }
 
-    /// As the iTunes Search API answers.
+    /// Returns a response of the iTunes Search API.
     package static func iTunes(_ shows: [Show]) -> Resource {
         let results = shows.map { show in
             var result: [String: Any] = [
@@ -30,7 +30,7 @@ package enum CatalogueAnswers {
         return json(["resultCount": shows.count, "results": results], type: "text/javascript; charset=utf-8")
     }
 
-    /// As the Podcast Index answers.
+    /// Returns a response of the Podcast Index.
     package static func podcastIndex(_ shows: [Show]) -> Resource {
         let feeds = shows.map { show in
             var feed: [String: Any] = ["title": show.title, "url": show.url, "dead": 0]
@@ -42,7 +42,7 @@ package enum CatalogueAnswers {
     }
 
     private static func json(_ object: [String: Any], type: String) -> Resource {
-        // Dictionaries of strings and numbers always become JSON.
+        // Dictionaries of strings and numbers are always valid JSON.
         let data = (try? JSONSerialization.data(withJSONObject: object)) ?? Data()
         return Resource(body: .bytes([UInt8](data)), contentType: type)
     }

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Follows a child on a thread of its own: reads its output, reaps it.
+/// A thread that reads a child's output and reaps the child.
 final class ProcessMonitor: Sendable {
     struct Output: Sendable {
         var standardOutput: [UInt8] = []
@@ -17,7 +17,7 @@ final class ProcessMonitor: Sendable {
     }
 
     private let child: pid_t
-    /// Becomes readable when the child ends. The corresponding C function is `pidfd_open`.
+    /// A pidfd, readable when the child exits. The corresponding C function is `pidfd_open`.
     private let descriptor: Int32
     private let pipes: [Pipe]
     private let state = Mutex(State())
@@ -41,7 +41,7 @@ final class ProcessMonitor: Sendable {
 
     var output: Output { state.withLock { $0.output } }
 
-    /// What came of the child, once it has ended and its output has been read.
+    /// The result, once the child has exited and its output has been read.
     var result: ChildProcess.Result? {
         state.withLock { state in
             guard state.isFinished, let status = state.status else { return nil }
@@ -56,7 +56,7 @@ final class ProcessMonitor: Sendable {
         return result
     }
 
-    /// Signals the child while its number is still its own: until it is reaped.
+    /// Sends a signal to the child, unless it has been reaped and its number may be reused.
     func signal(_ signal: Int32) {
         state.withLock {
             if $0.status == nil { Glibc.kill(child, signal) }
@@ -70,7 +70,7 @@ final class ProcessMonitor: Sendable {
         }
         var isOpen = [true, true]
         while true {
-            // poll(2) passes over negative descriptors.
+            // poll(2) ignores negative descriptors.
             var polled =
                 pipes.indices.map { pollfd(fd: isOpen[$0] ? pipes[$0].readEnd : -1, events: Int16(POLLIN), revents: 0) }
                 + [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
@@ -78,7 +78,7 @@ final class ProcessMonitor: Sendable {
             let hasEnded = polled[2].revents != 0
             if hasEnded { reap() }
             for index in pipes.indices where isOpen[index] { isOpen[index] = drain(index) }
-            // A child of the child may hold the pipes open for long: what it writes later is not waited for.
+            // A grandchild may keep the pipes open for long; its later output is not waited for.
             if hasEnded { return }
         }
     }
@@ -93,7 +93,7 @@ final class ProcessMonitor: Sendable {
         }
     }
 
-    /// Reads what is there. `false` at the end of the stream.
+    /// Reads the available bytes. Returns `false` at the end of the stream.
     private func drain(_ index: Int) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {

@@ -2,11 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program run as a child, its output kept. The corresponding C function is `posix_spawnp`.
+/// A child process with captured output. The corresponding C function is `posix_spawnp`.
 ///
-/// It inherits no descriptor but its standard streams, so that none of the test's sockets or mounts stays open in it. A
-/// thread of its own gathers the output and the exit status. A child that still runs when the last reference goes is
-/// killed.
+/// It inherits only its standard streams, so that it keeps none of the test's sockets or mounts open. A thread collects
+/// the output and the exit status. A child that still runs when the last reference is released is killed.
 package final class ChildProcess: Sendable {
     package enum Status: Sendable, Hashable {
         case exited(Int32)
@@ -18,7 +17,7 @@ package final class ChildProcess: Sendable {
         package let standardOutput: [UInt8]
         package let standardError: [UInt8]
 
-        /// The exit status, or `nil` when a signal ended the process.
+        /// The exit status, or `nil` if a signal killed the process.
         package var exitCode: Int32? {
             if case .exited(let code) = status { code } else { nil }
         }
@@ -31,8 +30,8 @@ package final class ChildProcess: Sendable {
 
     /// - Parameters:
     ///   - executable: A path, or a name that is looked up in PATH.
-    ///   - environment: The whole environment; `nil` hands on the test's own.
-    ///   - input: What the child reads from its standard input; at most 64 KiB, what a pipe holds.
+    ///   - environment: The whole environment; `nil` for the test's own.
+    ///   - input: The child's standard input; at most 64 KiB, the capacity of a pipe.
     package init(
         _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
         input: [UInt8] = []
@@ -52,22 +51,22 @@ package final class ChildProcess: Sendable {
     }
 
     deinit {
-        // The thread keeps the monitor, and reaps the child.
+        // The thread retains the monitor, and reaps the child.
         monitor.signal(SIGKILL)
     }
 
-    /// What the child has written to its standard output up to now.
+    /// The child's standard output so far.
     package var output: String { String(decoding: monitor.output.standardOutput, as: UTF8.self) }
 
-    /// What the child has written to its standard error up to now.
+    /// The child's standard error so far.
     package var error: String { String(decoding: monitor.output.standardError, as: UTF8.self) }
 
     package var isRunning: Bool { monitor.result == nil }
 
-    /// Sends a signal, unless the child has been reaped: its number may then be another's.
+    /// Sends a signal, unless the child has been reaped: its number may then be reused.
     package func kill(_ signal: Int32 = SIGKILL) { monitor.signal(signal) }
 
-    /// Returns when the child has ended and its output has been read. A child that meets the deadline is killed.
+    /// Waits until the child has exited and its output has been read. A child that exceeds the deadline is killed.
     @discardableResult
     package func wait(deadline: Duration = .seconds(120)) async throws -> Result {
         do {
@@ -82,7 +81,7 @@ package final class ChildProcess: Sendable {
         return result
     }
 
-    /// As `wait`, for places that cannot suspend. Blocks the thread.
+    /// Waits like `wait` in code that cannot suspend. Blocks the thread.
     @discardableResult
     package func waitBlocking(deadline: Duration = .seconds(120)) throws -> Result {
         guard let result = monitor.waitBlocking(deadline) else {
@@ -92,7 +91,7 @@ package final class ChildProcess: Sendable {
         return result
     }
 
-    /// Returns when the child has written `text` to either stream, and fails when it ends without.
+    /// Waits until the child has written `text` to either stream; throws if it exits without.
     package func waitForOutput(_ text: String, deadline: Duration = .seconds(120)) async throws {
         try await waitUntil(deadline: deadline, description: "the child writes “\(text)”") {
             let hasEnded = !isRunning
@@ -102,7 +101,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Runs a program to its end.
+    /// Runs a program until it exits.
     @discardableResult
     package static func run(
         _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
@@ -122,12 +121,12 @@ package final class ChildProcess: Sendable {
         for (number, descriptor) in streams.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
         }
-        // Closing a descriptor that is no longer open is not an error to glibc's posix_spawn.
+        // glibc's posix_spawn accepts closing a descriptor that is no longer open.
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
             if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         }
 
-        // The test runner's signal mask and ignored signals are not the child's.
+        // The child must not inherit the test runner's signal mask and ignored signals.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -174,7 +173,7 @@ final class Pipe: Sendable {
         }
     }
 
-    /// Writes all of `bytes` and closes the write end: the reader finds them, then the end.
+    /// Writes all of `bytes` and closes the write end: the reader gets them, then the end of the stream.
     func fill(_ bytes: [UInt8]) throws {
         if !bytes.isEmpty {
             _ = fcntl(writeEnd, F_SETFL, O_NONBLOCK)

@@ -1,4 +1,4 @@
-/// RSS 2.0 text from a few values, for tests that need a feed and not its niceties.
+/// A builder of simple RSS 2.0 feeds.
 package struct FeedBuilder: Sendable {
     package struct Item: Sendable {
         package var title: String
@@ -12,9 +12,9 @@ package struct FeedBuilder: Sendable {
         package var duration: String?
         package var season: Int?
         package var episode: Int?
-        /// May be HTML: it is escaped.
+        /// Text or HTML; it is escaped.
         package var description: String?
-        /// Elements put in as they are.
+        /// Elements inserted unchanged.
         package var raw: String
 
         package init(
@@ -43,7 +43,7 @@ package struct FeedBuilder: Sendable {
     package var image: String?
     /// `episodic` or `serial`.
     package var showType: String?
-    /// Elements of the channel put in as they are.
+    /// Elements of the channel, inserted unchanged.
     package var raw: String
     package var items: [Item]
 
@@ -61,8 +61,8 @@ package struct FeedBuilder: Sendable {
         self.items = items
     }
 
-    /// A show of `count` episodes, the newest first: number n is called `Episode n`, has the guid `n` and the URL that
-    /// `url(n)` gives, and came out on day n of 2026, at eight in the morning UTC.
+    /// Returns a show of `count` episodes, newest first: number n has the title `Episode n`, the guid `n`, the URL
+    /// `url(n)`, and was published on day n of 2026 at 08:00 UTC.
     package static func show(
         _ title: String, episodes count: Int, length: Int? = nil, url: (Int) -> String
     ) -> FeedBuilder {
@@ -75,7 +75,8 @@ package struct FeedBuilder: Sendable {
             })
     }
 
-    /// Day `day` of 2026, counted from 1 and wrapped at the end of the year, as an RFC 822 date without the weekday.
+    /// Returns day `day` of 2026, counted from 1 and wrapped at the end of the year, as an RFC 822 date without the
+    /// weekday.
     package static func date(day: Int) -> String {
         let months = [
             ("Jan", 31), ("Feb", 28), ("Mar", 31), ("Apr", 30), ("May", 31), ("Jun", 30),

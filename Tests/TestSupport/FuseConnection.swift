@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What the kernel tells of a mounted FUSE filesystem: a folder of fusectl, /sys/fs/fuse/connections.
+/// The kernel's state of a mounted FUSE filesystem: a folder of fusectl, /sys/fs/fuse/connections.
 package struct FuseConnection: Sendable {
     private let folder: String
 
@@ -15,7 +15,7 @@ package struct FuseConnection: Sendable {
         return table.split(separator: "\n").contains { $0.split(separator: " ").dropFirst(2).first == "fusectl" }
     }
 
-    /// - Parameter mountPoint: as it stands in /proc/self/mountinfo, without characters that are escaped there.
+    /// - Parameter mountPoint: The path as in /proc/self/mountinfo, without characters that are escaped there.
     package init(at mountPoint: String) async throws {
         if !Self.isMounted { _ = try await ChildProcess.run("mount", ["-t", "fusectl", "none", Self.control]) }
         let table = try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
@@ -28,7 +28,7 @@ package struct FuseConnection: Sendable {
         folder = "\(Self.control)/\(number)"
     }
 
-    /// How many requests the kernel has no answer to yet.
+    /// The number of unanswered requests.
     package var waiting: Int {
         get throws {
             let text = try String(contentsOfFile: "\(folder)/waiting", encoding: .utf8)

@@ -1,33 +1,32 @@
 import Synchronization
 
-/// Holds a response at a byte position until the test lets it go on.
+/// A pause of responses at a byte position, controlled by the test.
 ///
-/// One gate may hold several responses: its position is the same for all of them, and opening it frees all. Safe to use
-/// from any thread.
+/// One gate may pause several responses, at the same position; opening it continues all. Thread-safe.
 package final class Gate: Sendable {
     private struct State {
-        /// Bytes that may pass, or `nil` when all may.
+        /// The number of bytes that may pass, or `nil` for all.
         var limit: Int?
-        /// Responses that have come to the limit and wait there.
+        /// Responses that are paused at the limit.
         var waiting: [Waker] = []
-        /// The furthest limit at which a response has waited.
+        /// The highest limit at which a response was paused.
         var reached: Int?
     }
 
     private let state: Mutex<State>
 
-    /// A gate that lets `position` bytes through and no more.
+    /// A gate that lets `position` bytes pass.
     package init(heldAt position: Int) {
         state = Mutex(State(limit: position))
     }
 
-    /// Lets everything through, now and later.
+    /// Lets all bytes pass from now on.
     package func open() { change(to: nil) }
 
-    /// Lets bytes through up to `position`, counted from the start of the response.
+    /// Lets bytes pass up to `position`, counted from the start of the response.
     package func advance(to position: Int) { change(to: position) }
 
-    /// Returns once a response has sent all that the gate lets through and waits at it.
+    /// Waits until a response has sent all permitted bytes and is paused.
     package func waitUntilReached(deadline: Duration = .seconds(60)) async throws {
         try await waitUntil(deadline: deadline, description: "a response comes to the gate") {
             state.withLock { !$0.waiting.isEmpty || ($0.limit == nil && $0.reached != nil) }
@@ -43,7 +42,7 @@ package final class Gate: Sendable {
         for waker in waiting { waker.wake() }
     }
 
-    /// How many bytes may follow after `position`. When none may, `waker` is woken at the next change.
+    /// Returns the number of bytes that may pass after `position`. If it is 0, `waker` is woken at the next change.
     func allowance(after position: Int, waking waker: Waker) -> Int {
         state.withLock { state in
             guard let limit = state.limit else { return .max }
@@ -54,7 +53,7 @@ package final class Gate: Sendable {
         }
     }
 
-    /// Forgets a response that waited here and has ended.
+    /// Removes a paused response that has ended.
     func leave(_ waker: Waker) {
         state.withLock { $0.waiting.removeAll { $0 === waker } }
     }

@@ -3,17 +3,17 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// The thread that accepts connections and starts one thread for each.
+/// The thread that accepts connections and starts a thread for each.
 struct Acceptor: Sendable {
     let descriptor: Int32
     let stopping: Waker
     let shared: SharedState
     let sendBuffer: Int?
 
-    /// More clients than that wait in the backlog until a connection closes.
+    /// The maximum number of connections; more clients wait in the backlog.
     private static let maximumConnections = 512
 
-    /// Returns when the server is stopped and the last connection's thread has ended.
+    /// Accepts until the server is stopped and the last connection's thread has ended.
     func run() {
         let slots = DispatchSemaphore(value: Self.maximumConnections)
         let threads = DispatchGroup()
@@ -30,9 +30,9 @@ struct Acceptor: Sendable {
         threads.wait()
     }
 
-    /// The next connection, or `nil` when the server is stopped. Takes a slot with it.
+    /// Waits for a free slot and returns the next connection, or `nil` when the server is stopped.
     private func next(_ slots: DispatchSemaphore) -> (connection: Connection, number: Int)? {
-        // A slot comes free when a connection ends, and all end when the server is stopped.
+        // A connection frees its slot when it ends, and all end when the server is stopped.
         slots.wait()
         while !shared.isStopping {
             var polled = [
@@ -40,8 +40,8 @@ struct Acceptor: Sendable {
                 pollfd(fd: stopping.descriptor, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&polled, 2, -1) > 0, polled[1].revents == 0 else { continue }
-            // Not accept4, which Swift sees or not depending on what else is imported. `ChildProcess` closes what it
-            // would inherit in the moment between the two calls.
+            // Not accept4, whose visibility in Swift depends on other imports. `ChildProcess` closes descriptors
+            // inherited between the two calls.
             let socket = accept(descriptor, nil, nil)
             guard socket >= 0 else { continue }
             _ = fcntl(socket, F_SETFD, FD_CLOEXEC)

@@ -2,25 +2,25 @@ import CLinux
 import Foundation
 import Glibc
 
-/// One connection: reads requests, sends responses as planned. Used by its own thread alone.
+/// One connection: reads requests and sends the planned responses. Confined to its own thread.
 struct Connection: Sendable {
     let socket: Int32
     let waker: Waker
     let number: Int
     let shared: SharedState
 
-    /// Why a connection ends before its response does.
+    /// The reason why a connection ends before its response does.
     private enum Broken: Error {
         case peerIsGone
         case serverStops
         case badRequest
     }
 
-    /// Heads and bodies beyond these are refused: nothing that is tested sends more.
+    /// The maximum size of heads and bodies; no test sends more.
     private static let maximumHead = 256 << 10
     private static let maximumBody = 16 << 20
 
-    /// Bytes of body made and sent at a time.
+    /// The number of body bytes generated and sent at a time.
     private static let piece = 64 << 10
 
     func run() {
@@ -29,11 +29,11 @@ struct Connection: Sendable {
         do {
             while try serveNext(&input) {}
         } catch {
-            // Whatever broke the connection, closing it is the answer.
+            // The connection is closed after any error.
         }
     }
 
-    /// Serves one request. `false` when the connection is to be closed.
+    /// Serves one request. Returns `false` if the connection must be closed.
     private func serveNext(_ input: inout [UInt8]) throws -> Bool {
         guard let head = try readHead(&input) else { return false }
         if head.headers["Expect"]?.lowercased() == "100-continue" {
@@ -137,7 +137,7 @@ struct Connection: Sendable {
         return Array(input[..<count])
     }
 
-    /// Waits for bytes and appends them. `false` at the end of the stream.
+    /// Waits for bytes and appends them. Returns `false` at the end of the stream.
     private func receive(_ input: inout [UInt8]) throws -> Bool {
         while true {
             var buffer = [UInt8](repeating: 0, count: 16 << 10)
@@ -164,7 +164,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Sends what the plan wants of the body. `false` when the plan was to break off.
+    /// Sends the planned part of the body. Returns `false` if the plan ends the connection early.
     private func sendBody(_ plan: ResponsePlan, _ ticket: SharedState.Ticket) throws -> Bool {
         let end: Int
         switch plan.behaviour.ending {
@@ -174,7 +174,7 @@ struct Connection: Sendable {
         var pace = Pace(bytesPerSecond: plan.behaviour.bytesPerSecond)
         var position = 0
         while true {
-            // Asked at the end as well: a gate at the last byte holds the end of the response.
+            // Checked at the end as well: a gate at the last byte pauses the end of the response.
             let allowed = try pass(plan.behaviour.gate, position)
             guard position < end else { break }
             let count = min(pace.piece, allowed, end - position)
@@ -219,7 +219,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// How many bytes may be sent after `position`; waits at a closed gate.
+    /// Returns the number of bytes that may be sent after `position`; waits at a closed gate.
     private func pass(_ gate: Gate?, _ position: Int) throws -> Int {
         guard let gate else { return .max }
         defer { gate.leave(waker) }
@@ -230,7 +230,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Waits until the peer's kernel has all that was sent: a reset discards what is still in the send buffer.
+    /// Waits until the peer's kernel has received everything: a reset discards the send buffer.
     private func waitUntilDelivered() throws {
         var pending: Int32 = 0
         while ioctl(socket, UInt(TIOCOUTQ), &pending) == 0, pending > 0 {
@@ -240,8 +240,8 @@ struct Connection: Sendable {
 
     // MARK: Waiting
 
-    /// Waits for one of `events` on the socket, or for a wake-up by a gate. Ends with an error when the server stops,
-    /// or when the peer has gone and reading is not what is waited for.
+    /// Waits for one of `events` on the socket, or for a wake-up by a gate. Throws when the server stops, or when the
+    /// peer has disconnected and the wait is not for reading.
     private func wait(for events: Int16, milliseconds: Int32 = -1) throws {
         let gone = events & Int16(POLLIN) == 0 ? peerHasClosed : 0
         var polled = [
@@ -264,7 +264,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// When to send what, to keep to a rate.
+    /// The schedule of bytes at a rate.
     private struct Pace {
         let bytesPerSecond: Int?
         let start = ContinuousClock.now
@@ -272,12 +272,12 @@ struct Connection: Sendable {
 
         init(bytesPerSecond: Int?) { self.bytesPerSecond = bytesPerSecond }
 
-        /// Bytes to send at a time: at a rate, what comes in a twentieth of a second.
+        /// The number of bytes to send at a time: those of a twentieth of a second.
         var piece: Int {
             bytesPerSecond.map { min(max($0 / 20, 1), Connection.piece) } ?? Connection.piece
         }
 
-        /// The time at which `count` more bytes are due, or `nil` when they are due now.
+        /// Returns the time at which `count` more bytes are due, or `nil` for now.
         mutating func next(_ count: Int) -> ContinuousClock.Instant? {
             guard let bytesPerSecond else { return nil }
             sent += count
@@ -286,5 +286,5 @@ struct Connection: Sendable {
     }
 }
 
-/// POLLRDHUP of poll(2): the peer has closed its end, or half of it. Behind a feature test macro in the header.
+/// POLLRDHUP of poll(2): the peer has closed its end, or half of it. The header defines it under a feature test macro.
 private let peerHasClosed: Int16 = 0x2000

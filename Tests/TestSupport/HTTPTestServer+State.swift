@@ -1,19 +1,19 @@
 import Synchronization
 
-/// What a path stands for, and how it behaves.
+/// The resource of a path and the server's behaviour for it.
 struct Route: Sendable {
     var resource: Resource?
     var behaviour: @Sendable (RequestInfo) -> Behaviour
 }
 
-/// What the server, its acceptor and its connections share.
+/// The state shared by the server, its acceptor and its connections.
 final class SharedState: Sendable {
     private struct State {
         var port: UInt16 = 0
         var routes: [String: Route] = [:]
         var counts: [String: Int] = [:]
         var log: [LoggedRequest] = []
-        /// Grows when the log is cleared, so that a response still under way does not write into a new entry.
+        /// Incremented when the log is cleared, so that a response in progress does not write into a new entry.
         var epoch = 0
         var active = 0
         var peak = 0
@@ -22,7 +22,7 @@ final class SharedState: Sendable {
         var isStopping = false
     }
 
-    /// An entry of the log.
+    /// The position of a request in the log.
     struct Ticket: Sendable {
         fileprivate let epoch: Int
         fileprivate let index: Int
@@ -40,7 +40,7 @@ final class SharedState: Sendable {
 
     func route(_ path: String) -> Route? { state.withLock { $0.routes[path] ?? $0.routes[Self.elsewhere] } }
 
-    /// No path, which all begin with a slash.
+    /// The key of all other paths; not a path itself, since those begin with a slash.
     static let elsewhere = "*"
 
     func clearLog() {
@@ -61,7 +61,7 @@ final class SharedState: Sendable {
         }
     }
 
-    /// Registers a connection and gives its number, or `nil` when the server is being stopped.
+    /// Registers a connection and returns its number, or `nil` if the server is being stopped.
     func opened(_ waker: Waker) -> Int? {
         state.withLock {
             guard !$0.isStopping else { return nil }
@@ -84,7 +84,7 @@ final class SharedState: Sendable {
 
     // MARK: Requests
 
-    /// Numbers a request and enters it into the log.
+    /// Numbers a request and adds it to the log.
     func began(_ make: (_ index: Int) -> RequestInfo, path: String) -> (request: RequestInfo, ticket: Ticket) {
         state.withLock {
             let index = $0.counts[path, default: 0]

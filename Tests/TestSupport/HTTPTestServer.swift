@@ -4,11 +4,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server on the loopback interface that misbehaves as a test asks it to, and remembers what it was asked.
+/// An HTTP/1.1 server on the loopback interface with scripted faults and a log of requests.
 ///
-/// One thread accepts, one thread serves each connection. Requests on a connection are answered in turn; pipelining is
-/// not supported. Routes may be changed at any time, from any thread, and count from the next request on. The server
-/// stops when it is released.
+/// One thread accepts, and one thread serves each connection. Pipelining is not supported. Routes may be changed at any
+/// time, from any thread, and apply from the next request on. The server stops when it is released.
 package final class HTTPTestServer: Sendable {
     private let shared: SharedState
     private let sendBuffer: Int?
@@ -16,9 +15,9 @@ package final class HTTPTestServer: Sendable {
     private let listener = Mutex<(port: UInt16, stopping: Waker, thread: DispatchGroup)?>(nil)
 
     /// - Parameters:
-    ///   - sendBuffer: SO_SNDBUF of each connection, in bytes: a small one keeps what was written close to what was
+    ///   - sendBuffer: SO_SNDBUF of each connection, in bytes: with a small one the bytes written are close to those
     ///     received. `nil` leaves it to the kernel.
-    ///   - address: of the loopback network 127.0.0.0/8.
+    ///   - address: An address of the loopback network 127.0.0.0/8.
     package init(sendBuffer: Int? = nil, address: String = "127.0.0.1") {
         self.address = address
         shared = SharedState()
@@ -29,63 +28,63 @@ package final class HTTPTestServer: Sendable {
 
     // MARK: Routes
 
-    /// Serves `resource` at `path`. Request number n for the path behaves as `script[n]`, those after the script's end
-    /// are `.normal`. Replaces what was served there; the count of requests goes on.
+    /// Serves `resource` at `path`. Request number n for the path gets the behaviour `script[n]`, later ones `.normal`.
+    /// Replaces an existing route; the count of requests continues.
     package func serve(_ path: String, _ resource: Resource, _ script: [Behaviour] = []) {
         serve(path, resource) { script.indices.contains($0.index) ? script[$0.index] : .normal }
     }
 
-    /// Serves `resource` at `path`, each request as `behaviour` says when it comes. It is called on the connection's
-    /// thread and may be called by several at once.
+    /// Serves `resource` at `path` with the behaviour that the closure returns for each request. It is called on the
+    /// connections' threads, possibly concurrently.
     package func serve(
         _ path: String, _ resource: Resource, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
     ) {
         shared.setRoute(path, Route(resource: resource, behaviour: behaviour))
     }
 
-    /// Serves no resource at `path`, only what the behaviours say.
+    /// Serves only the behaviours at `path`, without a resource.
     package func serve(_ path: String, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
         shared.setRoute(path, Route(resource: nil, behaviour: behaviour))
     }
 
-    /// Serves what the behaviours say at all paths that nothing else is served at.
+    /// Serves the behaviours at all paths without a route.
     package func serveElsewhere(behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
         shared.setRoute(SharedState.elsewhere, Route(resource: nil, behaviour: behaviour))
     }
 
-    /// Answers 404 from now on.
+    /// Responds with 404 from now on.
     package func remove(_ path: String) { shared.setRoute(path, nil) }
 
-    /// The address of a path. Another spelling of the loopback host is another host to a client.
+    /// Returns the address of a path. Clients treat another spelling of the loopback host as another host.
     package func url(_ path: String, host: String? = nil) -> String {
         "http://\(host ?? address):\(port)\(path.hasPrefix("/") ? "" : "/")\(path)"
     }
 
-    /// The port that the kernel chose; 0 before `start`. It stays the same after `stop`, when connections are refused.
+    /// The port chosen by the kernel; 0 before `start`. After `stop` it is unchanged, and connections are refused.
     package var port: UInt16 { shared.port }
 
     // MARK: Log
 
-    /// All requests so far, in the order in which their heads came.
+    /// All requests so far, in the order of their heads.
     package var requests: [LoggedRequest] { shared.requests }
 
     package func requests(for path: String) -> [LoggedRequest] { requests.filter { $0.path == path } }
 
-    /// Bytes of bodies that were written for `path`, over all its responses.
+    /// Returns the number of body bytes written for `path`, over all its responses.
     package func bodyBytesWritten(for path: String) -> Int {
         requests(for: path).reduce(0) { $0 + $1.bodyBytesWritten }
     }
 
-    /// Connections accepted since the start.
+    /// The number of connections accepted since the start.
     package var connectionsAccepted: Int { shared.connectionsAccepted }
 
-    /// The most requests that were being answered at once.
+    /// The maximum number of requests in progress at a time.
     package var peakConcurrentRequests: Int { shared.peakConcurrentRequests }
 
-    /// Forgets the log, and the counts of requests for each path.
+    /// Clears the log and the counts of requests for each path.
     package func clearLog() { shared.clearLog() }
 
-    /// Returns the first request that satisfies `predicate`, as soon as there is one.
+    /// Waits for the first request that satisfies `predicate` and returns it.
     @discardableResult
     package func waitForRequest(
         deadline: Duration = .seconds(60), where predicate: (LoggedRequest) -> Bool = { _ in true }
@@ -101,9 +100,9 @@ package final class HTTPTestServer: Sendable {
 
     // MARK: Starting and stopping
 
-    /// Listens on its address. Started again after `stop`, it listens on the same port.
+    /// Starts listening. After `stop`, it listens on the same port again.
     ///
-    /// - Parameter port: one that is known to be free at this address; `nil` lets the kernel choose.
+    /// - Parameter port: A port known to be free at this address; `nil` lets the kernel choose.
     package func start(on chosen: UInt16? = nil) throws {
         try listener.withLock { listener in
             guard listener == nil else { return }
@@ -122,7 +121,7 @@ package final class HTTPTestServer: Sendable {
         }
     }
 
-    /// Closes the listener and breaks off every connection, then waits for the threads.
+    /// Closes the listener and all connections, then waits for the threads.
     package func stop() {
         listener.withLock { listener in
             guard let running = listener else { return }

@@ -1,10 +1,10 @@
-/// Header fields in the order in which they came; names match without regard to case (RFC 9110 §5.1).
+/// Header fields in the order of arrival; names are compared ignoring case (RFC 9110 §5.1).
 package struct HeaderFields: Sendable {
     package private(set) var fields: [(name: String, value: String)] = []
 
     package init() {}
 
-    /// The first field of that name.
+    /// The first field with this name.
     package subscript(name: String) -> String? { all(name).first }
 
     package func all(_ name: String) -> [String] {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Programs that a test needs and a machine may lack.
+/// Programs that some tests need and a machine may lack.
 package enum InstalledProgram {
-    /// Whether a program of this name is in PATH.
+    /// Whether a program with this name is in PATH.
     package static func exists(_ name: String) -> Bool {
         (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
             FileManager.default.isExecutableFile(atPath: "\($0)/\(name)")

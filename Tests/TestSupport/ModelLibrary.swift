@@ -1,48 +1,48 @@
 import Foundation
 
-/// What is to be expected of an episode's file: the reference for one row of the library.
+/// The expected state of an episode's file: the reference for one row of the library.
 package struct ModelEpisode: Sendable {
-    /// How much of it is cached, and what goes on.
+    /// The transfer state of the episode.
     package enum Phase: Sendable, Equatable {
-        /// Nothing goes on. A part may be there, left by a task that was cancelled.
+        /// No transfer. A cancelled task may have left a part in the cache.
         case remote
-        /// It is being fetched: it will be cached if nobody intervenes.
+        /// A transfer that will complete unless something intervenes.
         case moving
-        /// By a person.
+        /// A transfer suspended by a person.
         case suspended
         case cached
-        /// The server was asked and refuses it.
+        /// The server was asked and refuses the file.
         case refused
     }
 
-    /// The row.
+    /// The row's number.
     package let id: Int64
     package var name: String
-    /// As of the last refresh.
+    /// The item as of the last refresh.
     package var item: ModelItem
     package var phase = Phase.remote
-    /// What a server said.
+    /// The size confirmed by a server.
     package var confirmed: Int?
-    /// What the server said was said of another file than the feed's present one: it counts as long as that is cached.
+    /// The confirmed size is that of a file that the feed has replaced: it is valid as long as that file is cached.
     package var forgetsSize = false
-    /// The bytes that are in the cache file, once it is complete.
+    /// The content of the complete cache file.
     package var cached: TestContent?
-    /// How many bytes may be there.
+    /// The possible numbers of received bytes.
     package var received = 0...0
-    /// Whether what goes on is known to go on: a read of what the kernel has kept fetches nothing.
+    /// Whether the transfer is known to run: a read that the kernel serves from its page cache starts none.
     package var isSure = true
-    /// It was suspended, and then read: the rest is not fetched unless it was all that was read.
+    /// Whether the episode was read while suspended: the rest is not fetched unless all of it was read.
     package var maySuspend = false
-    /// A failure that nobody remembers when the mount or the daemon is another.
+    /// Whether a failure is forgotten after a restart of the mount or the daemon.
     package var mayBeForgotten = false
-    /// A cache file may exist although nothing is there of it, or a part.
+    /// Whether a cache file may exist, empty or partial.
     package var mayHaveFile = false
-    /// Narrowed when it is seen.
+    /// The possible generations; narrowed when one is observed.
     package var generation = 1...1
     package var isPlayed = false
     package var position: Double?
     package var isPinned = false
-    /// When it was first seen, in seconds.
+    /// The time of the first refresh with this episode, in seconds.
     package let firstSeen: ClosedRange<Int64>
     package var hasTranscriptCached = false
     package var hasArtCached = false
@@ -56,10 +56,10 @@ package struct ModelEpisode: Sendable {
 
     package var stem: String { String(name[..<(name.lastIndex(of: ".") ?? name.endIndex)]) }
 
-    /// The bytes that a read must give.
+    /// The bytes that a read must return.
     package var content: TestContent { phase == .cached ? cached ?? item.content : item.content }
 
-    /// The sizes that stat(2) may tell: while it is fetched the server's answer may have come or not.
+    /// The sizes that stat(2) may return: during a transfer the server's response may have arrived or not.
     package var sizes: Set<Int> {
         if let confirmed { return [confirmed] }
         if phase == .moving || phase == .suspended && mayHaveFile { return [item.claim.size, item.size] }
@@ -79,7 +79,7 @@ package struct ModelEpisode: Sendable {
 
     package var modified: ClosedRange<Int64> { item.published.map { $0...$0 } ?? firstSeen }
 
-    /// Somebody has asked for all of it.
+    /// Starts a transfer of the whole file.
     mutating func becomeMoving() {
         phase = .moving
         isSure = true
@@ -98,7 +98,7 @@ package struct ModelEpisode: Sendable {
         mayHaveFile = true
     }
 
-    /// Nothing of it is cached any more.
+    /// Removes all cached bytes.
     mutating func becomeEvicted() {
         phase = .remote
         maySuspend = false
@@ -110,26 +110,26 @@ package struct ModelEpisode: Sendable {
     }
 }
 
-/// What is to be expected of a show's folder.
+/// The expected state of a show's folder.
 package struct ModelShow: Sendable {
     package let id: Int64
     package var name: String
-    /// As last fetched.
+    /// The feed as last fetched.
     package var feed: ModelFeed
     package var document: String
     package var episodes: [ModelEpisode] = []
     package var state = "active"
-    /// What the server may have answered last.
+    /// The possible statuses of the last response.
     package var statuses: Set<Int> = [200]
     package var hasCoverCached = false
-    /// When the row was changed and refreshed last, in seconds.
+    /// The time of the last change and refresh of the row, in seconds.
     package var changed: ClosedRange<Int64>
     package var refreshed: ClosedRange<Int64>
 
-    /// In the order of a listing: the newest first, those without a date by when they came.
+    /// The episodes in the order of a listing: newest first, undated ones by their first refresh.
     package var listed: [ModelEpisode] {
         episodes.sorted { one, other in
-            // What has no date was first seen in this run, which is after all dates of the feeds.
+            // Undated episodes were first seen in this run, which is after all dates of the feeds.
             let first = one.item.published ?? .max
             let second = other.item.published ?? .max
             return first != second ? first > second : one.id > other.id
@@ -142,7 +142,7 @@ package struct ModelShow: Sendable {
     }
 }
 
-/// The library as it must be after what was done. Pure.
+/// The expected library after the operations so far. A pure value.
 package struct ModelLibrary: Sendable {
     package private(set) var shows: [ModelShow] = []
     private var lastShow: Int64 = 0
@@ -172,7 +172,7 @@ package struct ModelLibrary: Sendable {
 
     package func show(of episode: Int64) -> ModelShow? { shows.first { $0.episodes.contains { $0.id == episode } } }
 
-    /// The shows as the root lists them.
+    /// The shows in the order of the root's listing.
     package var listed: [ModelShow] {
         shows.sorted { Array($0.name.lowercased().utf8).lexicographicallyPrecedes(Array($1.name.lowercased().utf8)) }
     }
@@ -187,7 +187,7 @@ package struct ModelLibrary: Sendable {
 
     package mutating func unsubscribe(_ id: Int64) { shows.removeAll { $0.id == id } }
 
-    /// A refresh that brought this document.
+    /// Applies a refresh that returned this document.
     package mutating func refresh(_ id: Int64, _ feed: ModelFeed, document: String, during moment: ClosedRange<Int64>) {
         guard var show = self[show: id] else { return }
         if document == show.document {
@@ -222,7 +222,7 @@ package struct ModelLibrary: Sendable {
             }
             Self.update(&show.episodes[row], to: item)
         }
-        // Rows grow with time; of those that came out at the same moment the lower one in the document is older.
+        // Row numbers increase; of episodes with equal dates the lower one in the document is older.
         fresh.sort { one, other in
             let first = one.item.published ?? .max
             let second = other.item.published ?? .max
@@ -248,21 +248,21 @@ package struct ModelLibrary: Sendable {
         let isOther = isOther(episode.item, item)
         episode.item = item
         guard isOther else { return }
-        // A size that was confirmed for another file is none; what is cached stays as it is.
+        // A size confirmed for another file does not apply; the cached file stays.
         if episode.mayHaveFile { episode.forgetsSize = true } else { episode.confirmed = nil }
     }
 
-    /// Whether the feed points at another file, as far as it tells.
+    /// Whether the feed refers to another file, as far as the feed shows.
     package static func isOther(_ old: ModelItem, _ new: ModelItem) -> Bool {
         old.version != new.version || old.length != nil && new.length != nil && old.length != new.length
     }
 
-    /// No two stems of a show are equal when case is ignored.
+    /// Makes a stem unique within a show, ignoring case.
     private static func unique(_ stem: String, in show: ModelShow) -> String {
         unique(stem, among: Set(show.episodes.map { $0.stem.lowercased() }))
     }
 
-    /// - Parameter taken: in lower case.
+    /// - Parameter taken: The used stems in lower case.
     static func unique(_ stem: String, among taken: Set<String>) -> String {
         var candidate = stem
         var number = 2

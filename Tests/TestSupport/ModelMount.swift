@@ -3,11 +3,10 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// A mount that another process serves, by the system's calls.
+/// A mount served by another process, accessed by system calls.
 ///
-/// The calls are made by a thread of their own in this process: what a program started for each would cost is many
-/// times what is tested. Should one of them hang, the mount's guard ends the connection when its deadline has passed,
-/// and with it the call.
+/// The calls run on a thread in this process, since starting a program for each would cost many times as much. If a
+/// call hangs, the mount's guard aborts the connection at its deadline, which makes the call fail.
 package final class ModelMount: ModelSubject {
     package let home: PodfsHome
     private let mount: MountGuard
@@ -97,7 +96,7 @@ package final class ModelMount: ModelSubject {
         try await call {
             var buffer = [UInt8](repeating: 0, count: count)
             var done = 0
-            // A read may be short, and is not the end for that.
+            // A short read does not imply the end of the file.
             while done < count {
                 let place = off_t(offset) + off_t(done)
                 let got = try buffer.withUnsafeMutableBytes { bytes in
@@ -123,7 +122,7 @@ package final class ModelMount: ModelSubject {
 
     package func list(_ folder: Int32, from offset: Int64, size: Int, plus: Bool) async throws -> [ModelListed] {
         try await call {
-            // Whether podfs is asked with attributes is the kernel's decision.
+            // The kernel decides whether it requests attributes.
             try Self.check(lseek(folder, off_t(offset), SEEK_SET))
             var base: off_t = 0
             var buffer = [CChar](repeating: 0, count: size)
@@ -132,7 +131,7 @@ package final class ModelMount: ModelSubject {
         }
     }
 
-    /// The records of getdents64(2): inode, offset, length, type, name.
+    /// Decodes the records of getdents64(2): inode, offset, length, type, name.
     private static func entries(_ bytes: UnsafeRawBufferPointer) -> [ModelListed] {
         var entries: [ModelListed] = []
         var start = 0
@@ -193,9 +192,9 @@ package final class ModelMount: ModelSubject {
         let folder = at(path.dropLast())
         let path = at(path)
         return try await call {
-            // Below `.search` every name without a dot is a folder.
+            // In `.search` every name without a leading dot is a folder.
             let fresh = (isFolder ? path : folder) + "/.nothing of that name"
-            // A folder cannot be moved into itself, and not out of the mount.
+            // A folder can be moved neither into itself nor out of the mount.
             let beside = folder + "/.nothing of that name"
             let result: Int32
             switch modification {
@@ -208,7 +207,7 @@ package final class ModelMount: ModelSubject {
             case .removeFolder: result = isFolder ? rmdir(path) : unlink(path)
             case .rename: result = Glibc.rename(path, beside)
             case .truncate:
-                // There are no such calls for folders.
+                // These calls do not exist for folders.
                 if isFolder { return nil }
                 result = truncate(path, 0)
             case .openForWriting:
@@ -236,7 +235,7 @@ package final class ModelMount: ModelSubject {
     }
 
     package func end() async throws {
-        // A child that another test has just started may hold a descriptor of the mount until it runs its program.
+        // A child that another test has just started may hold a descriptor of the mount until its exec.
         try await waitUntil(deadline: .seconds(60), description: "the folder is unmounted") {
             try await home.run("unmount", mount.mountPoint).exitCode == 0
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is to be expected of one node of the mounted tree.
+/// The expected state of one node of the mounted tree.
 package struct ModelNode: Sendable {
     package enum Kind: String, Sendable {
         case folder
@@ -11,9 +11,9 @@ package struct ModelNode: Sendable {
     package enum Content: Sendable {
         case none
         case bytes([UInt8])
-        /// What an episode's server has.
+        /// The content of an episode's file on its server.
         case media(TestContent)
-        /// Says what is wrong with the bytes, if anything is.
+        /// A function that returns an error in the bytes, or `nil`.
         case judged(@Sendable ([UInt8]) -> String?)
     }
 
@@ -21,14 +21,14 @@ package struct ModelNode: Sendable {
     package var inode: UInt64
     package var permissions: UInt32
     package var sizes: ModelRange
-    /// Of 512 bytes.
+    /// The allocated size in units of 512 bytes.
     package var blocks: ModelRange
     package var modified: ModelRange
     package var content = Content.none
     package var attributes: [String: ModelText] = [:]
-    /// The text of a link.
+    /// The target of a link.
     package var target: String?
-    /// The row of the episode or of the show that it is.
+    /// The row of the node's episode or show.
     package var episode: Int64?
     package var show: Int64?
 
@@ -59,7 +59,7 @@ package struct ModelNode: Sendable {
     }
 }
 
-/// A number that is known, or known to be one of some.
+/// An expected number: a known one, or one of several.
 package enum ModelRange: Sendable, CustomStringConvertible {
     case exactly(Int64)
     case between(Int64, Int64)
@@ -86,16 +86,16 @@ package enum ModelRange: Sendable, CustomStringConvertible {
     }
 }
 
-/// The text of an extended attribute that is known, or known to be one of some.
+/// An expected extended attribute: known text, or one of several.
 package enum ModelText: Sendable, CustomStringConvertible {
     case exactly(String)
     case oneOf(Set<String>)
-    /// A number.
+    /// The decimal form of a number.
     case number(ModelRange)
-    /// A moment as ISO 8601.
+    /// A time in ISO 8601.
     case moment(ClosedRange<Int64>)
     case anything
-    /// Anything, or no attribute at all.
+    /// Any text, or no attribute.
     case optional
 
     package func accepts(_ text: String?) -> Bool {

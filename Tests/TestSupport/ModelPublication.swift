@@ -1,19 +1,19 @@
-/// An item of a feed in a model run, as the publisher has it now.
+/// An item of a feed in a model run, in the publisher's current state.
 package struct ModelItem: Sendable, Equatable {
-    /// Unlike that of any other item of the run.
+    /// A number that is unique in the run.
     package var number: Int
     package var title: String
-    /// The name that the title makes, without date and extension.
+    /// The file name derived from the title, without date and extension.
     package var stem: String
-    /// Of 2026, from 1; `nil` for an item without a date.
+    /// The day of 2026, from 1; `nil` for an item without a date.
     package var day: Int?
-    /// Counts the files that the publisher has had for it.
+    /// The number of files that the publisher has had for the item.
     package var version = 1
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     package var size: Int
-    /// What the feed claims.
+    /// The length stated in the feed.
     package var length: Int?
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Int?
     package var kind = Kind.audio
     package var season: Int?
@@ -22,7 +22,7 @@ package struct ModelItem: Sendable, Equatable {
     package var chapters: [String] = []
     package var hasTranscript = false
     package var hasArt = false
-    /// The status that the server answers instead of the file.
+    /// The status that the server sends instead of the file.
     package var refusal: Int?
     /// Whether the feed lists it.
     package var isListed = true
@@ -48,7 +48,7 @@ package struct ModelItem: Sendable, Equatable {
             }
         }
 
-        /// Bytes a second that an estimate goes by: podfs-semantics(7).
+        /// The bytes per second assumed by an estimate: podfs-semantics(7).
         var rate: Int { self == .video ? 125_000 : 16_000 }
     }
 
@@ -61,12 +61,12 @@ package struct ModelItem: Sendable, Equatable {
     package var artPath: String { "/art/\(number).jpg" }
     package var art: [UInt8] { Self.image(seed: number, size: 3_000 + number * 37) }
 
-    /// Bytes that begin as a JPEG does.
+    /// Returns bytes with the signature of a JPEG.
     package static func image(seed: Int, size: Int) -> [UInt8] {
         [0xFF, 0xD8, 0xFF, 0xE0] + TestContent(seed: UInt64(seed), size: size).bytes
     }
 
-    /// When it came out, in seconds since 1970: eight in the morning UTC.
+    /// The publication time in seconds since 1970: 08:00 UTC.
     package var published: Int64? { day.map { 1_767_254_400 + Int64($0 - 1) * 86_400 } }
 
     /// `2026-01-05`.
@@ -79,7 +79,7 @@ package struct ModelItem: Sendable, Equatable {
         }
     }
 
-    /// The size before a server has told it, and where it comes from.
+    /// The expected size before a server has confirmed one, and its source.
     package var claim: (size: Int, source: String) {
         let isPlausible =
             length.map { length in
@@ -91,7 +91,7 @@ package struct ModelItem: Sendable, Equatable {
     }
 }
 
-/// A show of a model run, as its publisher has it now.
+/// A show of a model run, in the publisher's current state.
 package struct ModelFeed: Sendable {
     package var number: Int
     package var title: String
@@ -99,16 +99,16 @@ package struct ModelFeed: Sendable {
     package var description: String?
     package var isSerial: Bool
     package var hasCover: Bool
-    /// Newest first as far as they have dates.
+    /// The items, newest first as far as they have dates.
     package var items: [ModelItem]
-    /// The status that the server answers instead of the document.
+    /// The status that the server sends instead of the document.
     package var refusal: Int?
 
     package var path: String { "/feeds/\(number).xml" }
     package var coverPath: String { "/covers/\(number)" }
     package var cover: [UInt8] { ModelItem.image(seed: 77_000 + number, size: 20_000 + number) }
 
-    /// The document, with addresses made by `url`.
+    /// Returns the document, with addresses from `url`.
     package func text(url: (String) -> String) -> String {
         var builder = FeedBuilder(
             title: title, description: description, language: language,
@@ -135,13 +135,13 @@ package struct ModelFeed: Sendable {
     }
 }
 
-/// What the publishers of a model run have, and their web server.
+/// The publishers of a model run, and their web server.
 package struct ModelPublication: Sendable {
     package let server: HTTPTestServer
     package private(set) var feeds: [ModelFeed] = []
     private var lastItem = 0
 
-    /// Titles and the names that they make.
+    /// Titles and the file names derived from them.
     private static let titles: [(title: String, stem: String)] = [
         ("Plain talk", "Plain talk"), ("A/B: the test", "A-B: the test"), ("50% off? #1 of", "50% off? #1 of"),
         ("Cafe\u{301} nai\u{308}ve", "Caf\u{E9} na\u{EF}ve"), ("Tom & Jerry's \"talk\"", "Tom & Jerry's \"talk\""),
@@ -173,7 +173,7 @@ package struct ModelPublication: Sendable {
         title += " \(number)"
         stem += " \(number)"
         let hasDate = Int.random(in: 0..<10, using: &generator) > 0
-        // Days are not in order, and some of them are shared.
+        // Days are unordered, and some are shared.
         let day = hasDate ? Int.random(in: 1...250, using: &generator) : nil
         if number.isMultiple(of: 13) {
             // 300 bytes: the name is cut to 235 with the date.
@@ -204,7 +204,7 @@ package struct ModelPublication: Sendable {
 
     package subscript(feed number: Int) -> ModelFeed { feeds[number - 1] }
 
-    /// Changes a feed and serves it as it is then.
+    /// Changes a feed and serves the new document.
     package mutating func edit(_ number: Int, _ change: (inout ModelFeed) -> Void) {
         change(&feeds[number - 1])
         publish(number)
@@ -215,7 +215,7 @@ package struct ModelPublication: Sendable {
     private func publish(_ number: Int) {
         let feed = feeds[number - 1]
         let text = feed.text(url: url)
-        // A tag of its own for each text: what has not changed is answered with 304.
+        // A distinct tag for each text: an unchanged feed is answered with 304.
         let tag = text.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
         let resource = Resource(text: text, contentType: "application/rss+xml", etag: "\"\(tag)\"")
         if let refusal = feed.refusal {

@@ -1,6 +1,6 @@
 import Glibc
 
-// Operations that change what is to be expected.
+// Operations that change the expected state.
 extension ModelRun {
     mutating func modify() async throws {
         let path = anyPath()
@@ -49,7 +49,7 @@ extension ModelRun {
         if let episode = pick(show.episodes) { try await compareStatus([show.name, episode.name]) }
     }
 
-    /// The publisher changes something. Nobody knows before a refresh.
+    /// Changes a feed at the publisher, which has no effect before a refresh.
     mutating func edit() {
         guard let show = pick(library.shows) else { return }
         let number = show.feed.number
@@ -68,10 +68,10 @@ extension ModelRun {
             switch kind {
             case 2:
                 feed.items[index].title = "Retitled \(version) of \(feed.items[index].number)"
-                // Of one that nobody has seen yet.
+                // The item is in no library yet.
                 feed.items[index].stem = feed.items[index].title
             case 3, 4:
-                // A file that was replaced by another one has another address.
+                // A replaced file has another address.
                 feed.items[index].version += 1
                 feed.items[index].size = size
                 feed.items[index].length = size
@@ -80,7 +80,7 @@ extension ModelRun {
             case 7: feed.items[index].duration = size / 20_000 + 1
             case 8: feed.title = "Title \(version)"
             case 9:
-                // The others share their title with older ones, and could be taken for these.
+                // Other items share their title with older ones, and could be matched with these.
                 let isAlone = feed.items[index].title.hasSuffix(" \(feed.items[index].number)")
                 if isAlone { feed.items[index].isListed.toggle() }
             case 10: feed.refusal = feed.refusal == nil ? 404 : nil
@@ -96,8 +96,8 @@ extension ModelRun {
         guard let show = pick(library.shows) else { return }
         try await settle()
         let feed = publication[feed: show.feed.number]
-        // What is open goes on with the file that it was opened of, and of a part of that file nothing can be said but
-        // that it ends: neither is there when the feed names another one.
+        // An open file refers to the rendition at the open, and of a partial one only its end is predictable: neither
+        // is expected after the feed names another file.
         for episode in library[show: show.id]?.episodes ?? [] where episode.phase != .cached {
             let isOther = feed.items.contains {
                 $0.number == episode.item.number && ModelLibrary.isOther(episode.item, $0)
@@ -152,7 +152,7 @@ extension ModelRun {
 
     // MARK: Processes
 
-    /// Waits until what is being fetched is whole.
+    /// Waits until all transfers are complete.
     mutating func settle() async throws {
         for episode in library.episodes where episode.phase == .moving {
             guard let show = library.show(of: episode.id) else { continue }
@@ -169,13 +169,13 @@ extension ModelRun {
         note("kill -9 of the daemon")
         subject.home.killDaemon()
         for episode in library.episodes {
-            // What was under way goes on with the next daemon if it was written down, else when somebody asks again.
+            // The next daemon resumes a transfer if it was persisted, otherwise when it is requested again.
             if episode.phase == .moving { change(episode.id) { $0.isSure = false } }
             if episode.phase == .refused { change(episode.id) { $0.mayBeForgotten = true } }
         }
         isDaemonAlive = false
         if inTransfer, let (episode, path) = anyEpisode() {
-            // Somebody asks for something: a daemon is started for it.
+            // Any request starts a daemon.
             _ = try await expect("user.podfs.played", episode.isPlayed ? "1" : "0", path, [0])
         }
         changed()

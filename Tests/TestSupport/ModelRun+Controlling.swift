@@ -1,6 +1,6 @@
 import Glibc
 
-// What is set by extended attributes: tasks, pins, and what was played.
+// Operations by extended attributes: tasks, pins, and playback state.
 extension ModelRun {
     private func set(_ name: String, _ value: String, _ path: [String]) async throws -> Int32 {
         do {
@@ -77,7 +77,7 @@ extension ModelRun {
         let found = try await expect("user.podfs.task", "suspend", path, expected)
         if episode.phase == .cached { return }
         if episode.phase == .moving {
-            // It may have come to its end just before.
+            // It may have completed just before.
             let state = try await waitForState(path, ["suspended", "cached"])
             if found == EBUSY, state != "cached" { throw difference("cached, since it was not suspended", state) }
             if state == "cached" { return change(episode.id) { $0.becomeCached() } }
@@ -118,7 +118,7 @@ extension ModelRun {
         }
     }
 
-    /// An action on all of a show.
+    /// Applies an action to a whole show.
     private mutating func controlShow() async throws {
         guard let show = pick(library.shows) else { return }
         try await settle()
@@ -134,12 +134,12 @@ extension ModelRun {
             for episode in show.episodes where episode.phase == .suspended {
                 change(episode.id) { $0.phase = .remote }
             }
-            // Failures that nobody has a task of stay: the folder stands for what is in transfer.
+            // Failures without a task remain: the folder stands for episodes in transfer.
             for episode in show.episodes where episode.phase == .refused {
                 change(episode.id) { $0.mayBeForgotten = true }
             }
         case 2:
-            // What was refused is tried again too, and its feed asked for before it is given up for refused once more.
+            // Refused episodes are retried too, and their feed is fetched before the second refusal counts.
             let refused = show.episodes.first { $0.phase == .refused }
             if let refused, !isRefreshed(refused.id) { return }
             let began = Self.now
@@ -159,7 +159,7 @@ extension ModelRun {
         }
     }
 
-    /// Pinned, or open with its bytes; `nil` when the latter cannot be told.
+    /// Whether the episode is pinned, or open with cached bytes; `nil` if the latter is unknown.
     private func isKept(_ episode: ModelEpisode) -> Bool? {
         let leases = files.filter { $0.episode == episode.id }.map(\.lease)
         if episode.isPinned || leases.contains(.certain) { return true }
@@ -179,7 +179,7 @@ extension ModelRun {
     mutating func evict() async throws {
         try await settle()
         guard let (episode, path) = anyEpisode({ $0.phase == .cached || $0.phase == .remote }) else { return }
-        // A part that was left: whether there is a file of it is known to the daemon alone.
+        // Only the daemon knows whether a cancelled task has left a file.
         if episode.phase == .remote, episode.mayHaveFile {
             let found = try await expect("user.podfs.task", "evict", path, [0, EBUSY])
             if found == 0 { noteEviction(episode.id) }
@@ -209,7 +209,7 @@ extension ModelRun {
         if !isEpisode, !isFolderOfTasks { cases.append(("user.podfs.task", "resume", EINVAL)) }
         guard let (name, value, expected) = pick(cases) else { return }
         let wasAlive = isDaemonAlive
-        // The kernel answers for attributes that only root may have.
+        // The kernel itself refuses attributes that only root may set.
         _ = try await expect(name, value, path, name.hasPrefix("trusted.") ? [expected, EPERM] : [expected])
         isDaemonAlive = wasAlive
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-// Operations that change nothing, and what must come of them.
+// Operations that change nothing, and their expected results.
 extension ModelRun {
     mutating func perform(_ operation: ModelOperation) async throws {
         switch operation {
@@ -66,7 +66,7 @@ extension ModelRun {
     }
 
     func judge(_ found: ModelStatus, _ node: ModelNode) -> (expected: String, found: String)? {
-        // Terms of searches are numbered as they are asked for.
+        // Search terms are numbered in the order of their lookups.
         let isTerm = node.inode == ModelTree.inode(17, 0)
         if isTerm ? found.inode >> 58 != 17 : found.inode != node.inode { return ("inode \(node.inode)", "\(found)") }
         if found.kind != node.kind { return ("a \(node.kind)", "\(found)") }
@@ -112,7 +112,7 @@ extension ModelRun {
 
     // MARK: Listings
 
-    /// The names of a folder with the two that every folder has.
+    /// Returns the names of a folder, including `.` and `..`.
     private func allNames(in path: [String]) -> [ModelName] {
         let own = path.isEmpty ? 1 : tree.node(at: path)?.inode ?? 0
         return [
@@ -126,7 +126,7 @@ extension ModelRun {
         let size = Int.random(in: 512...16_384, using: &generator)
         let plus = chance(50)
         note("list \(Self.text(path)), \(size) bytes at a time")
-        // The names are the library's: nobody has to be told of them.
+        // The names come from the library, so no event has to arrive first.
         let folder = try await subject.openFolder(path)
         var found: [ModelName] = []
         var offset: Int64 = 0
@@ -152,7 +152,7 @@ extension ModelRun {
         throw difference("\(what): entry \(index) \(expected[index])", "\(found[index])", about: stem)
     }
 
-    /// A part of a listing that stays open: from any offset that it has told.
+    /// Lists a part of an open listing, from any offset returned so far.
     private mutating func listPart() async throws {
         if folders.count < 2 || folders.count < 5 && chance(15) {
             let path = anyFolder()
@@ -168,10 +168,10 @@ extension ModelRun {
             ? 0 : folders[index].offsets.keys.sorted().randomElement(using: &generator)
         guard let start, let offset = folders[index].offsets[start] else { return }
         if offset == 0 {
-            // It has left the tree since it was opened.
+            // The folder was removed from the tree after it was opened.
             guard tree.names(in: path) != nil else { return }
             if path == ["Downloaded"] { try await settle() }
-            // The first reading has the names of the moment at which it was opened, as long as they are right.
+            // The first pass returns the names as of the open, as long as they are valid.
             let names = allNames(in: path)
             if let top = path.first, !["Latest", "Downloaded", ".search"].contains(top) {
                 if !folders[index].names.contains(names) { folders[index].names.append(names) }
@@ -217,7 +217,7 @@ extension ModelRun {
                 let found = try await subject.attribute(name, path)
                 throw difference("no attribute \(name)", found)
             } catch let error as ModelErrno {
-                // The kernel knows no such name space.
+                // The kernel does not know this name space.
                 let expected =
                     name.hasPrefix("USER") ? [ENODATA, EOPNOTSUPP] : name == "user." ? [ENODATA, EINVAL] : [ENODATA]
                 if !expected.contains(error.code) { throw difference("ENODATA for \(name)", "\(error)") }
@@ -228,7 +228,7 @@ extension ModelRun {
         try await compareAttributes(path)
     }
 
-    /// - Parameter sample: of how many attributes the values are compared; all of the names are.
+    /// - Parameter sample: The number of attributes whose values are compared; all names are compared.
     mutating func compareAttributes(_ path: [String], sample: Int = .max) async throws {
         try await compare("getfattr of \(Self.text(path))") { run in
             var found: [String: String] = [:]
@@ -244,7 +244,7 @@ extension ModelRun {
                 do {
                     found[name] = try await run.subject.attribute(name, path)
                 } catch let error as ModelErrno where error.code == ENODATA {
-                    // It has gone since.
+                    // The attribute has disappeared since the listing.
                 }
             }
             run.observe(found, path)
@@ -264,7 +264,7 @@ extension ModelRun {
         }
     }
 
-    /// Takes note of what could not be known before.
+    /// Narrows the expected state to what was observed.
     private mutating func observe(_ found: [String: String], _ path: [String]) {
         guard let id = tree.node(at: path)?.episode, var episode = library[episode: id],
             found["user.podfs.state"] != nil
@@ -311,7 +311,7 @@ extension ModelRun {
 
     // MARK: All of it
 
-    /// Compares every folder and every node.
+    /// Compares all folders and nodes.
     mutating func sweep() async throws {
         note("compare the whole tree")
         try await settle()

@@ -1,6 +1,6 @@
 import Glibc
 
-// Opening, reading and closing, and what a read sets going.
+// Opening, reading and closing, and the transfers that reads start.
 extension ModelRun {
     private static var mostOpen: Int { 12 }
 
@@ -31,7 +31,7 @@ extension ModelRun {
             OpenEpisode(
                 file: file, episode: episode.id, path: path, generation: episode.generation, content: episode.content,
                 lease: episode.phase == .cached ? .certain : episode.mayHaveFile ? .possible : .none))
-        // No patience here: what an open file tells of itself is true at once.
+        // No waiting here: fstat(2) of an open file must be correct at once.
         let found = try await subject.status(of: file)
         if found.size != episode.content.size {
             throw difference("fstat \(Self.text(path)): size \(episode.content.size)", "\(found)")
@@ -41,7 +41,7 @@ extension ModelRun {
         }
     }
 
-    /// Whether the library knows the feed as it is: before a file is given up for refused, its address is looked for in
+    /// Whether the library has the feed's current state: before a file counts as refused, its address is looked up in
     /// the feed.
     func isRefreshed(_ episode: Int64) -> Bool {
         guard let show = library.show(of: episode) else { return false }
@@ -50,7 +50,7 @@ extension ModelRun {
             && feed.text { publication.server.url($0) } == show.document
     }
 
-    /// The feed may have been asked for by podfs itself, and was as it had been.
+    /// Records that podfs may have refreshed the feed by itself, without a change.
     mutating func noteRenewal(_ episode: Int64, _ moment: ClosedRange<Int64>) {
         guard var show = library.show(of: episode) else { return }
         show.statuses.insert(304)
@@ -58,8 +58,8 @@ extension ModelRun {
         library[show: show.id] = show
     }
 
-    /// The kernel may still have the name of an older rendition, whose open is answered with ESTALE; it tries again by
-    /// itself, as everybody does who has no kernel.
+    /// Opens a file again. The kernel may still have the name of an older rendition, whose open fails with ESTALE; the
+    /// kernel retries by itself, and so does this for a subject without a kernel.
     private func openAgain(_ path: [String]) async throws -> Subject.File {
         do {
             return try await subject.open(path)
@@ -101,13 +101,13 @@ extension ModelRun {
                 throw difference("\(what): \(expected.count) bytes of its own", Self.compare(found, expected))
             }
         } catch let error as ModelErrno {
-            // Another rendition has replaced the one that is open.
+            // Another rendition has replaced the open one.
             if error.code == ESTALE, isReplaced(open) { return note("which is stale") }
             throw difference("\(what): bytes", "\(error)")
         }
         if offset < size {
             files[index].lease = .certain
-            // What one has come to know of is kept for all who have the same rendition open.
+            // All open files of the same rendition share what was observed.
             for other in files.indices where files[other].episode == open.episode && files[other].lease == .none {
                 files[other].lease = .possible
             }
@@ -125,7 +125,7 @@ extension ModelRun {
         return !episode.generation.overlaps(open.generation) || episode.content != open.content
     }
 
-    /// Some of it was read: all of it is fetched then, unless a person has suspended it.
+    /// Records a read: the whole file is then fetched, unless a person has suspended it.
     private mutating func noteRead(_ id: Int64) {
         guard let episode = library[episode: id] else { return }
         switch episode.phase {
@@ -138,7 +138,7 @@ extension ModelRun {
             }
         case .remote:
             change(id) {
-                // Of a part that is there already the kernel may have served it all.
+                // The kernel may have served the read of an already cached part.
                 let isSure = !$0.mayHaveFile
                 $0.becomeMoving()
                 $0.isSure = isSure
@@ -153,7 +153,7 @@ extension ModelRun {
         changed()
     }
 
-    /// A file from its beginning to its end, by one that goes by fstat(2).
+    /// Reads a whole file, up to the size from fstat(2).
     mutating func readWhole() async throws {
         var path = anyPath()
         if chance(70), let show = pick(library.shows) {

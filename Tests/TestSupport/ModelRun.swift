@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// How long and with which seed the reference model runs: `PODFS_MODEL_OPERATIONS` and `PODFS_MODEL_SEED`.
+/// The length and the seed of a model run: `PODFS_MODEL_OPERATIONS` and `PODFS_MODEL_SEED`.
 package struct ModelSettings: Sendable {
     package var operations: Int
     package var seed: UInt64
@@ -14,32 +14,32 @@ package struct ModelSettings: Sendable {
     }
 }
 
-/// The model and what was found are not the same.
+/// A difference between the model and the subject.
 package struct ModelDifference: Error, CustomStringConvertible {
     package let description: String
 }
 
 /// Drives a mount and its model with the same random operations and compares the two after each.
 ///
-/// What is knowable is compared exactly. What is not yet settled, because the daemon tells of its changes after they have
-/// happened, may be what it was before until it has once been seen as it must be; from then on it has to stay so until
-/// something else is done.
+/// Predictable values are compared exactly. A value that may not be settled yet, because the daemon sends its events
+/// after the change, may be the previous one until the expected one was seen once; from then on it must stay until the
+/// next operation.
 package struct ModelRun<Subject: ModelSubject> {
     struct OpenEpisode {
         var file: Subject.File
         var episode: Int64
         var path: [String]
-        /// Of the rendition that it is of.
+        /// The possible generations of its rendition.
         var generation: ClosedRange<Int>
-        /// Its bytes.
+        /// The rendition's content.
         var content: TestContent
-        /// Whether it keeps the cache file from being removed.
+        /// Whether it prevents the removal of the cache file.
         var lease: Lease
     }
 
     enum Lease {
         case none
-        /// There was perhaps a file when it was opened, or somebody else has read since.
+        /// A file may have existed when it was opened, or another reader has read since.
         case possible
         case certain
     }
@@ -47,10 +47,10 @@ package struct ModelRun<Subject: ModelSubject> {
     struct OpenFolder {
         var folder: Subject.Folder
         var path: [String]
-        /// The names as they may be while it is open, `.` and `..` first: of a show those of when it was opened, or of when it
-        /// was read from its beginning last. The latter come once the mount has heard of a change.
+        /// The possible names while it is open, starting with `.` and `..`: for a show those as of the open, or as of
+        /// the last read from the start. The latter change once the mount has received an event.
         var names: [[ModelName]]
-        /// By index: where each was told to end.
+        /// The offset returned for each index.
         var offsets: [Int: Int64] = [0: 0]
         var isFresh = true
     }
@@ -63,9 +63,9 @@ package struct ModelRun<Subject: ModelSubject> {
     var generator: SeededGenerator
     var files: [OpenEpisode] = []
     var folders: [OpenFolder] = []
-    /// Counts what was done that changes anything.
+    /// The number of changing operations so far.
     var changes = 1
-    /// By path and aspect: the change after which it was last as it must be.
+    /// The change after which a value, given by path and aspect, was last as expected.
     var agreed: [String: Int] = [:]
     var number = 0
     var log: [String] = []
@@ -98,7 +98,7 @@ package struct ModelRun<Subject: ModelSubject> {
 
     // MARK: The run
 
-    /// Carries out all operations; throws the first difference.
+    /// Performs all operations; throws the first difference.
     package mutating func perform() async throws {
         for _ in 0..<3 { try await addShow() }
         try await sweep()
@@ -131,9 +131,9 @@ package struct ModelRun<Subject: ModelSubject> {
         if log.count > 2_000 { log.removeFirst(1_000) }
     }
 
-    /// - Parameter name: what it is about: the earlier operations that name it are told too.
+    /// - Parameter name: The subject of the difference: earlier operations with this name are listed too.
     func difference(_ expected: String, _ found: String, about name: String? = nil) -> ModelDifference {
-        // What a status file says is of an episode.
+        // The contents of a status file refer to episodes.
         let text = expected + found
         let named = library.episodes.first { text.contains($0.name) }?.name
         let name =
@@ -152,15 +152,16 @@ package struct ModelRun<Subject: ModelSubject> {
                 """)
     }
 
-    /// Something was done after which much may look otherwise.
+    /// Records a change after which many values may differ.
     mutating func changed() { changes += 1 }
 
-    /// How long the daemon may take until all hear of a change. A bound against hangs, no measure.
+    /// The time for the daemon to notify all clients. A bound against hangs, not a measurement.
     static var patience: Duration { .seconds(30) }
 
-    /// Compares until `judge` finds nothing wrong, if the aspect may still be as it was before the last change.
+    /// Repeats a comparison until `judge` finds no difference, if the aspect may still have its value from before the
+    /// last change.
     ///
-    /// - Parameter judge: says what is wrong, as what was expected and what was found.
+    /// - Parameter judge: Returns a difference as expected and found text.
     mutating func compare(
         _ aspect: String, _ judge: (inout ModelRun) async throws -> (expected: String, found: String)?
     ) async throws {
@@ -188,7 +189,7 @@ package struct ModelRun<Subject: ModelSubject> {
         Array(values.shuffled(using: &generator).prefix(count))
     }
 
-    /// Any path of the tree, folders and files.
+    /// Returns a random path of the tree, folder or file.
     mutating func anyPath() -> [String] {
         var path: [String] = []
         while true {
@@ -206,7 +207,7 @@ package struct ModelRun<Subject: ModelSubject> {
     }
 }
 
-/// The digests of contents, computed by another program and remembered.
+/// A cache of content digests, computed by another program.
 package final class ModelDigests: Sendable {
     private let known = Mutex<[TestContent: String]>([:])
 
@@ -221,7 +222,7 @@ package final class ModelDigests: Sendable {
     }
 }
 
-/// The kinds of operation, by how often each is done.
+/// The kinds of operations, with their frequencies.
 enum ModelOperation: String, CaseIterable {
     case lookup
     case oddLookup = "odd lookup"
@@ -248,7 +249,7 @@ enum ModelOperation: String, CaseIterable {
     case killDaemon = "kill of the daemon"
     case remount
 
-    /// In thousandths.
+    /// The frequency in thousandths.
     private var weight: Int {
         switch self {
         case .lookup: 190

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What stat(2) told.
+/// The result of stat(2).
 package struct ModelStatus: Sendable, Equatable {
     package var inode: UInt64
     package var kind: ModelNode.Kind
@@ -28,12 +28,12 @@ package struct ModelStatus: Sendable, Equatable {
     }
 }
 
-/// A name as readdir told it.
+/// A name returned by readdir.
 package struct ModelListed: Sendable, Equatable {
     package var entry: ModelName
-    /// Where to go on after it.
+    /// The offset of the next name.
     package var next: Int64
-    /// Of readdirplus, where it told one.
+    /// The size from readdirplus, if it returned one.
     package var size: Int64?
 
     package init(entry: ModelName, next: Int64, size: Int64? = nil) {
@@ -43,7 +43,7 @@ package struct ModelListed: Sendable, Equatable {
     }
 }
 
-/// What statfs(2) told, in blocks of 4 KiB.
+/// The result of statfs(2), in blocks of 4 KiB.
 package struct ModelStatistics: Sendable, Equatable {
     package var blocks: Int64
     package var free: Int64
@@ -83,10 +83,10 @@ package enum ModelModification: String, Sendable, CaseIterable {
     case removeAttribute
 }
 
-/// What is compared with the model: a mount through the system's calls, or the file system without a kernel.
+/// The subject of a comparison with the model: a mount accessed by system calls, or the filesystem without a kernel.
 ///
-/// Paths are names from the mount's root. All calls throw `ModelErrno` for what the file system answers, and anything
-/// else when the run itself fails.
+/// Paths are names from the mount's root. All calls throw `ModelErrno` for errors of the filesystem, and other errors
+/// when the run itself fails.
 package protocol ModelSubject: Sendable {
     associatedtype File: Sendable
     associatedtype Folder: Sendable
@@ -97,7 +97,7 @@ package protocol ModelSubject: Sendable {
     func read(_ file: File, offset: Int64, count: Int) async throws -> [UInt8]
     func close(_ file: File) async throws
     func openFolder(_ path: [String]) async throws -> Folder
-    /// Names from `offset` on, as many as fit; none at the end.
+    /// Returns names from `offset` on, as many as fit; none at the end.
     func list(_ folder: Folder, from offset: Int64, size: Int, plus: Bool) async throws -> [ModelListed]
     func closeFolder(_ folder: Folder) async throws
     func target(_ path: [String]) async throws -> String
@@ -105,16 +105,16 @@ package protocol ModelSubject: Sendable {
     func attributeNames(_ path: [String]) async throws -> [String]
     func setAttribute(_ name: String, _ value: String, _ path: [String]) async throws
     func statistics() async throws -> ModelStatistics
-    /// `nil` when such a call cannot be made of this subject.
+    /// Attempts a modification; returns `nil` if this subject does not support the call.
     func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno?
-    /// Ends the mount, in which nothing is open, and makes it anew.
+    /// Unmounts, with no file open, and mounts again.
     func remount() async throws
     func end() async throws
 
-    /// Of the owner of everything.
+    /// The owner of all files.
     var owner: UInt32 { get }
-    /// Whether more is read than was asked for, at a time of its own: the kernel's read-ahead begins a download anew that
-    /// was cancelled, as every read does.
+    /// Whether more is read than requested, at unpredictable times: the kernel's readahead restarts a cancelled
+    /// download, as every read does.
     var readsAhead: Bool { get }
     var home: PodfsHome { get }
 }

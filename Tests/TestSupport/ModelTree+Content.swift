@@ -1,6 +1,6 @@
 import Foundation
 
-// What made files hold and what extended attributes say.
+// The contents of generated files and the values of extended attributes.
 extension ModelTree {
     // MARK: Extended attributes
 
@@ -77,7 +77,7 @@ extension ModelTree {
         return texts
     }
 
-    // MARK: Made files
+    // MARK: Generated files
 
     func playlist(_ show: ModelShow) -> String {
         let episodes = show.feed.isSerial ? show.listed.reversed() : show.listed
@@ -90,7 +90,7 @@ extension ModelTree {
         return text
     }
 
-    /// The name of a file as a playlist has it.
+    /// Returns a file's name as written in a playlist.
     static func playlistName(_ name: String) -> String {
         let hex = "%[0-9A-Fa-f]{2}"
         guard name.contains("#") || name.contains("?") || name.range(of: hex, options: .regularExpression) != nil else {
@@ -100,7 +100,7 @@ extension ModelTree {
             .replacingOccurrences(of: "?", with: "%3F")
     }
 
-    /// The states of tasks that there may be, by path.
+    /// The possible states of tasks, by path.
     private var tasks: [String: Set<String>] {
         var tasks: [String: Set<String>] = [:]
         for show in library.shows {
@@ -133,7 +133,7 @@ extension ModelTree {
         return nil
     }
 
-    /// The text of a page with what is escaped in it as it is read.
+    /// Returns the text of a page with character references decoded.
     private static func text(of page: [UInt8]) -> String? {
         guard page.starts(with: Array("<!DOCTYPE html>".utf8)) || page.starts(with: Array("<!doctype html>".utf8))
         else {
@@ -148,7 +148,7 @@ extension ModelTree {
 
     func judgeStatusPage(_ bytes: [UInt8]) -> String? {
         guard let text = Self.text(of: bytes) else { return "a page" }
-        // The show and the episode stand apart.
+        // The show and the episode are separate elements.
         for (path, states) in tasks
         where !states.contains("") && !path.split(separator: "/").allSatisfy({ text.contains($0) }) {
             return "\(path), which is \(states)"

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The names of folders, remembered for as long as the library stays as it is.
+/// A cache of folder listings, valid as long as the library is unchanged.
 private final class ModelNames: Sendable {
     private let known = Mutex<[[String]: [ModelName]?]>([:])
 
@@ -13,16 +13,16 @@ private final class ModelNames: Sendable {
     }
 }
 
-/// The tree of a mount, derived from the library of the model. Pure: nothing here looks at podfs.
+/// The expected tree of a mount, derived from the model's library. A pure value.
 package struct ModelTree: Sendable {
     package var library: ModelLibrary {
         didSet { known = ModelNames() }
     }
     private var known = ModelNames()
     package var url: @Sendable (String) -> String
-    /// When the mount began, in seconds.
+    /// The time of the mount, in seconds.
     package var started: ClosedRange<Int64>
-    /// The digest of a file that is whole.
+    /// The digest of a complete file.
     package var digest: @Sendable (TestContent) -> String?
 
     package init(
@@ -45,7 +45,7 @@ package struct ModelTree: Sendable {
 
     // MARK: Names
 
-    /// What a folder lists, in order and without `.` and `..`; `nil` when there is no such folder.
+    /// Returns a folder's listing in order, without `.` and `..`; `nil` if the folder does not exist.
     package func names(in path: [String]) -> [ModelName]? { known.names(in: path) { makeNames(in: path) } }
 
     private func makeNames(in path: [String]) -> [ModelName]? {
@@ -115,14 +115,14 @@ package struct ModelTree: Sendable {
         return names
     }
 
-    /// The inode of the folder that a folder lies in, which `..` tells.
+    /// Returns the inode number of `..` in a folder.
     package func parentInode(of path: [String]) -> UInt64 {
         path.count == 2 ? (show(path[0]).map { Self.inode(1, $0.id) } ?? 1) : 1
     }
 
     private func show(_ name: String) -> ModelShow? { library.shows.first { $0.name.utf8.elementsEqual(name.utf8) } }
 
-    /// The episodes of a folder of links: newest first.
+    /// Returns the episodes of a folder of links, newest first.
     private func gathered(_ name: String) -> [(ModelEpisode, ModelShow)] {
         let all = library.shows.flatMap { show in show.episodes.map { ($0, show) } }
         let sorted = all.sorted { one, other in
@@ -133,7 +133,7 @@ package struct ModelTree: Sendable {
         return name == "Latest" ? Array(sorted.prefix(Self.newestLinks)) : sorted.filter { $0.0.phase == .cached }
     }
 
-    /// The names of links, by episode. Of equal ones the oldest row has the first choice.
+    /// Returns the names of links, by episode. Of equal names the oldest row gets the plain one.
     private static func linkNames(_ links: [(ModelEpisode, ModelShow)]) -> [Int64: String] {
         var taken: Set<String> = []
         var names: [Int64: String] = [:]
@@ -150,7 +150,7 @@ package struct ModelTree: Sendable {
 
     // MARK: Nodes
 
-    /// What stands at a path; `nil` when nothing does.
+    /// Returns the node at a path; `nil` if there is none.
     package func node(at path: [String]) -> ModelNode? {
         guard let last = path.last else { return ModelNode(folder: 1, modified: ModelRange(started)) }
         if path.count == 2, path[0] == ".search" {
@@ -179,7 +179,7 @@ package struct ModelTree: Sendable {
 
     private var termNode: ModelNode {
         var node = ModelNode(folder: 0, modified: ModelRange(started))
-        // Terms are numbered as they are asked for.
+        // Terms are numbered in the order of their lookups.
         node.inode = Self.inode(17, 0)
         return node
     }
@@ -215,7 +215,7 @@ package struct ModelTree: Sendable {
         return node
     }
 
-    /// The second name that an episode has for players that take the lines of a playlist for addresses.
+    /// Returns the episode of a percent-encoded alias, for players that treat a playlist's lines as URLs.
     private func encoded(_ path: [String]) -> (ModelEpisode, ModelShow)? {
         guard path.count == 2, let show = show(path[0]) else { return nil }
         return show.episodes.first {
@@ -251,7 +251,7 @@ package struct ModelTree: Sendable {
             return ModelNode(
                 file: listed.inode, .bytes(Array(playlist(show).utf8)), modified: ModelRange(low...high))
         case "index.html":
-            // It has the time of the last change of any episode.
+            // Its mtime is that of the last change of any episode.
             return ModelNode(
                 file: listed.inode, .judged { Self.judgePage($0, show) },
                 modified: .between(show.changed.lowerBound, .max))

@@ -2,19 +2,19 @@ import CLinux
 import Foundation
 import Glibc
 
-/// Sees to it that a FUSE mount goes away, whatever has become of the process that serves it.
+/// Guarantees that a FUSE mount is removed, even if its process hangs or was killed.
 ///
-/// When the deadline passes, or when the guard is released, what is mounted there is detached with `fusermount3 -uz`;
-/// a connection that lives on after that is aborted through fusectl, which ends every request that hangs in it. Blocks
-/// the thread that releases it only for as long as that takes.
+/// At the deadline, or when the guard is released, the mount is detached with `fusermount3 -uz`; a connection that
+/// survives that is aborted through fusectl, which ends every hanging request. Releasing blocks the thread only for
+/// that long.
 package final class MountGuard: Sendable {
     package let mountPoint: String
     private let namespace: MountNamespace?
     private let released: Waker
 
     /// - Parameters:
-    ///   - mountPoint: Without symbolic links, as it stands in `/proc/self/mountinfo`. Nothing need be mounted there yet.
-    ///   - namespace: Where the mount is made; `nil` is the test's own namespace.
+    ///   - mountPoint: The path without symbolic links, as in `/proc/self/mountinfo`. It need not be mounted yet.
+    ///   - namespace: The namespace of the mount; `nil` is the test's own.
     package init(
         _ mountPoint: String, in namespace: MountNamespace? = nil, deadline: Duration = .seconds(300)
     ) throws {
@@ -35,22 +35,22 @@ package final class MountGuard: Sendable {
         Self.unmount(mountPoint, in: namespace)
     }
 
-    /// Whether a FUSE filesystem is mounted there. Reads the mount table and never touches the mount.
+    /// Whether a FUSE filesystem is mounted there. Reads the mount table without accessing the mount.
     package var isMounted: Bool { !Self.connections(at: mountPoint, in: namespace).isEmpty }
 
-    /// Returns once something is mounted there.
+    /// Waits until a filesystem is mounted there.
     package func waitUntilMounted(deadline: Duration = .seconds(120)) async throws {
         try await waitUntil(deadline: deadline, description: "\(mountPoint) is mounted") { isMounted }
     }
 
-    /// Unmounts now, by force if it must be.
+    /// Unmounts now, by force if necessary.
     package func unmount() { Self.unmount(mountPoint, in: namespace) }
 
     // MARK: Unmounting
 
     private static let control = "/sys/fs/fuse/connections"
 
-    /// How long a filesystem has to end its connection after it was detached, before the connection is aborted.
+    /// The time for a detached filesystem to close its connection before the connection is aborted.
     private static let grace = Duration.seconds(10)
 
     private static func unmount(_ mountPoint: String, in namespace: MountNamespace?) {
@@ -59,7 +59,7 @@ package final class MountGuard: Sendable {
         if !FileManager.default.fileExists(atPath: control) || isEmpty(control) {
             _ = try? ChildProcess("mount", ["-t", "fusectl", "none", control]).waitBlocking(deadline: grace)
         }
-        // Numbers of devices are soon used again, for other mounts. The folder's inode tells whose number it is.
+        // Device numbers are soon reused for other mounts. The folder's inode identifies the connection.
         let folders = connections.map { "\(control)/\($0)" }.map { ($0, inode(of: $0)) }
         for _ in connections {
             let words = ["fusermount3", "-uz", mountPoint]
@@ -91,8 +91,8 @@ package final class MountGuard: Sendable {
         return stat(path, &status) == 0 ? status.st_ino : nil
     }
 
-    /// The fusectl numbers of what is mounted there: the device's minor numbers, of
-    /// `ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS … - TYPE SOURCE …` in proc(5)'s mountinfo.
+    /// Returns the fusectl numbers of the mounts at a path: the device's minor numbers in `ID PARENT MAJOR:MINOR ROOT
+    /// MOUNTPOINT OPTIONS … - TYPE SOURCE …` of proc(5)'s mountinfo.
     private static func connections(at mountPoint: String, in namespace: MountNamespace?) -> [String] {
         let file = namespace?.mountInfo ?? "/proc/self/mountinfo"
         guard let table = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
@@ -106,7 +106,7 @@ package final class MountGuard: Sendable {
         }
     }
 
-    /// Undoes the octal escapes of mountinfo: `\040` for a space.
+    /// Decodes the octal escapes of mountinfo: `\040` for a space.
     private static func unescaped(_ field: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = Array(field.utf8)[...]

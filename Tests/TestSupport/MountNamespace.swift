@@ -1,20 +1,20 @@
 import Foundation
 import Glibc
 
-/// A mount namespace in which every user may open /dev/fuse, whatever the machine's own device node allows.
+/// A mount namespace in which every user may open /dev/fuse, whatever the mode of the machine's device node.
 ///
-/// The namespace has a device node of its own over /dev/fuse, so that the machine's stays as it is. It lives as long as
-/// this object, or as long as a process in it. Mounts that are made inside are not visible from outside, so every
-/// program that uses them has to be run through `entering`. Needs root. The corresponding system call is `unshare`.
+/// The namespace has its own device node over /dev/fuse, so that the machine's is unchanged. It lives as long as this
+/// object or a process in it. Mounts made inside are invisible outside, so programs that use them must be run through
+/// `entering`. Needs root. The corresponding system call is `unshare`.
 package final class MountNamespace: Sendable {
-    /// Whether root may make one here: some containers forbid `mknod` or `unshare`.
+    /// Whether root may create one here: some containers forbid `mknod` or `unshare`.
     package static let isPossible: Bool = {
         guard getuid() == 0 else { return false }
         let probe = try? ChildProcess("unshare", ["--mount", "sh", "-c", openDevice("sh -c 'exec 3<> /dev/fuse'")])
         return (try? probe?.waitBlocking(deadline: .seconds(30)))?.status == .exited(0)
     }()
 
-    /// A shell script that lets everybody open /dev/fuse in its own mount namespace, then runs `command`.
+    /// Returns a shell script that permits everybody to open /dev/fuse in its own mount namespace, then runs `command`.
     package static func openDevice(_ command: String) -> String {
         """
         mount -t tmpfs -o mode=755 none /mnt && mknod -m 666 /mnt/fuse c 10 229 \
@@ -38,7 +38,7 @@ package final class MountNamespace: Sendable {
     /// The mount table as seen inside, in the format of fstab(5).
     package var mounts: String { "/proc/\(holder.processIdentifier)/mounts" }
 
-    /// The words of a command that runs `command` inside. The corresponding program is nsenter(1).
+    /// Returns the words that run `command` inside. The corresponding program is nsenter(1).
     package func entering(_ command: [String]) -> [String] {
         ["nsenter", "--mount=/proc/\(holder.processIdentifier)/ns/mnt", "--"] + command
     }

@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// A network of its own: loopback, with further addresses that lead to this computer, so that programs inside take them
-/// for hosts of the internet or of a local network. Nothing in it reaches the machine's network, nor the other way.
+/// A network namespace with loopback and additional local addresses, which programs inside treat as hosts of the
+/// internet or of a local network. It has no connection to the machine's network.
 ///
-/// It lives as long as this object, or as long as a process in it. Needs root. The corresponding system call is `unshare`.
+/// It lives as long as this object or a process in it. Needs root. The corresponding system call is `unshare`.
 package final class NetworkNamespace: Sendable {
-    /// Whether root may make one here: some containers forbid `unshare`.
+    /// Whether root may create one here: some containers forbid `unshare`.
     package static let isPossible: Bool = {
         guard getuid() == 0 else { return false }
         let probe = try? ChildProcess("unshare", ["--net", "ip", "link", "set", "lo", "up"])
@@ -16,7 +16,7 @@ package final class NetworkNamespace: Sendable {
 
     private let holder: ChildProcess
 
-    /// - Parameter addresses: IPv4, beside 127.0.0.0/8.
+    /// - Parameter addresses: IPv4 addresses in addition to 127.0.0.0/8.
     package init(addresses: [String]) async throws {
         let added = addresses.map { "ip addr add \($0)/32 dev lo && " }.joined()
         holder = try ChildProcess(
@@ -28,10 +28,10 @@ package final class NetworkNamespace: Sendable {
 
     private var path: String { "/proc/\(holder.processIdentifier)/ns/net" }
 
-    /// The words of a command that runs `command` inside. The corresponding program is nsenter(1).
+    /// Returns the words that run `command` inside. The corresponding program is nsenter(1).
     package func entering(_ command: [String]) -> [String] { ["nsenter", "--net=\(path)", "--"] + command }
 
-    /// Runs `body` on a thread that is inside. The sockets that it makes stay inside, whoever uses them later.
+    /// Runs `body` on a thread inside. The sockets that it creates stay inside, whichever thread uses them later.
     package func inside(_ body: @escaping @Sendable () throws -> Void) async throws {
         let path = path
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
@@ -45,14 +45,14 @@ package final class NetworkNamespace: Sendable {
         }
     }
 
-    /// setns(2), which Swift's Glibc module lacks. It moves the calling thread alone.
+    /// setns(2), which Swift's Glibc module lacks. It moves only the calling thread.
     private static func enter(_ path: String) throws {
         guard let symbol = dlsym(nil, "setns") else { throw SystemCallError("dlsym") }
         let setns = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32) -> Int32).self)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemCallError("open") }
         defer { close(descriptor) }
-        // 0: whatever kind of namespace the descriptor is of.
+        // 0 accepts any kind of namespace.
         guard setns(descriptor, 0) == 0 else { throw SystemCallError("setns") }
     }
 }

@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Another program that opens a file once and reads from that descriptor when it is told to.
+/// A program that opens a file once and reads from that descriptor on request.
 ///
-/// For files in a mount: the test process keeps out of them. The program is a few lines of Perl, which every Debian has.
+/// For files in a mount, which the test process itself must not open. The program is a few lines of Perl, which every
+/// Debian has.
 package final class OpenFileReader: Sendable {
     package struct Reading: Sendable {
         package let bytes: [UInt8]
@@ -40,7 +41,7 @@ package final class OpenFileReader: Sendable {
         }
         """
 
-    /// Returns when the file is open, or could not be opened.
+    /// Waits until the file is open, or could not be opened.
     package init(_ path: String, deadline: Duration = .seconds(120)) async throws {
         folder = try TemporaryDirectory()
         guard mkfifo(folder.file("orders"), 0o600) == 0 else { throw SystemCallError("mkfifo") }
@@ -48,7 +49,7 @@ package final class OpenFileReader: Sendable {
         openError = try await Self.answer("open", of: child, deadline)
     }
 
-    /// Reads `range` of the file, from the descriptor that is open; what came before an error is there too.
+    /// Reads `range` of the file from the open descriptor; the result includes the bytes before an error.
     package func read(_ range: Range<Int>, deadline: Duration = .seconds(120)) async throws -> Reading {
         let number = count.add(1, ordering: .sequentiallyConsistent).newValue
         let orders = open(folder.file("orders"), O_WRONLY | O_NONBLOCK | O_CLOEXEC)

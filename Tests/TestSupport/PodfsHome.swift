@@ -4,14 +4,14 @@ import Synchronization
 
 /// An installation of podfs for one test: its own library, cache, configuration and daemon, in a temporary folder.
 ///
-/// When the last reference goes, its mounts are removed, its children and its daemon are killed by their numbers, and
-/// the folder is removed.
+/// When the last reference is released, its mounts are removed, its children and its daemon are killed by process id,
+/// and the folder is removed.
 package final class PodfsHome: Sendable {
     package let directory: TemporaryDirectory
     private let owned = Mutex<(children: [ChildProcess], mounts: [MountGuard])>(([], []))
     private let extraEnvironment: [String: String]
 
-    /// - Parameter environment: Variables for every process, over those that this makes.
+    /// - Parameter environment: Variables for every process, in addition to the generated ones.
     package init(environment: [String: String] = [:]) throws {
         directory = try TemporaryDirectory()
         extraEnvironment = environment
@@ -36,7 +36,7 @@ package final class PodfsHome: Sendable {
     package var library: String { "\(dataDirectory)/library.sqlite" }
     package var socket: String { "\(runtimeDirectory)/daemon.sock" }
 
-    /// The whole environment of what runs here. No proxy, no locale and no desktop of the tester's comes in.
+    /// The whole environment of processes here. It contains no proxy, locale or desktop of the tester.
     package var environment: [String: String] {
         var environment = [
             "HOME": home,
@@ -47,7 +47,7 @@ package final class PodfsHome: Sendable {
             "XDG_RUNTIME_DIR": directory.file("run"),
             "LANG": "C.UTF-8",
         ]
-        // What finds programs and libraries, and what sets up a sanitizer.
+        // Needed to find programs and libraries, and to configure sanitizers.
         let handedOn = ["PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "LLVM_PROFILE_FILE"]
         for name in handedOn { environment[name] = ProcessInfo.processInfo.environment[name] }
         return environment.merging(extraEnvironment) { _, extra in extra }
@@ -67,7 +67,7 @@ package final class PodfsHome: Sendable {
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("podfs").path
     }
 
-    /// Runs `podfs` to its end.
+    /// Runs `podfs` until it exits.
     @discardableResult
     package func run(
         _ arguments: String..., input: [UInt8] = [], deadline: Duration = .seconds(120)
@@ -83,15 +83,15 @@ package final class PodfsHome: Sendable {
             Self.executable, arguments, environment: environment, input: input, deadline: deadline)
     }
 
-    /// Starts `podfs` and leaves it running, at the longest as long as this home lives.
+    /// Starts `podfs` in the background, at most for the lifetime of this home.
     package func start(_ arguments: String...) throws -> ChildProcess {
         let child = try ChildProcess(Self.executable, arguments, environment: environment)
         owned.withLock { $0.children.append(child) }
         return child
     }
 
-    /// Makes a folder to mount on, with a guard that removes the mount in the end. Other programs may be run in the
-    /// mount, but the test process itself should stay out of it with anything that could block.
+    /// Creates a folder to mount on, with a guard that removes the mount at the end. Other programs may use the mount,
+    /// but the test process itself must not make calls in it that could block.
     package func makeMountPoint(
         _ name: String = "mnt", in namespace: MountNamespace? = nil, deadline: Duration = .seconds(300)
     ) throws -> MountGuard {
@@ -102,8 +102,8 @@ package final class PodfsHome: Sendable {
 
     // MARK: The daemon
 
-    /// The number of this home's daemon, while it runs: of `daemon.pid` in the runtime folder, when the process of that
-    /// number has this home's environment.
+    /// The process id of this home's daemon, while it runs: that in `daemon.pid` of the runtime folder, if that process
+    /// has this home's environment.
     package var daemonProcessIdentifier: Int32? {
         guard let text = try? String(contentsOfFile: "\(runtimeDirectory)/daemon.pid", encoding: .utf8),
             let identifier = Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)), identifier > 1,
@@ -113,12 +113,12 @@ package final class PodfsHome: Sendable {
         return environment.split(separator: 0).contains { $0.elementsEqual(own) } ? identifier : nil
     }
 
-    /// Kills the daemon as a crash would. Does nothing when none runs.
+    /// Kills the daemon, simulating a crash. Does nothing if none runs.
     package func killDaemon(_ signal: Int32 = SIGKILL) {
         if let identifier = daemonProcessIdentifier { kill(identifier, signal) }
     }
 
-    /// Returns when the daemon has ended. It is not a child of the test, so that its number is all there is to watch.
+    /// Waits until the daemon has exited. It is not a child of the test, so only its number can be watched.
     package func waitUntilDaemonHasEnded(deadline: Duration = .seconds(120)) async throws {
         try await waitUntil(deadline: deadline, description: "the daemon ends") { daemonProcessIdentifier == nil }
     }

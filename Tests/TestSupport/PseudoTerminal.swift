@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program with a terminal of its own: its standard streams, its controlling terminal, its keyboard.
+/// A program with a pseudoterminal as its standard streams, controlling terminal and keyboard.
 ///
-/// What it draws is kept as bytes. A program that still runs when the last reference goes is killed.
+/// Its output is stored as bytes. A program that still runs when the last reference is released is killed.
 package final class PseudoTerminal: Sendable {
     package let processIdentifier: Int32
     private let master: Int32
@@ -12,14 +12,14 @@ package final class PseudoTerminal: Sendable {
     private let status = Mutex<Int32?>(nil)
 
     /// - Parameters:
-    ///   - executable: a path.
-    ///   - environment: the whole environment.
-    ///   - standardOutput: a file in place of the terminal for what is printed; errors still go to the terminal.
+    ///   - executable: A path.
+    ///   - environment: The whole environment.
+    ///   - standardOutput: A file that replaces the terminal for standard output; errors still go to the terminal.
     package init(
         _ executable: String, _ arguments: [String], environment: [String: String], columns: Int, rows: Int,
         standardOutput: String? = nil
     ) throws {
-        // What posix_openpt, unlockpt and ptsname do, which Glibc's module lacks: pts(4), ioctl_tty(2).
+        // The operations of posix_openpt, unlockpt and ptsname, which Glibc's module lacks: pts(4), ioctl_tty(2).
         let unlock: UInt = 0x4004_5431  // TIOCSPTLCK
         let getNumber: UInt = 0x8004_5430  // TIOCGPTN
         var locked: Int32 = 0
@@ -71,7 +71,7 @@ package final class PseudoTerminal: Sendable {
             while true {
                 let count = read(master, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
-                // EIO: nobody has the terminal open any more.
+                // EIO: no process has the terminal open any more.
                 guard count > 0, let self else { return }
                 self.content.withLock { $0 += buffer[..<count] }
             }
@@ -86,14 +86,14 @@ package final class PseudoTerminal: Sendable {
         close(master)
     }
 
-    /// All that was written to the terminal up to now.
+    /// All output so far.
     package var text: String { String(decoding: content.withLock { $0 }, as: UTF8.self) }
 
-    /// What was drawn last by a program that begins every picture at the upper left corner (CUP without parameters),
-    /// without the sequences that colour it.
+    /// The last frame of a program that starts each frame at the upper left corner (CUP without parameters), without
+    /// colour sequences.
     package var lastPicture: [String] {
         guard let last = text.components(separatedBy: "\u{1B}[H").last else { return [] }
-        // The terminal's driver makes carriage returns of its own.
+        // The terminal's driver inserts carriage returns.
         return Self.withoutSequences(last).unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             .map { line in String(String.UnicodeScalarView(line.filter { $0 != "\r" })) }
     }
@@ -103,13 +103,13 @@ package final class PseudoTerminal: Sendable {
         text.replacing(#/\u{1B}\[[0-?]*[ -/]*[@-~]/#, with: "")
     }
 
-    /// Types on its keyboard.
+    /// Sends text as keyboard input.
     package func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = bytes.withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
     }
 
-    /// Gives the terminal another size, of which the program is told by SIGWINCH.
+    /// Resizes the terminal, of which SIGWINCH notifies the program.
     package func resize(columns: Int, rows: Int) { Self.resize(master, columns, rows) }
 
     private static func resize(_ descriptor: Int32, _ columns: Int, _ rows: Int) {
@@ -117,7 +117,7 @@ package final class PseudoTerminal: Sendable {
         _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Whether what is typed is shown: a program that has turned that off has to turn it on again.
+    /// Whether input is echoed: a program that turns echo off has to turn it on again.
     package var echoes: Bool {
         var mode = termios()
         return tcgetattr(master, &mode) == 0 && mode.c_lflag & tcflag_t(ECHO) != 0
@@ -125,7 +125,7 @@ package final class PseudoTerminal: Sendable {
 
     package func signal(_ number: Int32) { kill(processIdentifier, number) }
 
-    /// Returns how the program has ended.
+    /// Waits until the program exits and returns its status.
     package func wait(deadline: Duration = .seconds(120)) async throws -> ChildProcess.Status {
         try await waitUntil(deadline: deadline, description: "the program on the terminal ends: \(text)") {
             if status.withLock({ $0 }) != nil { return true }
@@ -138,7 +138,7 @@ package final class PseudoTerminal: Sendable {
         return raw & 0x7F == 0 ? .exited((raw >> 8) & 0xFF) : .signalled(raw & 0x7F)
     }
 
-    /// Returns when all of the texts have been drawn in one picture, or written anywhere.
+    /// Waits until all of the texts are in one frame, or anywhere in the output.
     package func waitForText(_ wanted: String, deadline: Duration = .seconds(120)) async throws {
         do {
             try await waitUntil(deadline: deadline) { Self.withoutSequences(text).contains(wanted) }

@@ -1,4 +1,4 @@
-/// What a Range field asked for (RFC 9110 §14.1.2). One range: sets of several are answered as if there were none.
+/// The range of a Range field (RFC 9110 §14.1.2). Sets of several ranges are ignored.
 package enum RequestedRange: Sendable, Hashable {
     /// `bytes=4-9`, both ends included.
     case closed(Int, Int)
@@ -25,7 +25,7 @@ package enum RequestedRange: Sendable, Hashable {
         }
     }
 
-    /// The first byte asked for, unless it is counted from the end.
+    /// The first requested byte, unless it is counted from the end.
     package var firstByte: Int? {
         switch self {
         case .closed(let first, _), .from(let first): first
@@ -33,7 +33,7 @@ package enum RequestedRange: Sendable, Hashable {
         }
     }
 
-    /// The bytes of a content of that size, or `nil` when the range cannot be satisfied.
+    /// Returns the range for a content of this size, or `nil` if it cannot be satisfied.
     func resolved(size: Int) -> Range<Int>? {
         switch self {
         case .closed(let first, let last):
@@ -46,32 +46,32 @@ package enum RequestedRange: Sendable, Hashable {
     }
 }
 
-/// A request as it reached the test server.
+/// A request as received by the test server.
 package struct RequestInfo: Sendable {
-    /// Position among the requests for the same path, from 0. Requests that overlap are counted as their heads came.
+    /// The position among the requests for the same path, from 0, in the order of their heads.
     package let index: Int
-    /// Which connection it came on, from 0 in the order of their being accepted.
+    /// The number of its connection, from 0 in the order of acceptance.
     package let connection: Int
     package let method: String
-    /// As sent, without the query.
+    /// The path as sent, without the query.
     package let path: String
-    /// What follows the question mark, as sent.
+    /// The text after the question mark, as sent.
     package let query: String?
     package let headers: HeaderFields
     package let range: RequestedRange?
     package let body: [UInt8]
 }
 
-/// What the test server keeps of a request, up to the moment of asking.
+/// The test server's record of a request at the time of the call.
 package struct LoggedRequest: Sendable {
     package let request: RequestInfo
-    /// The status that was sent, once the server has decided.
+    /// The status, once it was sent.
     package internal(set) var status: Int?
-    /// Bytes of the body that the kernel has taken, without chunk framing. Not all need have reached the client.
+    /// The body bytes written to the kernel, without chunk framing. Not all need have reached the client.
     package internal(set) var bodyBytesWritten = 0
-    /// Whether the response has ended, in whatever way.
+    /// Whether the response has ended, successfully or not.
     package internal(set) var isFinished = false
-    /// Whether all of the response was written as planned: not broken off by the client or by `stop`.
+    /// Whether the response was written as planned: ended neither by the client nor by `stop`.
     package internal(set) var isWhole = false
 
     package var method: String { request.method }

@@ -1,4 +1,4 @@
-/// What a path of the test server stands for: a representation and its metadata (RFC 9110 §3.2).
+/// The resource at a path of the test server: a representation and its metadata (RFC 9110 §3.2).
 package struct Resource: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])
@@ -25,11 +25,11 @@ package struct Resource: Sendable {
     package var etag: String?
     /// An IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`.
     package var lastModified: String?
-    /// Whether Range is honoured. When not, a range request is answered with the whole and a 200.
+    /// Whether Range is supported. If not, a range request gets the whole content with 200.
     package var supportsRanges: Bool
-    /// Whether answers carry Content-Length. When not, the end of the connection is the end of the body.
+    /// Whether responses have Content-Length. If not, the end of the connection ends the body.
     package var sendsLength: Bool
-    /// Further fields of every answer, such as Cache-Control. A Date here replaces the server's own.
+    /// Further fields of every response, such as Cache-Control. A Date here replaces the server's own.
     package var headers: [(String, String)]
 
     package init(

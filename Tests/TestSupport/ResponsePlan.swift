@@ -1,10 +1,10 @@
 import Foundation
 
-/// What goes over the wire for one request: decided at once, sent by a `Connection`.
+/// The response to one request: decided at once, sent by a `Connection`.
 struct ResponsePlan: Sendable {
     var status: Int
     var head: [UInt8]
-    /// Where the bytes come from, and which of them.
+    /// The source of the bytes, and the range of it.
     var body: Resource.Body
     var range: Range<Int>
     var isChunked: Bool
@@ -83,7 +83,7 @@ struct ResponsePlan: Sendable {
         var range: Range<Int>
     }
 
-    /// RFC 9110 §13.2.2: If-None-Match, else If-Modified-Since, then Range with If-Range.
+    /// Evaluates RFC 9110 §13.2.2: If-None-Match, else If-Modified-Since, then Range with If-Range.
     private static func answer(to request: RequestInfo, with resource: Resource, ignoringRange: Bool) -> Answer {
         let size = resource.body.size
         let isRetrieval = request.method == "GET" || request.method == "HEAD"
@@ -102,7 +102,7 @@ struct ResponsePlan: Sendable {
         return Answer(status: 206, range: resolved)
     }
 
-    /// RFC 9110 §13.1.2: weak comparison with any tag of the list, or with anything at all.
+    /// RFC 9110 §13.1.2: weak comparison with any tag of the list, or `*`.
     private static func matchesWeakly(_ etag: String?, _ list: String) -> Bool {
         if list.trimmingCharacters(in: .whitespaces) == "*" { return true }
         guard let etag else { return false }
@@ -113,7 +113,7 @@ struct ResponsePlan: Sendable {
         return list.split(separator: ",").contains { opaque($0) == opaque(etag) }
     }
 
-    /// RFC 9110 §13.1.5: strong comparison of the tag, or the very same date.
+    /// RFC 9110 §13.1.5: strong comparison of the tag, or an equal date.
     private static func ifRangeHolds(_ field: String?, _ resource: Resource) -> Bool {
         guard let field else { return true }
         if field.hasPrefix("\"") { return field == resource.etag }

@@ -1,4 +1,4 @@
-/// Random numbers that are the same for the same seed: SplitMix64 (Steele, Lea, Flood 2014).
+/// A reproducible random number generator: SplitMix64 (Steele, Lea, Flood 2014).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -14,7 +14,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
 
     package mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
-    /// One of the values, each as likely as the others.
+    /// Returns one of the values with equal probability.
     package mutating func pick<Value>(_ first: Value, _ others: Value...) -> Value {
         let number = Int.random(in: 0...others.count, using: &self)
         return number == 0 ? first : others[number - 1]

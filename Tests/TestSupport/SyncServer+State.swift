@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// One account of the test's sync server.
+/// The account of the test's sync server.
 struct SyncServerState: Sendable {
     struct Device: Sendable {
         var caption: String
         var type: String
-        /// Those with the same number are kept alike.
+        /// The synchronization group; devices with the same number share a list.
         var group: Int
     }
 
@@ -17,23 +17,23 @@ struct SyncServerState: Sendable {
 
     struct Action: Sendable {
         var content: [String: any Sendable]
-        /// The same as text, to be compared.
+        /// The content as text, for comparisons.
         var text: String
         var uploaded: Int64
-        /// As the device says.
+        /// The time stated by the device.
         var happened: Int64
     }
 
     var manner: SyncServer.Manner
     var devices: [String: Device] = [:]
-    /// By the list's name: a group's, or that of the account.
+    /// The subscription lists by number: a group's, or that of the account.
     private var lists: [Int: [String: Entry]] = [:]
     var actions: [Action] = []
     private var lastGroup = 0
 
     init(manner: SyncServer.Manner) { self.manner = manner }
 
-    /// Whole seconds, as servers count.
+    /// The current time in whole seconds.
     var now: Int64 { Int64(time(nil)) + manner.clockSkew }
 
     // MARK: Devices
@@ -56,7 +56,7 @@ struct SyncServerState: Sendable {
         }
     }
 
-    /// Keeps devices alike from now on; what one has all have.
+    /// Links devices: they share a list from now on, the union of their lists.
     mutating func link(_ names: [String]) -> Bool {
         guard names.allSatisfy({ devices[$0] != nil }), let first = names.first, let group = devices[first]?.group
         else {
@@ -70,7 +70,7 @@ struct SyncServerState: Sendable {
                     lists[group, default: [:]][url] = entry
                 }
             }
-            // New to the other half of them.
+            // Shows of the other lists are new for half of the devices.
             let moment = now
             for (url, entry) in lists[group] ?? [:] where entry.subscribed { lists[group]?[url]?.changed = moment }
             for (other, device) in devices where device.group == old { devices[other]?.group = group }
@@ -86,7 +86,7 @@ struct SyncServerState: Sendable {
         ]
     }
 
-    /// Nextcloud's app knows no devices, and has one list.
+    /// Returns the number of a device's list. Nextcloud's app has no devices and one list.
     private func list(of device: String) -> Int? {
         manner.keepsDevicesApart && !device.isEmpty ? devices[device]?.group : 0
     }
@@ -97,7 +97,7 @@ struct SyncServerState: Sendable {
         Set((list(of: device).flatMap { lists[$0] } ?? [:]).lazy.filter(\.value.subscribed).map(\.key))
     }
 
-    /// - Returns: the pairs of `update_urls`.
+    /// - Returns: The pairs of `update_urls`.
     mutating func change(add: [String], remove: [String], device: String) -> [[String]] {
         if !device.isEmpty { setDevice(device, caption: nil, type: nil) }
         guard let list = list(of: device) else { return [] }
@@ -141,7 +141,7 @@ struct SyncServerState: Sendable {
                 content["action"] = (content["action"] as? String)?.uppercased()
                 content["device"] = nil
                 for key in ["started", "position", "total"] where content[key] == nil { content[key] = -1 }
-                // One row an episode, known by its guid, else by its address.
+                // One row for each episode, identified by guid or by address.
                 actions.removeAll { old in
                     guid != nil && old.content["guid"] as? String == guid
                         || old.content["episode"] as? String == episode
@@ -168,7 +168,7 @@ struct SyncServerState: Sendable {
         return ["actions": found.map(\.content), "timestamp": now]
     }
 
-    /// gpoddersync compares the time that the device gave.
+    /// Returns actions since a time. gpoddersync compares the device's times.
     func nextcloudActions(since: Int64) -> [String: any Sendable] {
         let found = actions.enumerated().filter { $0.element.happened > since || since == 0 }.map { index, action in
             action.content.merging(["id": index + 1]) { old, _ in old }

@@ -2,24 +2,24 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A sync server for tests, written from the documentation of the gPodder API, version 2, and of Nextcloud's gpoddersync,
-/// and after what their servers do where that is silent. It keeps one account in memory, forgets nothing when it is stopped
-/// and started again, and misbehaves as a test asks it to.
+/// A sync server for tests, written from the documentation of the gPodder API, version 2, and of Nextcloud's
+/// gpoddersync, and after the behaviour of their servers where that is silent. It has one account in memory, which
+/// survives stop and start, and scripted faults.
 package final class SyncServer: Sendable {
-    /// Where servers differ.
+    /// Behaviour that differs between servers.
     package struct Manner: Sendable {
-        /// Each device has its own list until devices are linked, as on gpodder.net; else the account has one, as with
-        /// oPodSync.
+        /// Whether each device has its own list until devices are linked, as on gpodder.net; otherwise the account has
+        /// one, as with oPodSync.
         package var keepsDevicesApart = false
-        /// `since` is compared with the time that the device gave, as by oPodSync; else with that of the upload.
+        /// Whether `since` is compared with the device's time, as by oPodSync; otherwise with that of the upload.
         package var comparesDeviceTime = false
-        /// The guid of an action is given back, as newer servers do; gpodder.net drops what it does not know.
+        /// Whether the guid of an action is returned, as by newer servers; gpodder.net drops unknown members.
         package var keepsGUID = true
-        /// Longer bodies are answered with 413.
+        /// The maximum size of a body; longer ones get 413.
         package var largestBody = 1 << 20
         /// Added to the clock, in seconds.
         package var clockSkew: Int64 = 0
-        /// How the server spells an address; empty for one that it does not take.
+        /// The server's normal form of an address; empty for one that it rejects.
         package var spelling: @Sendable (String) -> String = { url in
             let text = url.trimmingCharacters(in: .whitespaces)
             return text.hasPrefix("http://") || text.hasPrefix("https://") ? text : ""
@@ -28,11 +28,11 @@ package final class SyncServer: Sendable {
         package init() {}
     }
 
-    /// What happens to a request.
+    /// A fault of one request.
     package enum Fault: Sendable {
-        /// It is not looked at, and this is the answer.
+        /// The request is ignored, and this is the response.
         case instead(Behaviour)
-        /// It is carried out, and the connection ends before the answer's body.
+        /// The request is processed, and the connection ends before the response's body.
         case answerLost
     }
 
@@ -54,7 +54,7 @@ package final class SyncServer: Sendable {
 
     package var url: String { web.url("").trimmingCharacters(in: CharacterSet(charactersIn: "/")) }
 
-    /// Asked for each request.
+    /// Sets a function that is called for each request.
     package func setFault(_ fault: @escaping @Sendable (RequestInfo) -> Fault?) {
         self.fault.withLock { $0 = fault }
     }
@@ -63,22 +63,22 @@ package final class SyncServer: Sendable {
 
     // MARK: What it has
 
-    /// The subscriptions of the account, or of one device where they are kept apart.
+    /// Returns the subscriptions of the account, or of one device if devices have lists of their own.
     package func subscriptions(of device: String = "") -> Set<String> {
         state.withLock { $0.subscriptions(of: device) }
     }
 
-    /// Changes the account's list as another device would.
+    /// Changes the account's list on behalf of another device.
     package func change(add: [String] = [], remove: [String] = [], device: String = "elsewhere") {
         state.withLock { _ = $0.change(add: add, remove: remove, device: device) }
     }
 
-    /// An action as another device would upload it, by the keys of the API.
+    /// Uploads an action on behalf of another device, with the keys of the API.
     package func upload(_ action: [String: any Sendable]) {
         state.withLock { _ = $0.upload([action], nextcloud: false) }
     }
 
-    /// All actions, the oldest first.
+    /// All actions, oldest first.
     package var actions: [[String: any Sendable]] { state.withLock { $0.actions.map(\.content) } }
 
     package var devices: Set<String> { state.withLock { Set($0.devices.keys) } }
@@ -109,7 +109,7 @@ package final class SyncServer: Sendable {
         guard path.count >= 4, path[0] == "api", path[1] == "2", Self.name(path[3]) == user || path[3] == user else {
             return .status(404, body: "no such service")
         }
-        // Who has logged in once has a session, and some clients send name and password no more.
+        // A login creates a session, and some clients then send no credentials.
         return gpodder(request, path[2], path.count > 4 ? Self.name(path[4]) : nil)
             .header("Set-Cookie", Self.session + "; HttpOnly; Path=/")
     }
@@ -167,7 +167,7 @@ package final class SyncServer: Sendable {
     private func nextcloud(_ request: RequestInfo, _ path: [String]) -> Behaviour {
         switch (request.method, path) {
         case ("GET", ["subscriptions"]):
-            // Without `since` the app answers for the last week.
+            // Without `since` the app returns the last week.
             let since = Self.since(request) ?? state.withLock { $0.now } - 7 * 86_400
             return Self.json(state.withLock { $0.delta(since: since, device: "") } ?? [:])
         case ("POST", ["subscription_change", "create"]): return change(request, device: "", nextcloud: true)
@@ -178,7 +178,7 @@ package final class SyncServer: Sendable {
         }
     }
 
-    /// The simple API: the whole list of a device.
+    /// Handles the simple API: the whole list of a device.
     private func simple(_ request: RequestInfo, device: String) -> Behaviour {
         if request.method == "GET" { return Self.json(state.withLock { $0.subscriptions(of: device).sorted() }) }
         guard let list = Self.object(request.body) as? [String] else { return .status(400) }
@@ -208,7 +208,7 @@ package final class SyncServer: Sendable {
         for action in list {
             var content: [String: any Sendable] = [:]
             for (key, value) in action {
-                // Numbers are read as they are; an integer is one to both.
+                // Numbers are stored unchanged; an integer is valid for both.
                 if let text = value as? String { content[key] = text }
                 if let number = value as? Int { content[key] = number }
             }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A system call that failed, and why.
+/// The failure of a system call.
 package struct SystemCallError: Error, CustomStringConvertible {
     package let call: String
     package let code: Int32
 
-    /// The error that `errno` holds now.
+    /// An error with the current value of `errno`.
     package init(_ call: String, code: Int32 = errno) {
         self.call = call
         self.code = code

@@ -2,27 +2,27 @@ import CLinux
 import Foundation
 import Glibc
 
-/// What another program may have done to a file while nobody looked.
+/// Changes that another program may make to a file.
 package enum Tampering: String, CaseIterable, Sendable {
     case truncated, emptied, extended
-    /// A part was made a hole, or zeros that take up space as before; the time was set back.
+    /// A part was replaced by a hole, or by allocated zeros; the mtime was restored.
     case punched, zeroed
-    /// One byte in the middle was written over.
+    /// One byte in the middle was overwritten.
     case overwritten
-    /// A file with other content and the same size has taken its place.
+    /// The file was replaced by one with other content and the same size.
     case replaced
-    /// A symbolic link to a copy of it, a folder, and a pipe that nobody writes.
+    /// The file was replaced by a symbolic link to a copy, a folder, or a pipe without a writer.
     case linked, folder, pipe
     case removed
-    /// The same bytes in another file, as a backup brings them back.
+    /// The file was replaced by a copy, as when a backup is restored.
     case copied
-    /// The time alone is another.
+    /// Only the mtime was changed.
     case touched
 
-    /// Whether the bytes are still right.
+    /// Whether the content is still right.
     package var isHarmless: Bool { self == .copied || self == .touched }
 
-    /// Does it to the file at `path`, which has some 100,000 bytes at least.
+    /// Applies the change to the file at `path`, which must have 100,000 bytes at least.
     package func apply(to path: String) async throws {
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
         switch self {
@@ -63,7 +63,7 @@ package enum Tampering: String, CaseIterable, Sendable {
         try check(rename(path + ".copy", path))
     }
 
-    /// Changes the space of some blocks in the middle, and sets the time back.
+    /// Changes the allocation of some blocks in the middle, and restores the mtime.
     private func allocate(_ option: String, _ path: String) async throws {
         var status = stat()
         try check(stat(path, &status))

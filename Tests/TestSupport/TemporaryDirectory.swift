@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// A new folder (0700) that is removed with all that is in it when the last reference goes.
+/// A new folder (0700) that is removed with its contents when the last reference is released.
 ///
 /// Its path is short, so that sockets in it fit into the 108 bytes of a `sockaddr_un`.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    /// - Parameter parent: `/tmp`, or `/dev/shm` where a test wants memory rather than a disk. Not `TMPDIR`, which may
-    ///   be long.
+    /// - Parameter parent: `/tmp`, or `/dev/shm` for a test that needs memory rather than a disk. Not `TMPDIR`, which
+    ///   may be long.
     package init(in parent: String = "/tmp") throws {
         var template = Array("\(parent)/podfs-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemCallError("mkdtemp") }
@@ -19,10 +19,10 @@ package final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The path of a file in the folder, which need not exist.
+    /// Returns the path of a file in the folder, which need not exist.
     package func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Makes a folder in this one, with those above it, and gives its path.
+    /// Creates a folder in this one, with its parents, and returns its path.
     @discardableResult
     package func makeDirectory(_ name: String) throws -> String {
         let path = file(name)
@@ -31,7 +31,7 @@ package final class TemporaryDirectory: Sendable {
         return path
     }
 
-    /// Writes a file in the folder and gives its path.
+    /// Writes a file in the folder and returns its path.
     @discardableResult
     package func write(_ name: String, _ contents: some Sequence<UInt8>) throws -> String {
         let path = file(name)

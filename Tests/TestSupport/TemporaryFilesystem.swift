@@ -1,14 +1,14 @@
 import Glibc
 
-/// A small file system in memory, for what happens when it is full. Needs root.
+/// A small file system in memory, for tests of a full disk. Needs root.
 package final class TemporaryFilesystem: Sendable {
     package static let isPossible = getuid() == 0
 
-    /// Kept until the end, unless the place is another's.
+    /// The folder, unless the mount point belongs to the caller.
     private let folder: TemporaryDirectory?
     package let path: String
 
-    /// In a folder of its own.
+    /// Mounts on a new folder.
     package init(mebibytes: Int) async throws {
         let folder = try TemporaryDirectory()
         self.folder = folder
@@ -16,7 +16,7 @@ package final class TemporaryFilesystem: Sendable {
         try await Self.mount("size=\(mebibytes)m", path)
     }
 
-    /// Over a folder that is there.
+    /// Mounts over an existing folder.
     package init(mebibytes: Int, at path: String) async throws {
         folder = nil
         self.path = path
@@ -25,9 +25,9 @@ package final class TemporaryFilesystem: Sendable {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Leaves no byte free.
+    /// Fills the file system completely.
     ///
-    /// - Returns: the file that takes all the space.
+    /// - Returns: The file that uses all the space.
     package func fill() throws -> String {
         let ballast = path + "/ballast"
         let descriptor = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)

@@ -1,7 +1,7 @@
-/// Made-up media of a given size that needs no memory: any range of it can be computed again.
+/// Generated media of a given size that need no memory: any range can be computed.
 ///
 /// Two contents with different seeds differ in nearly every byte after the first ten. The first ten are an empty ID3v2
-/// tag header (when the size allows it), so that code which looks at the first bytes takes the content for an MP3 file.
+/// tag header (if the size allows it), so that code which examines the first bytes recognizes an MP3 file.
 package struct TestContent: Sendable, Hashable {
     package let seed: UInt64
     package let size: Int
@@ -14,7 +14,7 @@ package struct TestContent: Sendable, Hashable {
     /// "ID3", version 2.4.0, no flags, a tag size of zero (ID3v2.4 §3.1).
     private static let prefix: [UInt8] = [0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 0, 0]
 
-    /// Contents shorter than this have no prefix: it would be most of them.
+    /// The minimum size for the prefix, which would be most of a shorter content.
     private static let smallestWithPrefix = 32
 
     /// The bytes of `range`, clamped to the content.
@@ -39,17 +39,17 @@ package struct TestContent: Sendable, Hashable {
         return bytes
     }
 
-    /// Every byte. For contents that fit into memory.
+    /// All bytes. For contents that fit into memory.
     package var bytes: [UInt8] { bytes(in: 0..<size) }
 
-    /// Whether `bytes` are what stands at `offset`. Bytes beyond the end do not match.
+    /// Whether `bytes` are the content at `offset`. Bytes beyond the end do not match.
     package func matches(_ bytes: some Sequence<UInt8>, at offset: Int = 0) -> Bool {
         let bytes = Array(bytes)
         guard offset >= 0, offset + bytes.count <= size else { return false }
         return bytes == self.bytes(in: offset..<offset + bytes.count)
     }
 
-    /// SplitMix64 (Steele, Lea, Flood 2014), taken as a hash of the word's position.
+    /// SplitMix64 (Steele, Lea, Flood 2014), used as a hash of the word's position.
     @inline(__always)
     private func word(_ index: UInt64) -> UInt64 {
         var z = (seed &+ 1) &* 0xD1B5_4A32_D192_ED03 &+ index &* 0x9E37_79B9_7F4A_7C15

@@ -2,10 +2,10 @@ import CLinux
 import Foundation
 import Glibc
 
-/// What a machine must have for the tests that mount.
+/// Requirements of the tests that mount.
 enum TestMachine {
-    /// Ends the test run with one line that names what is missing, at the first test that mounts. Hundreds of tests would
-    /// fail for that one reason otherwise.
+    /// Ends the test run at the first test that mounts, with one line that names the missing requirement. Otherwise
+    /// hundreds of tests would fail for that one reason.
     static func requireMounting() { _ = checked }
 
     private static let checked: Void = {
@@ -14,7 +14,7 @@ enum TestMachine {
         exit(1)
     }()
 
-    /// What is missing, and what to do; `nil` when mounts are possible.
+    /// The missing requirement and its remedy; `nil` if mounting is possible.
     private static var missingForMounts: String? {
         guard InstalledProgram.exists("fusermount3") else {
             return "fusermount3 is not in PATH; install the package fuse3"

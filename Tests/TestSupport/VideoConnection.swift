@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// One connection of a `VideoServer`: reads requests, does what they ask for. Used by its own thread alone.
+/// One connection of a `VideoServer`. Confined to its own thread.
 struct VideoConnection {
     let socket: Int32
     let server: VideoServer
@@ -17,7 +17,7 @@ struct VideoConnection {
         do {
             while try serveNext(&input) {}
         } catch {
-            // Whatever broke the connection, closing it is the answer.
+            // The connection is closed after any error.
         }
     }
 
@@ -57,7 +57,7 @@ struct VideoConnection {
         return true
     }
 
-    /// Answers without taking the body, and lets the peer read the answer before the connection ends.
+    /// Responds without reading the body, and lets the peer read the response before the connection ends.
     private func refuse(_ answer: VideoServer.Answer, _ request: Request) throws {
         var answer = answer
         answer.fields.append(("Connection", "close"))
@@ -67,7 +67,7 @@ struct VideoConnection {
         while recv(socket, &sink, sink.count, 0) > 0 {}
     }
 
-    // MARK: What is asked for
+    // MARK: Operations
 
     private func carryOut(
         _ request: Request, _ options: VideoServer.Options, _ input: inout [UInt8]
@@ -114,7 +114,7 @@ struct VideoConnection {
         return VideoServer.Answer(status: status)
     }
 
-    /// Media that are sent whole: there when all have come, and not before.
+    /// Stores media sent by PUT; they exist only when all bytes have arrived.
     private func put(
         _ request: Request, _ id: Int, _ options: VideoServer.Options, _ input: inout [UInt8]
     ) throws -> VideoServer.Answer {
@@ -124,7 +124,7 @@ struct VideoConnection {
         return VideoServer.Answer(status: 204)
     }
 
-    /// tus: what came before a connection broke stays.
+    /// Stores media sent by tus; bytes received before a connection broke are kept.
     private func patch(
         _ request: Request, _ video: VideoServer.Video, _ options: VideoServer.Options, _ input: inout [UInt8]
     ) throws -> VideoServer.Answer {
@@ -193,7 +193,7 @@ struct VideoConnection {
         }
     }
 
-    /// Hands on the body in pieces, as far as the request's fault lets it come.
+    /// Passes on the body in pieces, as far as the request's fault permits.
     private func readBody(
         _ request: Request, _ options: VideoServer.Options, _ input: inout [UInt8],
         _ take: (ArraySlice<UInt8>) throws -> Void

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-// What the server keeps, and says of it.
+// The server's videos, and the responses that describe them.
 extension VideoServer {
     struct Answer {
         var status: Int
         var fields: [(String, String)] = []
         var body: [UInt8] = []
-        /// In place of `body`: a range of a file.
+        /// A range of a file that replaces `body`.
         var file: (path: String, range: Range<Int>)?
     }
 
@@ -83,7 +83,7 @@ extension VideoServer {
 
     func video(_ id: Int) -> Video? { videos.first { $0.id == id } }
 
-    /// Where the bytes of an upload are put while they come.
+    /// Returns the path of an incomplete upload.
     func partialFile(_ id: Int) -> String { folder.file("\(id).part") }
 
     func get(_ video: Video, _ headers: HeaderFields) -> Answer {
@@ -107,7 +107,7 @@ extension VideoServer {
         return answer
     }
 
-    /// All of a video's media have come into a file.
+    /// Records that all of a video's media have been stored.
     func stored(_ id: Int, from part: String, size: Int, type: String?) {
         let movie = folder.file("\(id).movie")
         guard rename(part, movie) == 0 else { return }
@@ -120,7 +120,7 @@ extension VideoServer {
         }
     }
 
-    /// Takes the lock on a video's place; `false` when another request has it.
+    /// Locks a video's media; returns `false` if another request holds the lock.
     func lock(_ id: Int) -> Bool {
         state.withLock { state in
             guard let index = state.videos.firstIndex(where: { $0.id == id }), !state.videos[index].isLocked else {

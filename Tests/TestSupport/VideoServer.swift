@@ -3,49 +3,49 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server of videos on the loopback interface: `GET /videos`, `POST /videos` → 303, `PUT` (or tus) and `GET
-/// /videos/ID/movie`, `GET /videos/ID/thumbnail`. It misbehaves as a test asks it to, and remembers what it was asked.
+/// A video server on the loopback interface: `GET /videos`, `POST /videos` → 303, `PUT` (or tus) and `GET
+/// /videos/ID/movie`, `GET /videos/ID/thumbnail`. It has scripted faults and a log of requests.
 ///
-/// What it takes is kept in files of a temporary folder. One thread accepts, one serves each connection. Stopped and
-/// started again it keeps its port and its videos.
+/// It stores media in files of a temporary folder. One thread accepts, and one serves each connection. After stop and
+/// start it has the same port and videos.
 package final class VideoServer: Sendable {
-    /// What the list of videos looks like.
+    /// The format of the list of videos.
     package enum Listing: Sendable, CaseIterable {
-        /// An array of videos, or an object with such a member `videos`.
+        /// An array of videos, or an object with the array as member `videos`.
         case array, object
         /// JSON Feed 1.1.
         case jsonFeed
     }
 
-    /// What the server offers.
+    /// The server's features.
     package struct Options: Sendable {
-        /// tus 1.0.0 at the places of media.
+        /// Supports tus 1.0.0 for media.
         package var speaksTus = false
-        /// A POST with the Idempotency-Key of an earlier one is answered as that was.
+        /// Gives a POST with the Idempotency-Key of an earlier one the same response.
         package var heedsKeys = true
-        /// Names the field Idempotency-Key in answers to GET.
+        /// Sends the field Idempotency-Key in responses to GET.
         package var namesKeys = true
-        /// Answers GET /videos.
+        /// Supports GET /videos.
         package var lists = true
         package var listing = Listing.array
-        /// What Authorization must be.
+        /// The required value of Authorization.
         package var authorization: String?
-        /// How fast bodies are read, in bytes per second; `nil` as fast as they come.
+        /// The rate at which bodies are read, in bytes per second; `nil` for no limit.
         package var bytesPerSecond: Int?
 
         package init() {}
     }
 
-    /// How a request goes wrong.
+    /// A fault of one request.
     package enum Fault: Sendable {
-        /// Answered before the body is read.
+        /// The response is sent before the body is read.
         case status(Int, retryAfter: Int? = nil)
-        /// The connection ends after so many bytes of the body.
+        /// The connection ends after this many bytes of the body.
         case dropBody(after: Int)
-        /// The server has no more to say after so many bytes of the body, and takes no more, but does not let go of the
-        /// connection before it is asked again.
+        /// After this many bytes of the body the server neither reads nor sends, and keeps the connection open until
+        /// the next request.
         case deafen(after: Int)
-        /// All is done that the request asks for, and the connection ends without an answer.
+        /// The request is processed, and the connection ends without a response.
         case dropAnswer
         case redirect(Int, to: String)
     }
@@ -53,12 +53,12 @@ package final class VideoServer: Sendable {
     package struct Call: Sendable {
         package let method: String
         package let path: String
-        /// Among the requests of the same method and path, from 0.
+        /// The position among the requests with the same method and path, from 0.
         package let index: Int
         package let headers: HeaderFields
-        /// `nil` while there is no answer, and when there never was one.
+        /// The status; `nil` before the response, or if there was none.
         package internal(set) var status: Int?
-        /// Bytes of its body that were read.
+        /// The number of body bytes read.
         package internal(set) var received = 0
     }
 
@@ -67,17 +67,16 @@ package final class VideoServer: Sendable {
         package let title: String
         package let description: String?
         package let thumbnail: [UInt8]?
-        /// Where its media are, once they are whole.
+        /// The address of its media, once they are complete.
         package internal(set) var movie: String?
         package internal(set) var type: String?
-        /// Of the media, in bytes; by tus, those that are there.
+        /// The size of the media in bytes; with tus, the bytes stored so far.
         package internal(set) var size = 0
-        /// By tus: how long the media will be. Only the first request that brings some of them may say so
-        /// (creation-defer-length).
+        /// With tus, the final size of the media. Only the first request with bytes may set it (creation-defer-length).
         package internal(set) var length: Int?
-        /// How often media were stored whole.
+        /// How often complete media were stored.
         package internal(set) var timesStored = 0
-        /// By tus: a request that brings bytes is under way, and no other may.
+        /// With tus, whether a request with bytes is in progress, which excludes others.
         var isLocked = false
     }
 
@@ -87,7 +86,7 @@ package final class VideoServer: Sendable {
         var options: Options
         var script: Script = { _ in nil }
         var videos: [Video] = []
-        /// The videos that were made by requests with these keys.
+        /// The videos created by requests with these keys.
         var keys: [String: Int] = [:]
         var calls: [Call] = []
         var port: UInt16 = 0
@@ -107,20 +106,20 @@ package final class VideoServer: Sendable {
 
     deinit { stop() }
 
-    // MARK: What tests ask for
+    // MARK: Control by tests
 
     package func url(_ path: String = "/videos", host: String = "127.0.0.1") -> String {
         "http://\(host):\(state.withLock { $0.port })\(path)"
     }
 
-    /// Each request is asked about when its head has come; from any thread.
+    /// Sets a function that is called when the head of each request has arrived, on any thread.
     package func misbehave(_ script: @escaping Script) { state.withLock { $0.script = script } }
 
     package func change(_ body: (inout Options) -> Void) { state.withLock { body(&$0.options) } }
 
     package var videos: [Video] { state.withLock { $0.videos } }
 
-    /// Requests in the order of their heads.
+    /// The requests in the order of their heads.
     package var calls: [Call] { state.withLock { $0.calls } }
 
     package func calls(_ method: String, _ path: String? = nil) -> [Call] {
@@ -179,16 +178,16 @@ package final class VideoServer: Sendable {
         }
     }
 
-    /// Breaks off what is under way, and refuses connections until `start`.
+    /// Aborts all connections, and refuses new ones until `start`.
     package func stop() {
         let sockets = state.withLock { state in
             defer { state.listener = nil }
-            // A listener that is shut down refuses at once, and its accept returns.
+            // A listener that is shut down refuses connections at once, and its accept returns.
             if let listener = state.listener { shutdown(listener, Int32(SHUT_RDWR)) }
             return state.sockets
         }
-        // Reset, as by a process that ends: a sender that has only heard that nothing more will be said, and for which
-        // there is no room at the moment, would ask for room again after minutes.
+        // A reset, as when the process exits: a sender that got only a FIN, and whose window is full, would probe the
+        // window again after minutes.
         var reset = linger(l_onoff: 1, l_linger: 0)
         for socket in sockets {
             setsockopt(socket, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<linger>.size))

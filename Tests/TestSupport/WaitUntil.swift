@@ -1,14 +1,14 @@
-/// A wait that met its deadline.
+/// The expiry of a wait's deadline.
 package struct DeadlineError: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = "gave up waiting until \(description)" }
 }
 
-/// Returns once `condition` holds, asking every few milliseconds.
+/// Waits until `condition` holds, polling every few milliseconds.
 ///
-/// For events outside the process or behind a queue that offers no notice of its own. The deadline is there to fail a
-/// broken test, not to measure anything: keep it generous.
+/// For events outside the process, or behind a queue without notifications. The deadline serves to fail a broken test
+/// and not to measure anything: choose a generous one.
 package func waitUntil(
     deadline: Duration = .seconds(60), description: String = "a condition holds",
     isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool

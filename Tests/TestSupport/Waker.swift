@@ -3,7 +3,7 @@ import Glibc
 
 /// An event that a thread can wait for together with its socket. The corresponding C function is `eventfd`.
 ///
-/// Waking is remembered until it is cleared, so that none is lost between a check and the wait.
+/// A wake-up persists until it is cleared, so that none is lost between a check and the wait.
 final class Waker: Sendable {
     let descriptor: Int32
 
@@ -16,7 +16,7 @@ final class Waker: Sendable {
 
     func wake() {
         var one: UInt64 = 1
-        // EAGAIN means that the counter is full: it is readable all the same.
+        // EAGAIN means that the counter is full, and the descriptor is readable anyway.
         _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
     }
 
