@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What is found out about a cache file before a byte of it is served.
+/// The checks of a cache file before any byte of it is served.
 @Suite struct CheckedFileTests {
     private let folder: TemporaryDirectory
     private let cache: ContentCache
@@ -17,7 +17,7 @@ import Testing
         cache = try ContentCache(directory: FilePath(folder.path))
     }
 
-    /// A whole file, with the checkpoint that the engine gives it.
+    /// Creates a complete file with a checkpoint like the engine's.
     private func makeWhole() throws -> (name: String, checkpoint: Checkpoint) {
         let file = try cache.create(size: 200_000)
         try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
@@ -36,7 +36,7 @@ import Testing
 
     private func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
         let found = cache.defect(of: name, expecting: expectation)
-        // A reader finds the same.
+        // A reader gets the same result.
         let reader = Result { try MediaReader(name: name, in: cache.directory, expecting: expectation) }
         switch reader {
         case .success: #expect(found == nil)
@@ -64,14 +64,14 @@ import Testing
         #expect(defect(of: name, expecting: whole) == nil)
         try await tampering.apply(to: path(name))
         #expect(defect(of: name, expecting: whole) == Self.expected(tampering))
-        // Of a file of which less is known less is found out, and nothing is opened that is no file.
+        // With less recorded state fewer defects are detected, and only regular files are opened.
         let isOdd = [.linked, .folder, .pipe, .removed].contains(tampering)
         #expect((defect(of: name, expecting: .file) != nil) == isOdd)
         let isCut = [.truncated, .emptied, .extended].contains(tampering)
         #expect((defect(of: name, expecting: .size(200_000)) != nil) == (isOdd || isCut))
         let hasHole = [.punched, .zeroed].contains(tampering)
         #expect((defect(of: name, expecting: .dense(size: 200_000)) != nil) == (isOdd || isCut || hasHole))
-        // Its digest decides, and gives a good one its checkpoint back.
+        // The digest decides, and a good file gets a new checkpoint.
         if isOdd || isCut {
             #expect(throws: Self.expected(tampering)) { try cache.verify(name, checkpoint) }
         } else if tampering.isHarmless {
@@ -91,7 +91,7 @@ import Testing
         #expect(cache.reopen(name) == nil)
         #expect(cache.names() == [other])
         #expect(cache.reopen(other)?.present == RangeSet(0..<200_000))
-        // What a link led to is none of the cache's.
+        // The target of a link does not belong to the cache.
         if tampering == .linked { #expect(FileManager.default.fileExists(atPath: path(name) + ".copy")) }
     }
 
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// A time that no clock shows, and a checkpoint that is a pipe.
+    /// An mtime outside a clock's range, and a checkpoint that is a pipe.
     @Test func absurdFilesCostNothing() async throws {
         let (name, checkpoint) = try makeWhole()
         #expect(

@@ -25,7 +25,7 @@ import Testing
         return result
     }
 
-    /// A file of 1,000,000 bytes with some of them and a checkpoint.
+    /// Creates a file of 1,000,000 bytes with some of them present, and a checkpoint.
     private func makeFile(received: Range<Int64>, synced: Range<Int64>) throws -> CacheFile {
         let file = try cache.create(size: 1_000_000)
         try write(Int(received.lowerBound)..<Int(received.upperBound), to: file)
@@ -212,7 +212,7 @@ import Testing
         #expect(found.checkpoint.sha256 == "abc")
     }
 
-    /// The number of a file's checkpoint.
+    /// Returns the inode number of a file's checkpoint.
     private func checkpointInode(_ name: String) throws -> UInt64 {
         var status = stat()
         try #require(stat(checkpointPath(name), &status) == 0)
@@ -263,7 +263,7 @@ import Testing
             try cache.save(Checkpoint(key: number, generation: 2), of: file)
             #expect(cache.checkpoint(of: file.name)?.generation == 2)
         }
-        // The folder that it was to get into has gone as well.
+        // The checkpoint's folder was removed as well.
         cache.prepare()
         try FileManager.default.removeItem(atPath: cache.directory.appending("media").string)
         let file = try cache.create(size: 10)
@@ -282,7 +282,7 @@ import Testing
         for generation in 2...5 {
             for (number, file) in files.enumerated() {
                 var checkpoint = Checkpoint(key: Int64(number), generation: generation)
-                // Of many lengths: nothing of an earlier one shows behind a short one.
+                // Of different lengths: no bytes of an earlier one may follow a short one.
                 checkpoint.finalURL = String(repeating: "x", count: (7 - generation) * 100 + number)
                 try cache.save(checkpoint, of: file, durably: generation.isMultiple(of: 2))
                 inodes.insert(try checkpointInode(file.name))
@@ -290,7 +290,7 @@ import Testing
                 #expect(cache.checkpoint(of: file.name)?.finalURL == checkpoint.finalURL)
             }
         }
-        // Each file has one, and one is for the next.
+        // One for each file, and one in reserve.
         #expect(inodes.count == 5)
         #expect(try spareFiles() == ["checkpoint.5"])
         #expect(cache.names() == files.map(\.name).sorted())

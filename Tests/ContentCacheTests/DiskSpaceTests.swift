@@ -14,11 +14,11 @@ struct DiskSpaceTests {
     }
 
     @Test func whatIsWrittenIsNoLongerFree() async throws {
-        // A file system in memory, where few others write.
+        // A file system in memory, to which few other programs write.
         let folder = try TemporaryDirectory(in: "/dev/shm")
         let path = FilePath(folder.path)
         let size: Int64 = 1 << 20
-        // Others may write in between: once in a few tries nobody does.
+        // Other programs may write meanwhile: one of a few attempts is undisturbed.
         try await waitUntil(description: "free space falls by what was written") {
             let before = try DiskSpace(at: path)
             try folder.write("block", repeatElement(UInt8(1), count: Int(size)))

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Fuse
 
-/// Passthrough: what is agreed with the kernel, and how files are handed to it. That it reads them is a matter of a real
-/// mount.
+/// Passthrough: the negotiation with the kernel, and the registration of files. Reads by the kernel need a real mount.
 struct BackingFileTests {
     private static let extension2: UInt32 = 1 << 30  // FUSE_INIT_EXT
     private static let passthrough: UInt32 = 1 << 5  // FUSE_PASSTHROUGH, of the second word
@@ -25,19 +24,19 @@ struct BackingFileTests {
         #expect(greeting.payload.count == 64)
         #expect((greeting.number(UInt32.self, at: 12) & Self.extension2 != 0) == isAsked)
         #expect(greeting.number(UInt32.self, at: 32) == (isAsked ? Self.passthrough : 0))
-        // max_stack_depth: a root folder on overlayfs needs two.
+        // max_stack_depth: a folder on overlayfs needs two.
         let depth = greeting.number(UInt32.self, at: 36)
         #expect(isAsked ? [1, 2].contains(depth) : depth == 0)
         #expect(greeting.number(UInt32.self, at: 12) & 1 << 18 != 0)  // FUSE_PARALLEL_DIROPS, too
         #expect(filesystem.connection.withLock { $0?.passthrough } == isAsked)
-        // The next answer of that length is left as it is.
+        // A later reply of that length is not changed.
         let answer = try kernel.call(.lookup, node: 1, text("a"))
         #expect(answer.number(UInt64.self, at: 0) == 2)
     }
 
     @Test(
         arguments: [
-            // Not offered: no bit, no second word; and not wished for.
+            // Not offered: no bit, no second word; and not requested.
             (KernelSide.allFlags | extension2, 0, "/"), (KernelSide.allFlags, passthrough, "/"),
             (KernelSide.allFlags | extension2, passthrough, nil),
         ] as [(UInt32, UInt32, String?)])
@@ -72,7 +71,7 @@ struct BackingFileTests {
         defer { try? file.close() }
         let backings = kernel.session.backingFiles
         #expect(backings.areTaken == Privilege.isAdministrator)
-        // A socket knows no such call.
+        // A socket does not support the call.
         #expect(backings.register(file) == nil)
         #expect(!backings.areTaken)
         #expect(backings.register(file) == nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Fuse
 
-/// What is read from /proc.
+/// Parsing of files in /proc.
 struct ConnectionTests {
     @Test func anAdministratorHasTheCapabilityInTheInitialNamespace() {
         let root = "Name:\tx\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n"
@@ -67,7 +67,7 @@ struct ConnectionTests {
         table.withdraw(2)
         table.interrupt(2)
         #expect(calls.count == 1)
-        // While it is being registered the handler is left to who registers.
+        // During the registration the caller has to run the handler.
         let third = table.register(3, handler, announce: { table.interrupt(3) })
         #expect(third)
         #expect(calls.count == 1)

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Messages to the kernel as they are seen on the wire.
+/// Messages to the kernel, in their wire format.
 struct InvalidatorTests {
     @Test func messagesComeInOrder() throws {
         let kernel = try KernelSide(TestFilesystem())

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import Fuse
 
-/// The other end of a session over a socket: sends requests and reads answers in the kernel's own bytes.
+/// The kernel's end of a session over a socket: sends requests and reads replies in the kernel's format.
 ///
 /// The structures are those of `linux/fuse.h`; all numbers are in the byte order of the machine.
 final class KernelSide: Sendable {
@@ -12,7 +12,7 @@ final class KernelSide: Sendable {
         var description: String
     }
 
-    /// An answer, or with `unique` 0 a notification whose code stands in `error`.
+    /// A reply, or with `unique` 0 a notification with its code in `error`.
     struct Message: Sendable {
         var unique: UInt64
         var error: Int32
@@ -64,7 +64,7 @@ final class KernelSide: Sendable {
         case copyFileRange = 47
     }
 
-    /// All capability bits that the kernel of protocol 7.38 offers in the first word.
+    /// All capability bits of the first word that a kernel with protocol 7.38 offers.
     static let allFlags: UInt32 = 0x3fff_ffff
 
     let session: Session
@@ -83,7 +83,7 @@ final class KernelSide: Sendable {
         var error: String?
     }
 
-    /// Makes the session, runs it on threads of its own, and greets it as a kernel does.
+    /// Creates the session, runs it on its own threads, and sends INIT.
     init(
         _ operations: any FilesystemOperations, options: SessionOptions = .test, threads: Int = 2,
         flags: UInt32 = KernelSide.allFlags, moreFlags: UInt32 = 0
@@ -101,7 +101,7 @@ final class KernelSide: Sendable {
                 outcome.withLock { $0 = Outcome(ended: true, error: "\(error)") }
             }
         }.detach()
-        // As the kernel takes every answer at once, whatever it is doing.
+        // The kernel reads every reply at once, whatever else it is doing.
         reader = OtherThread { [socket, inbox] in
             while true {
                 do {
@@ -122,7 +122,7 @@ final class KernelSide: Sendable {
 
     private let reader: OtherThread
 
-    /// The answer to INIT.
+    /// The reply to INIT.
     nonisolated(unsafe) private(set) var greeting: Message  // Written in init alone.
 
     deinit {
@@ -131,7 +131,7 @@ final class KernelSide: Sendable {
         close(socket)
     }
 
-    /// Closes the connection as an unmount does.
+    /// Closes the connection like an unmount.
     func hangUp() {
         shutdown(socket, Int32(SHUT_RDWR))
     }
@@ -155,12 +155,12 @@ final class KernelSide: Sendable {
         return unique
     }
 
-    /// Interrupts a request; the message's own number is odd, as the kernel's are.
+    /// Interrupts a request; the message's own number is odd, like the kernel's.
     func interrupt(_ request: UInt64) {
         send(.interrupt, node: 0, bytes(request), unique: request | 1)
     }
 
-    /// The answer to a request; what else comes meanwhile is kept.
+    /// Waits for the reply to a request; other messages are queued.
     func answer(to request: UInt64) throws -> Message {
         try next { $0.unique == request }
     }
@@ -173,12 +173,12 @@ final class KernelSide: Sendable {
         try answer(to: send(opcode, node: node, payload))
     }
 
-    /// What has come and was not asked for.
+    /// Returns unexpected messages.
     func waitingAnswers(to requests: Set<UInt64>) -> [Message] {
         inbox.withLock { $0.messages.filter { requests.contains($0.unique) } }
     }
 
-    /// The first message that fits; a minute is more than any of them needs.
+    /// Returns the first matching message; throws after a minute.
     private func next(_ fits: (Message) -> Bool) throws -> Message {
         let found = inbox.wait(milliseconds: 60_000) { inbox -> Result<Message, Failure>? in
             if let index = inbox.messages.firstIndex(where: fits) { return .success(inbox.messages.remove(at: index)) }
@@ -204,13 +204,13 @@ extension SessionOptions {
     static let test = SessionOptions(fsname: "test", subtype: "test")
 }
 
-/// Numbers one after the other as they lie in memory.
+/// Returns the bytes of consecutive numbers in memory order.
 func bytes(_ numbers: any FixedWidthInteger...) -> [UInt8] {
     func one(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number) { Array($0) } }
     return numbers.flatMap { one($0) }
 }
 
-/// A string with the NUL that ends it on the wire.
+/// Returns a string with the NUL that ends it on the wire.
 func text(_ string: String) -> [UInt8] { Array(string.utf8) + [0] }
 
 /// `struct fuse_read_in`, also of readdir and readdirplus.

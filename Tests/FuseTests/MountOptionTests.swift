@@ -1,7 +1,7 @@
 import Fuse
 import Testing
 
-/// What `-o` takes, and what it refuses.
+/// Accepted and rejected options of `-o`.
 struct MountOptionTests {
     @Test func theKernelsOptionsArePassedOn() throws {
         let options = try MountOptions(parsing: ["noexec,max_read=65536", "noatime", "context=a\\,b,sync"])

@@ -4,7 +4,7 @@ import Synchronization
 import SystemPackage
 import Testing
 
-/// Requests that wait, and who gets them.
+/// Requests that wait, and which thread answers them.
 struct ParkedRequestTests {
     @Test func aParkedReadIsAnsweredByAnotherThread() throws {
         let parked = Counter()
@@ -41,7 +41,7 @@ struct ParkedRequestTests {
         let read = kernel.send(.read, node: 2, readRequest(handle: 77, offset: 0, size: 4_096))
         #expect(arrived.wait())
         kernel.interrupt(read)
-        // Any later request that is answered tells that the interrupt has been read; handled it is by the same thread.
+        // The reply to a later request proves that the interrupt was read; the same thread handles both.
         #expect(try kernel.call(.lookup, node: 1, text("a")).error == 0)
         goOn.add()
         #expect(try kernel.answer(to: read).error == -EINTR)
@@ -70,7 +70,7 @@ struct ParkedRequestTests {
             }
         }
         answering.join()
-        // Nothing is left, and nothing is answered twice: a second answer would come before this one.
+        // No request is left, and none is answered twice: a second reply would arrive before this one.
         #expect(filesystem.parked.withLock { $0.isEmpty })
         let last = try kernel.call(.lookup, node: 1, text("a"))
         #expect(last.error == 0)
@@ -124,7 +124,7 @@ struct ParkedRequestTests {
     }
 }
 
-/// A plain thread for what must not block the tests' own.
+/// A plain thread for calls that must not block the test runner's threads.
 final class OtherThread: Sendable {
     private let thread: pthread_t
 

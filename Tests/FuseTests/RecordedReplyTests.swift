@@ -3,7 +3,7 @@ import Synchronization
 import SystemPackage
 import Testing
 
-/// Operations are called bare, with neither a mount nor libfuse.
+/// Operations called directly, with neither a mount nor libfuse.
 struct RecordedReplyTests {
     private let filesystem = TestFilesystem()
 

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// How sessions end, and how they do not begin.
+/// The end of sessions, and failures at their start.
 struct SessionEndTests {
     @Test func runReturnsWhenTheKernelHangsUp() throws {
         let filesystem = TestFilesystem()
@@ -40,7 +40,7 @@ struct SessionEndTests {
     }
 
     @Test func aLimitOnReadsIsAgreedOn() throws {
-        // libfuse compares the mount option with what its init callback says, and gives up where these differ.
+        // libfuse compares the mount option with the value from its init callback, and gives up if they differ.
         let options = SessionOptions(fsname: "test", subtype: "test", extra: ["nosuid,max_read=65536"])
         let kernel = try KernelSide(TestFilesystem(), options: options)
         #expect(kernel.greeting.error == 0)
@@ -49,7 +49,7 @@ struct SessionEndTests {
     }
 
     @Test func aDisagreementAtTheBeginningIsAnError() throws {
-        // libfuse reads the digits of this, the binding takes it for no number.
+        // libfuse parses the digits; the binding does not accept this as a number.
         let options = SessionOptions(fsname: "test", subtype: "test", extra: ["max_read=65536x"])
         let kernel = try KernelSide(TestFilesystem(), options: options)
         #expect(kernel.greeting.error == -EPROTO)

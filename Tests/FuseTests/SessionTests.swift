@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// A session speaks with a kernel that is played by the test.
+/// A session with a kernel simulated by the test.
 struct SessionTests {
     // Bits of INIT's flags in linux/fuse.h.
     private static let asyncRead: UInt32 = 1 << 0
@@ -123,7 +123,7 @@ struct SessionTests {
         ] as [KernelSide.Opcode])
     func whatModifiesIsRefused(opcode: KernelSide.Opcode) throws {
         let kernel = try KernelSide(TestFilesystem())
-        // More than any of the fixed parts; then names.
+        // Longer than any of the fixed parts; then names.
         let payload = [UInt8](repeating: 0, count: 128) + text("from") + text("to")
         #expect(try kernel.call(opcode, node: 1, payload).error == -EROFS)
     }
@@ -146,7 +146,7 @@ struct SessionTests {
         #expect(try get(5).payload == Array("value".utf8))
         #expect(try get(4).error == -ERANGE)
         #expect(try get(5, "user.b").error == -ENODATA)
-        // Not implemented: the kernel takes this for "not supported" and does not ask again.
+        // ENOSYS: the kernel treats it as "not supported" and sends no further request.
         #expect(try kernel.call(.listxattr, node: 2, bytes(UInt32(0), UInt32(0))).error == -ENOSYS)
     }
 

@@ -11,7 +11,7 @@ final class TestFilesystem: FilesystemOperations {
     let connection = Mutex<Connection?>(nil)
     /// Called when a read has been parked and its interrupt handler is registered.
     let whenParked: @Sendable (UInt64) -> Void
-    /// Before a read is parked: a test may wait here.
+    /// Called before a read is parked; a test may block here.
     let beforeParking: @Sendable (UInt64) -> Void
 
     init(
@@ -65,7 +65,7 @@ final class TestFilesystem: FilesystemOperations {
     func open(_ request: consuming Request, node: NodeID, flags: Int32) {
         note("open \(node.rawValue)")
         if node.rawValue == 4 {
-            // As the kernel's own reading is answered; `flags` stand for the wish.
+            // The handle is cached unless `flags` request direct I/O.
             let direct = flags & __O_DIRECT != 0
             let reply = OpenReply(
                 handle: FileHandle(rawValue: 78), directIO: direct, keepCache: true, noFlush: true,
@@ -141,7 +141,7 @@ final class TestFilesystem: FilesystemOperations {
     }
 }
 
-/// Counts what happens on other threads, and waits for it.
+/// A counter of events on other threads, with waiting.
 final class Counter: Sendable {
     private let value = Monitor(0)
 
@@ -151,7 +151,7 @@ final class Counter: Sendable {
         value.withLock { $0 += 1 }
     }
 
-    /// Waits until there are `number`; false if that takes longer than a minute.
+    /// Waits until the count is `number`; false after a minute.
     func wait(_ number: Int = 1) -> Bool {
         value.wait(milliseconds: 60_000) { $0 >= number ? true : nil } ?? false
     }

@@ -3,12 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The daemon started by a service manager, with the socket that its first client has connected to.
+/// Socket activation: a service manager starts the daemon for its first client.
 struct ActivationTests {
     private let home: PodfsHome
     private let server = HTTPTestServer()
 
-    /// What a service manager does (sd_listen_fds(3)): listens, and passes the socket as descriptor 3.
+    /// A minimal service manager (sd_listen_fds(3)): listens, and passes the socket as descriptor 3.
     private static let manager = """
         use Socket; use POSIX ();
         $^F = 10;
@@ -42,7 +42,7 @@ struct ActivationTests {
         #expect(home.daemonProcessIdentifier == daemon.processIdentifier)
         daemon.kill(SIGTERM)
         #expect(try await daemon.wait().exitCode == 0)
-        // The socket is the manager's: the next client wakes the next daemon.
+        // The socket belongs to the manager: the next client starts the next daemon.
         #expect(FileManager.default.fileExists(atPath: home.socket))
     }
 

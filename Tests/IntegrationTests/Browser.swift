@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Chromium without a window, driven by its WebDriver (https://www.w3.org/TR/webdriver2/).
+/// Headless Chromium, controlled by WebDriver (https://www.w3.org/TR/webdriver2/).
 ///
-/// When the last reference goes, both are ended: the driver's process group goes with the `timeout` that leads it, and
-/// whatever becomes of the test, nothing of them outlives five minutes.
+/// When the last reference is released, browser and driver are killed: they are in the process group of a `timeout`,
+/// which also kills them after five minutes.
 final class Browser: Sendable {
-    /// The two programs of Debian's `chromium` and `chromium-driver`.
+    /// Whether Debian's packages `chromium` and `chromium-driver` are installed.
     static let isInstalled = ["chromium", "chromedriver"].allSatisfy { name in
         FileManager.default.isExecutableFile(atPath: "/usr/bin/\(name)")
     }
@@ -24,7 +24,7 @@ final class Browser: Sendable {
     init() async throws {
         directory = try TemporaryDirectory()
         let directory = directory
-        // What a desktop has, and what it keeps of it, is not the test's.
+        // The tester's desktop environment and settings must not matter.
         var environment = ["HOME": directory.path, "XDG_RUNTIME_DIR": directory.path, "LANG": "C.UTF-8"]
         environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
         driver = try ChildProcess(
@@ -59,12 +59,12 @@ final class Browser: Sendable {
 
     deinit {
         let ended = try? ChildProcess("curl", ["-s", "-m", "20", "-X", "DELETE", session]).waitBlocking()
-        // `timeout` hands the signal on to its whole group.
+        // `timeout` forwards the signal to its process group.
         driver.kill(SIGTERM)
         if ended == nil { driver.kill(SIGKILL) }
     }
 
-    /// By curl: the test process keeps to files and pipes.
+    /// Sends a request with curl, since the test process itself only uses files and pipes.
     private static func send(_ method: String, _ url: String, _ body: [String: Any]?) async throws -> Any {
         var arguments = ["-s", "-m", "110", "-X", method, url]
         var input: [UInt8] = []
@@ -81,28 +81,28 @@ final class Browser: Sendable {
         return value
     }
 
-    // MARK: What a person does
+    // MARK: User actions
 
-    /// Opens a file, or any address, and returns when it has been loaded.
+    /// Opens a file or an address, and waits until it is loaded.
     func open(_ path: String) async throws {
         let url = path.hasPrefix("/") ? URL(fileURLWithPath: path).absoluteString : path
         _ = try await Self.send("POST", session + "/url", ["url": url])
     }
 
-    /// Clicks on the first element that a selector of CSS finds, as a mouse does.
+    /// Clicks on the first element that matches a CSS selector.
     func click(_ selector: String) async throws {
         let found = try await Self.send(
             "POST", session + "/element", ["using": "css selector", "value": selector])
-        // The name is a constant of the protocol.
+        // The key is a constant of the protocol.
         guard let element = (found as? [String: String])?["element-6066-11e4-a52e-4f735466cecf"] else {
             throw Failure(description: "no element \(selector): \(found)")
         }
         _ = try await Self.send("POST", "\(session)/element/\(element)/click", [:])
     }
 
-    // MARK: What is to be seen
+    // MARK: Page state
 
-    /// The value of an expression of JavaScript in the page; not bound by the page's policy.
+    /// Returns the value of a JavaScript expression in the page; the page's policy does not apply to it.
     func value<Value>(_ expression: String, as type: Value.Type = Value.self) async throws -> Value {
         let answer = try await Self.send(
             "POST", session + "/execute/sync", ["script": "return \(expression)", "args": [Any]()])
@@ -112,12 +112,12 @@ final class Browser: Sendable {
         return value
     }
 
-    /// Does something by JavaScript.
+    /// Runs JavaScript in the page.
     func run(_ script: String) async throws {
         _ = try await Self.send("POST", session + "/execute/sync", ["script": script, "args": [Any]()])
     }
 
-    /// What stands in the console since it was asked for last.
+    /// Returns the console messages since the previous call.
     func console() async throws -> [String] {
         let entries = try await Self.send("POST", session + "/se/log", ["type": "browser"]) as? [[String: Any]]
         return (entries ?? []).compactMap { $0["message"] as? String }

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every file of a show, opened by itself, as its page's link "File" or a listing of a web server opens it.
+/// Every file of a show, opened directly, as by the link "File" of its page or a web server's listing.
 extension BrowserTests {
-    /// Documents that fetch `canary?NAME` when a browser runs them, or as much as loads what they name.
+    /// Documents that request `canary?NAME` when a browser runs them or loads their resources.
     private enum Payload {
         static func xhtml(_ canary: String, _ name: String) -> String {
             """
@@ -21,18 +21,18 @@ extension BrowserTests {
             """
         }
 
-        /// No tag at its beginning: it looks like a recording to who looks at first bytes, and is HTML where the type says so.
+        /// No tag at the start: the first bytes look like a recording, but it is HTML if the type says so.
         static func html(_ canary: String, _ name: String) -> String {
             "ID3\u{3} <html><body><script>new Image().src='\(canary)?\(name)'</script><img src='\(canary)?\(name)'>"
         }
 
-        /// As XML may be written, and what looks for `<` does not see.
+        /// Valid XML that a search for `<` bytes does not find.
         static func utf16(_ text: String) -> [UInt8] {
             [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
         }
     }
 
-    /// What runs in browsers, desktops and on servers, with the types that go with it.
+    /// Formats that run in browsers, on desktops and on servers, with their types.
     private static let kinds: [(name: String, type: String)] = [
         ("svg", "application/octet-stream"), ("svg", "image/svg+xml"), ("xhtml", "application/octet-stream"),
         ("xht", ""), ("xml", "application/octet-stream"), ("xml", "text/xml"), ("rss", "application/octet-stream"),
@@ -109,7 +109,8 @@ extension BrowserTests {
         for way in ways {
             server.clearLog()
             for file in files { try await Self.look(at: way.file(file), named: file, browser) }
-            // The same documents run where their names let them. What an earlier file had sent would have come before.
+            // Control: the same documents run if their names allow it. Requests of an earlier file would have arrived
+            // before.
             for name in names { try await browser.open(way.control(name)) }
             try await waitUntil(description: "the controls have run") {
                 names.allSatisfy { name in
@@ -120,16 +121,16 @@ extension BrowserTests {
         }
     }
 
-    /// Which documents have run, or loaded something.
+    /// Returns the documents that have run or loaded a resource.
     private static func canaries(_ server: HTTPTestServer) -> Set<String> {
         Set(server.requests(for: "/canary").map { $0.request.query ?? "" })
     }
 
-    /// Opens a file in place of an empty page: what is saved or refused leaves that page, and what is shown is no document in
-    /// which something may run, unless podfs has written it.
+    /// Opens a file in place of an empty page: a saved or rejected file leaves that page, and a displayed one must not
+    /// be a document that can run scripts, unless podfs has generated it.
     private static func look(at address: String, named name: String, _ browser: Browser) async throws {
         try await browser.open("about:blank")
-        // A file that cannot be read is an error to the browser's driver.
+        // A file that cannot be read is an error of the driver.
         do { try await browser.open(address) } catch is Browser.Failure {}
         let shown = try await browser.value("location.protocol", as: String.self)
         let type = try await browser.value("document.contentType", as: String.self)

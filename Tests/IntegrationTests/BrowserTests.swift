@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The pages of a mount in a real browser, opened from the folder.
+/// The pages of a mount in a real browser.
 @Suite(.enabled(if: Browser.isInstalled, "needs chromium and chromium-driver"), .timeLimit(.minutes(10)))
 struct BrowserTests {
-    /// A sound of a minute, with an index of its own in the first frame, so that a player knows where to seek.
+    /// Creates a sound of a minute with a seek index in the first frame.
     private static func sound(in directory: TemporaryDirectory) async throws -> [UInt8] {
         let path = directory.file("sound.mp3")
         let made = try await ChildProcess.run(
@@ -22,7 +22,7 @@ struct BrowserTests {
         return [UInt8](try #require(FileManager.default.contents(atPath: path)))
     }
 
-    /// A mount of one show whose feed is made by `change` of one with three episodes.
+    /// Mounts a show with three episodes whose feed is modified by `change`.
     static func mounted(_ change: (inout FeedBuilder, HTTPTestServer) -> Void) async throws -> MountedShow {
         let show = try await MountedShow(isMounted: false)
         let server = show.server
@@ -57,7 +57,7 @@ struct BrowserTests {
         let picture = try await Self.picture(in: show.home.directory)
         server.serve("/cover", Resource(bytes: picture, contentType: "image/jpeg"))
         let browser = try await Browser()
-        // From the page of all shows by a click.
+        // From the page of all shows by a click on the show.
         try await browser.open("\(show.mount.mountPoint)/index.html")
         #expect(try await browser.value("document.querySelectorAll('.shelf li').length", as: Int.self) == 1)
         try await browser.click(".shelf a")
@@ -66,14 +66,14 @@ struct BrowserTests {
         }
         #expect(try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 3)
         #expect(try await browser.value("document.querySelector('.notes b').textContent", as: String.self) == "here")
-        // The art, although its size was not known before it was fetched.
+        // The art is shown, although its size was unknown before it was fetched.
         try await waitUntil(description: "the art is shown") {
             try await browser.value("document.querySelector('.art img').naturalWidth", as: Int.self) == 300
         }
-        // Nothing is loaded of an episode before it is played.
+        // No part of an episode is loaded before it is played.
         #expect(server.requests.allSatisfy { $0.path == "/cover" })
         #expect(try await browser.value("document.querySelector('audio').paused", as: Bool.self))
-        // A click on a chapter plays from there.
+        // A click on a chapter plays from its start.
         try await browser.click("button[data-start='40.0']")
         try await waitUntil(description: "it plays from the chapter on") {
             try await browser.value("document.querySelector('audio').currentTime", as: Double.self) > 40.1
@@ -83,24 +83,24 @@ struct BrowserTests {
             try await browser.value("document.querySelector('[aria-current]').dataset.start", as: String.self) == "40.0"
         }
         #expect(try await browser.value("Math.round(document.querySelector('audio').duration)", as: Int.self) == 60)
-        // Back, by hand.
+        // Seek back.
         try await browser.run("const a=document.querySelector('audio');a.pause();a.currentTime=5;a.play()")
         try await waitUntil(description: "it plays from elsewhere") {
             let place = try await browser.value("document.querySelector('audio').currentTime", as: Double.self)
             return place > 5.1 && place < 40
         }
-        // Another one silences it.
+        // Playing another one pauses it.
         try await browser.run("document.querySelectorAll('audio')[1].play()")
         try await waitUntil(description: "the first is silent") {
             try await browser.value("document.querySelector('audio').paused", as: Bool.self)
         }
         #expect(Set(server.requests.map(\.path)).isSuperset(of: ["/3.mp3", "/2.mp3"]))
-        // What was played is cached, and the page says so when it is loaded again.
+        // The played episode is cached, and the reloaded page says so.
         try await waitUntil(deadline: .seconds(120), description: "the mark has changed") {
             try await browser.open(Self.page(show))
             return try await browser.value("document.querySelectorAll('.cached').length", as: Int.self) == 2
         }
-        // That the transfers' page shows nothing to do is a page, too.
+        // The status page without tasks is valid too.
         try await browser.open("\(show.mount.mountPoint)/.status.html")
         #expect(try await browser.value("document.querySelector('h1').textContent", as: String.self) == "Transfers")
         #expect(try await browser.console().filter { $0.contains("Content Security Policy") } == [])
@@ -134,7 +134,7 @@ struct BrowserTests {
                 <link>javascript:\(script)</link><psc:chapters xmlns:psc="http://podlove.org/simple-chapters">\
                 <psc:chapter start="0" title="&lt;img src=x onerror=&quot;\(script)&quot;&gt;"/></psc:chapters>
                 """
-            // Five megabytes of it.
+            // Five megabytes of hostile notes.
             feed.items[2].description = String(repeating: notes, count: 5_000_000 / notes.utf8.count + 1)
         }
         let server = show.server
@@ -148,10 +148,10 @@ struct BrowserTests {
             try await browser.open(page)
             let title = try await browser.value("document.title", as: String.self)
             try await browser.run("for(const d of document.querySelectorAll('details'))d.open=true")
-            // Whatever could be clicked is clicked.
+            // Click everything.
             try await browser.run(
                 "for(const e of document.querySelectorAll('.notes *,.about *,button,body>div *'))if(!e.href)e.click()")
-            // Two turns of the browser's own clock: what was to run has run.
+            // Wait for a frame and 500 ms of the browser, so that any script would have run.
             _ = try await browser.value(
                 "new Promise(done=>requestAnimationFrame(()=>setTimeout(()=>done(1),500)))", as: Int.self)
             #expect(try await browser.value("document.title", as: String.self) == title && title != "pwned", "\(page)")
@@ -161,7 +161,7 @@ struct BrowserTests {
             #expect(try await browser.value(links, as: Int.self) == 0, "\(page)")
         }
         #expect(server.requests(for: "/canary").isEmpty)
-        // The policy is a second wall: what came through the first would not run either.
+        // The policy is a second line of defence: it would block what the sanitizer missed.
         try await browser.open(Self.page(show))
         try await browser.run(
             """
@@ -201,7 +201,7 @@ struct BrowserTests {
         try await waitUntil(description: "it plays") {
             try await browser.value("document.querySelector('\(last) audio').currentTime>.1", as: Bool.self)
         }
-        // The list can be narrowed.
+        // The list can be filtered.
         try await browser.run(
             "const i=document.querySelector('.filter input');i.value='EPISODE 77';i.dispatchEvent(new Event('input'))")
         let shown = "[...document.querySelectorAll('.episodes>li')].filter(e=>e.checkVisibility()).length"

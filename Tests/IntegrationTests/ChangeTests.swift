@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the daemon does is seen in a folder that was listed before, although the kernel remembers names and attributes for a
-/// day: it is told.
+/// Changes by the daemon are visible in a folder that was listed before, although the kernel may cache names and
+/// attributes for a day: they are invalidated.
 @Suite(.timeLimit(.minutes(5))) struct ChangeTests {
-    /// A show whose folders and files the kernel knows.
+    /// Mounts a show and makes the kernel cache its folders and files.
     private static func listed(episodes: Int = 3) async throws -> MountedShow {
         let show = try await MountedShow(episodes: episodes)
         try await walk(show)
@@ -22,7 +22,7 @@ import Testing
         try await ChildProcess.run("ls", [folder]).output.split(separator: "\n").map(String.init)
     }
 
-    /// One field of stat(1); empty when there is no such file.
+    /// Returns one field of stat(1); empty if the file does not exist.
     private static func stat(_ field: String, _ path: String) async throws -> String {
         let output = try await ChildProcess.run("stat", ["-L", "-c", "%" + field, path]).output
         return output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -37,7 +37,7 @@ import Testing
 
     @Test func aRefreshShowsItsEpisodes() async throws {
         let show = try await Self.listed()
-        // Asked for in vain: that it is absent is not to be remembered.
+        // The negative lookup must not be cached.
         #expect(try await Self.stat("s", show.path(4)).isEmpty)
         Self.serve(show, episodes: 4)
         let refreshed = try await show.home.run("refresh")
@@ -77,8 +77,8 @@ import Testing
 
     @Test func aFolderThatIsOpenShowsWhatCameSince() async throws {
         let show = try await Self.listed()
-        // Reads its folder, says so, and reads it again from the same descriptor when it is told to: the mount hears of the
-        // refresh within a moment.
+        // Reads its folder, reports that, and reads it again from the same descriptor on request: the mount is notified
+        // of the refresh within a moment.
         let program = """
             $| = 1; opendir(my $folder, $ARGV[0]) or die; my @names = readdir $folder; print "read\\n";
             open(my $orders, '<', $ARGV[1]) or die; <$orders>;
@@ -117,11 +117,11 @@ import Testing
         }
     }
 
-    /// A feed that claims another length each time, while the server has the file that it had.
+    /// The length in the feed changes repeatedly, while the file on the server stays the same.
     @Test func anOpenTellsTheTrueSizeWhateverTheFeedHasClaimedSince() async throws {
         let show = try await MountedShow(episodes: 1, length: 200_000)
         let server = show.server
-        // More often than seconds pass: the time of an open, which is told as well, has whole ones.
+        // More often than once a second: the atime, which is invalidated as well, has whole seconds.
         for round in 1...8 {
             let size = try await ChildProcess.run(
                 "perl", ["-e", "open(my $file, '<', $ARGV[0]) or die $!; print -s $file", show.path(1)])
@@ -142,12 +142,12 @@ import Testing
         let begin = Int(time(nil))
         let show = try await Self.listed()
         func accessed() async throws -> Int { try #require(Int(try await Self.stat("X", show.path(1)))) }
-        // Never opened: the time of publication.
+        // Never opened: the publication time.
         #expect(try await accessed() == Int(try await Self.stat("Y", show.path(1))))
         try await show.expectWhole(1, MountedShow.content(1))
         var last = try await accessed()
         #expect(last >= begin)
-        // All of it is in the page cache, so that no read reaches podfs; times are whole seconds.
+        // The whole file is in the page cache, so that no read reaches podfs; times are in whole seconds.
         try await waitUntil(description: "a second passes") { Int(time(nil)) > last }
         let reader = try await OpenFileReader(show.path(1))
         #expect(try await accessed() > last)
@@ -157,7 +157,7 @@ import Testing
         try await waitUntil(description: "the close is seen") { try await accessed() > last }
         _ = try await show.home.run("unmount", show.mount.mountPoint)
         try await show.remount()
-        // The library has it to the minute.
+        // The library stores it to the minute.
         #expect(try await accessed() >= begin)
     }
 }

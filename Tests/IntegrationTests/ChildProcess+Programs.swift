@@ -3,13 +3,13 @@ import Glibc
 import TestSupport
 
 extension ChildProcess {
-    /// Whether a program can be run here, looked up as execvp(3) does.
+    /// Whether a program is in PATH, as execvp(3) searches it.
     static func isInstalled(_ program: String) -> Bool {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
     }
 
-    /// Whether `runAsNobody` works: root alone can become somebody else.
+    /// Whether `runAsNobody` works: only root can switch to another user.
     static let canRunAsNobody = getuid() == 0 && isInstalled("runuser")
 
     /// Runs a program as the user `nobody`. The corresponding program is runuser(1).

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A clock that jumps: by a person's hand, by a time server, or because the machine slept.
+/// A wall clock that jumps: set by a person or a time server, or after a suspend.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
     @Test func aClockThatJumpsEndsNoWait() async throws {
         let clock = try await FakeClock()
@@ -20,9 +20,9 @@ import Testing
             try clock.move(byDays: Int64(days))
             let told = try await ChildProcess.run("stat", ["-c", "%Y", "\(show.mount.mountPoint)/.status"]).output
             let moment = try #require(Double(told.trimmingCharacters(in: .whitespacesAndNewlines)))
-            // The mount's own time: the status is of this moment.
+            // The status has the mount's current time.
             #expect(abs(moment - Date().timeIntervalSince1970 - Double(days) * 86_400) < 3_600)
-            // Both processes have work to do at the new time: another episode is asked for and read.
+            // Both processes work at the new time: another episode is requested and read.
             let part = try await show.read(show.path(2), 0..<65_536)
             #expect(MountedShow.content(2, size: size).matches(part.standardOutput), "\(part.error)")
             #expect(part.standardOutput.count == 65_536)

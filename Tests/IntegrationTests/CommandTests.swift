@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a person types, and what is said when it is wrong.
+/// Commands and their error messages.
 @Suite(.timeLimit(.minutes(5))) struct CommandTests {
     private struct Feeds {
         let server = HTTPTestServer()
@@ -115,7 +115,7 @@ import Testing
 
     @Test func withoutTheDeviceMountSaysWhatToDo() async throws {
         let show = try await MountedShow(isMounted: false)
-        // In a mount namespace of its own, with an empty /dev. Who is not root needs a user namespace to have one.
+        // In a mount namespace with an empty /dev, for which ordinary users need a user namespace.
         let namespaces = getuid() == 0 ? ["--mount"] : ["--map-root-user", "--mount"]
         let script = "mount -t tmpfs none /dev && exec \"$0\" mount \"$1\""
         let result = try await ChildProcess.run(

@@ -4,9 +4,9 @@ import Testing
 
 @testable import podfs
 
-/// What shells complete: typed on a real terminal, with Tab.
+/// Completion in the shells, on a real terminal with Tab.
 @Suite(.timeLimit(.minutes(5))) struct CompletionTests {
-    /// Names that a shell may read wrong. Such as it would run after completing them it is not to be offered.
+    /// Names with characters that are special in shells. A name that a shell would execute must not be offered.
     private static let titles = [
         "Example Show", "It's \"Q\" & ; * [x] (y) {a,b} ~ #1 \\ a: 日本 Show",
         "Worse $(touch owned) `touch owned` Show", "Bang !x Show",
@@ -28,7 +28,7 @@ import Testing
         }
         home.killDaemon(SIGTERM)
         try await home.waitUntilDaemonHasEnded()
-        // The shells call podfs by its name.
+        // The shells call podfs by its name in PATH.
         try home.directory.makeDirectory("bin")
         try FileManager.default.createSymbolicLink(
             atPath: home.directory.file("bin/podfs"), withDestinationPath: PodfsHome.executable)
@@ -51,7 +51,7 @@ import Testing
             path, arguments[name] ?? [], environment: environment, columns: 400, rows: 50)
     }
 
-    /// Types a line with a Tab at its end; what comes of it is run and its output awaited.
+    /// Types a line and Tab, runs the completed line and waits for its output.
     private func expect(_ terminal: PseudoTerminal, _ typed: String, runs output: String) async throws {
         let before = terminal.text.unicodeScalars.count
         func after() -> String {
@@ -60,7 +60,7 @@ import Testing
         }
         do {
             terminal.type("\(typed)\t")
-            // A line may be ended when the shell has put the name there.
+            // The shell may need a moment to insert the name.
             try await waitUntil(deadline: .seconds(60)) {
                 ["Show", "owned", ".mp3"].contains { after().contains($0) }
             }
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// - Parameter refused: the beginning of the name that this shell would run.
+    /// - Parameter refused: The beginning of the name that this shell would execute.
     private func tryAll(_ name: String, refused: String? = nil, setUp: String) async throws {
         let terminal = try shell(name)
         terminal.type("cd \(home.directory.path); \(setUp); echo set''up\n")
@@ -83,7 +83,7 @@ import Testing
             terminal.type("podfs list \(refused)\t\r")
             try await terminal.waitForText("there is no show '\(refused)'")
         }
-        // Listing asks a daemon that runs, and starts none; nor does completion.
+        // Listing uses a running daemon and starts none; nor does completion.
         #expect(home.daemonProcessIdentifier == nil)
         try await expect(terminal, "podfs set Example\\ Show/2026-01-02", runs: "say what to set")
         terminal.type("exit\r")

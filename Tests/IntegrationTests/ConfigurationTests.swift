@@ -14,7 +14,7 @@ import Testing
         try Configuration.load(from: directory.write("config.toml", text: text))
     }
 
-    /// What loading complains of, without the folder's name.
+    /// Returns the error of loading, without the folder's name.
     private func complaint(_ text: String) throws -> String {
         let path = try directory.write("config.toml", text: text)
         do {

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Programs that read files in ways of their own, on episodes that are not in the cache.
+/// Programs with different ways of reading files, on uncached episodes.
 @Suite(.timeLimit(.minutes(5))) struct CopyTests {
     /// A way to copy a file.
     struct Copier: Sendable {
-        /// The program that it needs, for those that not every Debian has.
+        /// The required program, unless every Debian has it.
         var program: String?
-        /// Takes the file's size before it opens the file, and no more bytes than that.
+        /// Whether it reads the size before it opens the file, and no more bytes than that.
         var goesByStat = false
         /// Copies `$1` to `$2`.
         let script: String
@@ -27,7 +27,7 @@ import Testing
         Copier(script: #"dd if="$1" of="$2" bs=13 status=none"#),
         Copier(script: #"dd if="$1" of="$2" bs=7777 status=none"#),
         Copier(script: #"dd if="$1" of="$2" bs=1M iflag=direct status=none"#),
-        // Leaves out what is zero, but for the end.
+        // Skips zeros except at the end.
         Copier(script: #"dd if="$1" of="$2" bs=4096 conv=sparse status=none; truncate -r "$1" "$2""#),
         Copier(script: #"head -c 100001 -- "$1" > "$2"; tail -c +100002 -- "$1" >> "$2""#),
         Copier(script: #"split -n 7 -- "$1" "$2."; cat "$2".* > "$2""#),
@@ -37,7 +37,7 @@ import Testing
         Copier(program: "rsync", script: #"rsync -t -- "$1" "$2""#),
         Copier(program: "rsync", script: #"rsync -tS --checksum --no-whole-file -- "$1" "$2""#),
         Copier(program: "curl", script: #"curl -sS "file://$(printf %s "$1" | sed 's/ /%20/g')" > "$2""#),
-        // sendfile(2), and a mapping as long as fstat(2) says.
+        // sendfile(2), and a mapping of the length from fstat(2).
         Copier(
             program: "python3", script: #"python3 -c 'import shutil, sys; shutil.copyfile(*sys.argv[1:])' "$1" "$2""#),
         Copier(
@@ -47,7 +47,7 @@ import Testing
                 with open(sys.argv[1], "rb") as f, open(sys.argv[2], "wb") as copy:
                     copy.write(mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ))' "$1" "$2"
                 """#),
-        // `cat` between them, since bsdtar leaves out the zeros at the end of what it writes to a file.
+        // With `cat`, since bsdtar leaves out zeros at the end of a file that it writes.
         Copier(
             program: "bsdtar", goesByStat: true,
             script: #"bsdtar --read-sparse \#(archive); bsdtar -xOf "$2.tar" | cat > "$2""#),
@@ -55,7 +55,7 @@ import Testing
         Copier(program: "busybox", goesByStat: true, script: #"busybox tar \#(archive); tar -xOf "$2.tar" > "$2""#),
     ].filter(\.isInstalled)
 
-    /// Content with stretches of zeros, which a program could take for holes.
+    /// Returns content with runs of zeros, which a program could treat as holes.
     private static func patchy(_ number: Int) -> [UInt8] {
         let zeros = [UInt8](repeating: 0, count: 200_000)
         return TestContent(seed: UInt64(number), size: 100_000).bytes + zeros
@@ -64,7 +64,7 @@ import Testing
 
     private static let size = patchy(1).count
 
-    /// What the feed says of the length: the truth, too little, too much, nothing.
+    /// The length in the feed: right, too small, too large, missing.
     @Test(arguments: [size, size - 123_456, size + 123_456, nil])
     func everyProgramCopiesTheWholeFile(_ length: Int?) async throws {
         let show = try await MountedShow(episodes: Self.copiers.count, size: Self.size, length: length)
@@ -73,8 +73,7 @@ import Testing
             let expected = Self.patchy(number)
             show.server.serve("/\(number).mp3", Resource(bytes: expected, contentType: "audio/mpeg"))
             let path = show.path(number)
-            // Whoever has opened the file has made its size true. An empty file that everybody may read is not even
-            // opened by GNU tar.
+            // Opening a file corrects its size. GNU tar does not even open an empty file that everybody may read.
             if length != Self.size, copier.goesByStat || (length == nil && copier.script.hasPrefix("tar ")) {
                 try await show.confirmSize(of: path)
             }
@@ -83,7 +82,7 @@ import Testing
             #expect(run.exitCode == 0 && run.error.isEmpty, "\(copier.script): \(run.error)")
             let copied = FileManager.default.contents(atPath: copy) ?? Data()
             #expect(copied.count == expected.count, "\(copier.script)")
-            // Not within the expectation, which would look for where they differ.
+            // Compared outside the expectation, which would search for the difference.
             let isSame = copied == Data(expected)
             #expect(isSame, "\(copier.script)")
         }
@@ -94,7 +93,7 @@ import Testing
     func rsyncCopiesNothingTwice(_ length: Int?) async throws {
         let show = try await MountedShow(length: length)
         let copy = show.home.directory.file("copy")
-        // The page says which episodes are cached: it is another one after the first run.
+        // The page lists the cached episodes, so it differs after the first run.
         let arguments = [
             "-rt", "--itemize-changes", "--exclude=index.html", "\(show.mount.mountPoint)/\(MountedShow.show)/", copy,
         ]
@@ -114,7 +113,7 @@ import Testing
 
     @Test func grepFindsWhatStandsAtTheEnd() async throws {
         let line = "all the same, line for line\n"
-        // By its first bytes it is media: plain text would be refused.
+        // The first bytes are those of media: plain text would be refused.
         let text = Array(("fLaC\n" + String(repeating: line, count: 80_000) + "the needle\n").utf8)
         let zeros = [UInt8](repeating: 0, count: 2_000_000) + Array("the needle".utf8)
         let show = try await MountedShow(episodes: 2, length: nil)
@@ -122,7 +121,7 @@ import Testing
         show.server.serve("/2.mp3", Resource(bytes: zeros))
         #expect(try await ChildProcess.run("grep", ["-c", "same", show.path(1)]).output == "80000\n")
         #expect(try await ChildProcess.run("grep", ["-n", "needle", show.path(1)]).output == "80002:the needle\n")
-        // Not in the cache yet: grep looks for holes to tell text from what is none.
+        // Not cached yet: grep looks for holes to detect binary files.
         #expect(try await ChildProcess.run("grep", ["-c", "needle", show.path(2)]).output == "1\n")
         let count = try await ChildProcess.run("wc", ["-c", "--", show.path(2)])
         #expect(count.output.hasPrefix("\(zeros.count) "), "\(count.output)")
@@ -134,7 +133,7 @@ import Testing
         let ogg = Array("OggS\u{0}\u{2}".utf8) + [UInt8](repeating: 0, count: 300_000)
         show.server.serve("/1.mp3", Resource(bytes: ogg, contentType: "audio/ogg"))
         let type = try await ChildProcess.run("file", ["-b", show.path(1)])
-        // By the bytes, and not by the name.
+        // The type is derived from the bytes, not from the name.
         #expect(type.output == "Ogg data\n", "\(type.output)\(type.error)")
     }
 

@@ -23,7 +23,7 @@ struct DamagedLibraryTests {
     @Test func aDamagedLibraryComesBackFromItsBackupAndThatIsSaid() async throws {
         let downloaded = try await show.home.run("download", "Example Show/2026-01-01 Episode 1.mp3", "--wait")
         #expect(downloaded.exitCode == 0, "\(downloaded.error)")
-        // A daemon that leaves makes the backup that is due.
+        // A daemon that exits makes the backup that is due.
         try await endDaemon()
         try damage()
         let list = try await show.home.run("list")
@@ -34,9 +34,9 @@ struct DamagedLibraryTests {
             $0.contains(".damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
         }
         #expect(kept.count == 1)
-        // It is said once.
+        // The message is printed once.
         #expect(try await show.home.run("list").error.isEmpty)
-        // What was cached still is, and the mount reads it without a request.
+        // Cached episodes still are, and the mount reads them without a request.
         let before = show.requests(1).count
         try await show.remount()
         let read = try await show.read(show.path(1))
@@ -52,7 +52,7 @@ struct DamagedLibraryTests {
         #expect(names.output == "Downloaded\nExample Show\nLatest\nindex.html\n")
     }
 
-    /// All of a new library is in its log until the daemon leaves.
+    /// The whole content of a new library is in its log until the daemon exits.
     @Test func aSpoiltLogIsNotALibraryWithoutShows() async throws {
         // The list is written a moment after the subscription.
         let copy = show.home.dataDirectory + "/subscriptions.opml"
@@ -78,7 +78,7 @@ struct DamagedLibraryTests {
         let backup = try FileManager.default.attributesOfItem(
             atPath: show.home.dataDirectory + "/library.backup.sqlite")
         #expect((backup[.size] as? Int ?? 0) > 0)
-        // One that was removed is made by the next daemon that leaves, although nothing has changed since.
+        // If the backup was removed, the next daemon makes one when it exits, although nothing has changed since.
         try FileManager.default.removeItem(atPath: show.home.dataDirectory + "/library.backup.sqlite")
         #expect(try await show.home.run("daemon").exitCode == 0)
         try await endDaemon()

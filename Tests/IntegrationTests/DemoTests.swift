@@ -115,7 +115,7 @@ import Testing
     }
 }
 
-/// A feed as a parser sees it that has nothing to do with podfs.
+/// A feed parser that is independent of podfs.
 private final class FeedProbe: NSObject, XMLParserDelegate {
     private(set) var isWellFormed = false
     private(set) var items = 0

@@ -5,7 +5,7 @@ import Testing
 
 @testable import podfs
 
-/// Each problem that `podfs doctor` knows, provoked.
+/// Each problem that `podfs doctor` detects, provoked.
 @Suite(.timeLimit(.minutes(5))) struct DoctorTests {
     private struct Line: Decodable {
         var check: String
@@ -18,7 +18,7 @@ import Testing
 
     init() throws { home = try PodfsHome() }
 
-    /// What is said, by JSON; the exit code must fit it.
+    /// Returns the findings as JSON; checks that the exit code matches.
     private func examine(
         _ home: PodfsHome? = nil, arguments: [String] = [], environment: [String: String] = [:], prelude: String? = nil
     ) async throws -> [Line] {
@@ -27,7 +27,7 @@ import Testing
         let own = ["doctor", "--json"] + arguments
         let result: ChildProcess.Result
         if let prelude {
-            // In a mount namespace of its own.
+            // In a separate mount namespace.
             result = try await ChildProcess.run(
                 "unshare", ["--mount", "sh", "-c", "\(prelude) && exec \"$0\" \"$@\"", PodfsHome.executable] + own,
                 environment: variables)
@@ -52,7 +52,7 @@ import Testing
             }, "\(found)", sourceLocation: place)
     }
 
-    /// The mounts of others on this machine are theirs.
+    /// Removes findings about mounts of other users of this machine.
     private func own(_ lines: [Line]) -> [Line] {
         lines.filter { $0.check != "mounts" || $0.message.contains(home.directory.path) }
     }
@@ -65,7 +65,7 @@ import Testing
         expect(lines, "cache", "ok", "podfs evict PATH")
         expect(lines, "daemon", "ok", "does not run")
         expect(lines, "catalogue", "ok", "not asked")
-        // Nothing was made, and nobody started.
+        // No file was created and no process started.
         #expect(!FileManager.default.fileExists(atPath: home.dataDirectory))
         #expect(home.daemonProcessIdentifier == nil)
         let text = try await home.run("doctor")
@@ -95,7 +95,7 @@ import Testing
         let lines = try await examine(prelude: prelude)
         expect(
             lines, "certificates", "problem", "/etc/ssl/certs", remedy: "install the package ca-certificates")
-        // So does the first feed of a new user. A connection is made, and ends before a word is said.
+        // So does the first feed of a new user. The connection ends before any response.
         let server = HTTPTestServer()
         try server.start()
         let address = server.url("/feed.xml").replacing("http://", with: "https://")
@@ -217,9 +217,9 @@ import Testing
         let backup = home.dataDirectory + "/library.backup.sqlite"
         let sound = try Data(contentsOf: URL(fileURLWithPath: backup))
         func damage(_ path: String) throws {
-            // The log would mend it: SQLite reads a page from there as long as it has it.
+            // The log must not repair it: SQLite prefers pages in the log.
             for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
-            // The tables, and not the first page.
+            // Damage the tables, not the first page.
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
             try handle.seek(toOffset: 4096)
             try handle.write(contentsOf: Data(repeating: 0x5A, count: 200_000))
@@ -237,7 +237,7 @@ import Testing
         expect(try await examine(home), "subscriptions", "warning", "does not exist")
         try home.directory.write("data/podfs/credentials.json", text: "{")
         expect(try await examine(home), "credentials", "problem", "is damaged", remedy: "subscribe again")
-        // The whole library, which may else stand in its log.
+        // The whole library in one file, without a log.
         try sound.write(to: URL(fileURLWithPath: home.library))
         try damage(home.library)
         expect(try await examine(home), "library", "problem", "is damaged", remedy: "there is no backup")
@@ -268,7 +268,7 @@ import Testing
         try home.directory.write("run/podfs/daemon.sock", text: "")
         expect(try await examine(), "socket", "problem", "is not a socket", remedy: "rm ")
         unlink(home.socket)
-        // A socket that a killed daemon has left is nothing to mind.
+        // The socket of a killed daemon is not a problem.
         let show = try await MountedShow(isMounted: false)
         let pid = try #require(show.home.daemonProcessIdentifier)
         kill(pid, SIGSTOP)
@@ -287,7 +287,7 @@ import Testing
         let lines = try await examine(
             show.home, environment: ["XDG_DATA_HOME": try show.home.directory.makeDirectory("other")])
         expect(lines, "daemon", "problem", "serves \(show.home.library)", remedy: "XDG_RUNTIME_DIR")
-        // It was not sent away.
+        // It was not asked to exit.
         #expect(show.home.daemonProcessIdentifier != nil)
     }
 

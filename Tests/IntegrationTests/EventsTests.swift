@@ -40,14 +40,14 @@ struct EventsTests {
         #expect(completed.path == path && completed.state == "cached" && completed.error == nil)
         #expect(completed.bytesReceived == 300_000 && completed.bytesExpected == 300_000)
         #expect(completed.task != nil && completed.id != nil && completed.time.hasSuffix("Z"))
-        // Every member is there, whether or not it says anything.
+        // Every member is present, also with the value null.
         let first = try #require(watcher.output.split(separator: "\n").first)
         let names = [
             "seq", "time", "event", "task", "kind", "id", "path", "state", "bytes_received", "bytes_expected", "error",
         ]
         for name in names { #expect(first.contains("\"\(name)\":")) }
 
-        // The watcher outlives the daemon, and misses nothing that ends.
+        // The watcher survives the daemon, and misses no final event.
         show.home.killDaemon()
         let second = try await show.home.run("download", "Example Show/2026-01-02 Episode 2.mp3", "--wait")
         #expect(second.exitCode == 0, "\(second.error)")

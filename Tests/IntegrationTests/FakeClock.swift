@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The wall clock of processes that are started with its environment; their monotonic clock stays true.
+/// A fake wall clock for processes started with its environment; their monotonic clock is the real one.
 ///
-/// A library of a few lines that the C compiler of the Swift toolchain makes is put before the C library's own calls.
-/// libfaketime would do, but it changes the environment before Swift has found its arguments there.
+/// A preloaded library of a few lines, built by the C compiler of the Swift toolchain. libfaketime is unsuitable, since
+/// it changes the environment before Swift has located its arguments there.
 final class FakeClock: Sendable {
     private let folder: TemporaryDirectory
 
@@ -60,7 +60,7 @@ final class FakeClock: Sendable {
         try #require(built.exitCode == 0, "\(built.error)")
     }
 
-    /// Sets it to so many days from the true time.
+    /// Sets the clock to this many days from the real time.
     func move(byDays days: Int64) throws { try move(bySeconds: days * 86_400) }
 
     func move(bySeconds seconds: Int64) throws {

@@ -3,12 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The kernel keeps a show's names and gives them out by itself: never those of another moment than the filesystem would.
+/// The kernel caches a show's names: a listing from its cache must equal one that the filesystem could have returned.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: ChildProcess.isInstalled("python3"), "python3 is not installed"))
 struct FolderStreamTests {
-    /// A folder's streams by getdents64(2), a part of the names at a time, and changes by `podfs rename`.
+    /// Reads directory streams with getdents64(2), a part at a time, and makes changes with `podfs rename`.
     ///
-    /// `names` is what the folder holds, and `past` what it has held since the beginning.
+    /// `names` are the current names, and `past` all names so far.
     private static let program = #"""
         import ctypes, os, random, struct, subprocess, sys, time
         podfs, folder, show, scenario = sys.argv[1:5]
@@ -175,16 +175,16 @@ struct FolderStreamTests {
         try await Self.run("at_random", seed: seed)
     }
 
-    // MARK: What is asked of the filesystem
+    // MARK: Requests to the filesystem
 
-    /// How often the process behind the mount has read from something: once for each request, at least.
+    /// Returns the number of reads of the mount's process so far: at least one for each request.
     private static func requests(_ show: MountedShow) async throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(try await show.mountProcess())/io", encoding: .utf8)
         let line = text.split(separator: "\n").first { $0.hasPrefix("syscr: ") }
         return try #require(line.flatMap { Int($0.dropFirst(7)) })
     }
 
-    /// How many reads of that process a listing with attributes makes.
+    /// Returns the number of the process's reads for a listing with attributes.
     private static func cost(_ show: MountedShow) async throws -> Int {
         let before = try await requests(show)
         let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
@@ -196,7 +196,7 @@ struct FolderStreamTests {
 
     @Test func aSecondListingAsksForNoNames() async throws {
         let show = try await MountedShow(episodes: 600)
-        // Nothing is under way any more: what a subscription ends with has been told.
+        // No request is in progress: the events of the subscription have been delivered.
         let few = try await Self.costOfAKeptListing(show)
         #expect(try await show.home.run("rename", MountedShow.show + "/2026-01-02 Episode 2.mp3", "B").exitCode == 0)
         #expect(try await Self.cost(show) > few)
@@ -218,7 +218,7 @@ struct FolderStreamTests {
         }
     }
 
-    /// Lists until that costs next to nothing.
+    /// Lists until a listing costs next to nothing.
     private static func costOfAKeptListing(_ show: MountedShow) async throws -> Int {
         var cost = Int.max
         try await waitUntil(description: "a listing is answered by the kernel") {
@@ -232,14 +232,14 @@ struct FolderStreamTests {
     func whatTheKernelHasForgottenIsNotAskedForOneByOne() async throws {
         let show = try await MountedShow(episodes: 600)
         _ = try await Self.costOfAKeptListing(show)
-        // The folder itself stays known, and with it its names.
+        // The folder's inode stays in the kernel, and with it the cached names.
         let holder = try ChildProcess(
             "sh", ["-c", "cd \"$0\" && echo here && exec sleep 600", "\(show.mount.mountPoint)/\(MountedShow.show)"])
         defer { holder.kill() }
         try await holder.waitForOutput("here")
         for _ in 1...3 {
             try "2".write(toFile: "/proc/sys/vm/drop_caches", atomically: false, encoding: .utf8)
-            // It asked for what had gone with their attributes, and not for each.
+            // The names without cached attributes were requested with theirs in groups, not one by one.
             #expect(try await Self.cost(show) < 300)
         }
         _ = try await Self.costOfAKeptListing(show)

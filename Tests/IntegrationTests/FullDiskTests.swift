@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A cache on a disk that is too small. Needs root, to mount one.
+/// A cache on a disk that is too small. Needs root to mount one.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: TemporaryFilesystem.isPossible)) struct FullDiskTests {
     private static let size = 6_000_000
     private static let content = MountedShow.content(1, size: size)
@@ -12,7 +12,7 @@ import Testing
         var made: TemporaryFilesystem?
         let show = try await MountedShow(
             episodes: 2, size: size, length: size,
-            // The limits that podfs keeps of itself are not what is looked at here.
+            // podfs's own limits are not tested here.
             configuration: "[cache]\nkeep_free = \"0 B\"\n"
         ) { made = try await TemporaryFilesystem(mebibytes: 3, at: $0.directory.file("cache")) }
         disk = made
@@ -26,14 +26,14 @@ import Testing
         #expect(result.says(ENOSPC), "\(result.error)")
         #expect(result.standardOutput.count > 2_000_000)
         #expect(Self.content.matches(result.standardOutput))
-        // What is there stays readable, without a word to the server.
+        // Cached bytes stay readable, without a request to the server.
         let count = show.requests(1).count
         let part = try await show.read(show.path(1), 100_000..<200_000)
         #expect(part.standardOutput.count == 100_000 && Self.content.matches(part.standardOutput, at: 100_000))
         #expect(show.requests(1).count == count)
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("no space left in the cache") ?? false, "\(error ?? "none")")
-        // Another file has no room either, and does no harm to the first.
+        // Another file has no space either, and does not affect the first.
         #expect(try await show.read(show.path(2)).says(ENOSPC))
         withExtendedLifetime(disk) {}
     }
@@ -52,7 +52,7 @@ import Testing
         let received = try #require(Int(try await show.attribute("bytes_received", of: show.path(1)) ?? ""))
         #expect(received > 2_000_000)
         try await disk?.grow(to: 32)
-        // Nobody asks: it goes on by itself.
+        // It resumes by itself.
         try await show.waitForState("cached", of: show.path(1))
         #expect(try await show.attribute("error", of: show.path(1)) == nil)
         #expect(show.requests(1).last?.range?.firstByte ?? 0 >= received - 1_000_000)

@@ -6,14 +6,14 @@ import Testing
 
 @testable import podfs
 
-/// Memory that goes back when the work is done.
+/// Memory that is returned to the system after the work.
 @Suite(.serialized) struct HeapTrimmerTests {
     @Test func memoryIsGivenBackOnceAfterTheLastWork() async throws {
         let count = Mutex(0)
         let trimmer = HeapTrimmer(pause: .milliseconds(50)) { count.withLock { $0 += 1 } }
         for _ in 0..<100 { trimmer.noteWork() }
         try await waitUntil(description: "it is given back") { count.withLock { $0 } == 1 }
-        // A process at rest is woken by nothing: nothing more comes, as far as five pauses tell.
+        // An idle process has no timer: nothing happens during five pauses.
         try await Task.sleep(for: .milliseconds(250))
         #expect(count.withLock { $0 } == 1)
         trimmer.noteWork()
@@ -29,7 +29,7 @@ import Testing
         trimmer.noteWork()
         while clock.now < end {
             usleep(1_000)
-            // Memory goes back early only where the machine let so much time pass between two pieces of work.
+            // Memory is returned early only if the machine was suspended between two pieces of work.
             let isLate = clock.now - last >= .milliseconds(200)
             #expect(isLate || count.withLock { $0 } == 0)
             if isLate { break }
@@ -39,17 +39,17 @@ import Testing
         try await waitUntil(description: "it is given back") { count.withLock { $0 } == 1 }
     }
 
-    /// Bytes of this process that are nobody else's; proc_pid_statm(5).
+    /// Returns the private resident bytes of this process; proc_pid_statm(5).
     private static func residentOwn() throws -> Int {
         let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
         let (resident, shared) = (try #require(Int(words[1])), try #require(Int(words[2])))
         return (resident - shared) * 4_096
     }
 
-    /// In a process of its own, as other tests take and free memory meanwhile.
+    /// In a separate process, as other tests allocate and free memory meanwhile.
     @Test func whatWasFreedBetweenUsedBlocksGoesBack() async throws {
         await #expect(processExitsWith: .success) {
-            // 100 MB in small blocks, of which one in 1,000 stays: nothing at the heap's end can be cut off.
+            // 100 MB in small blocks, one in 1,000 of which stays in use: nothing can be cut off at the heap's end.
             let size = 2_000
             let before = try Self.residentOwn()
             var blocks: [UnsafeMutableRawPointer] = []

@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Commands of the configuration, as its manual shows them.
+/// Hooks, as in the examples of the manual.
 struct HookTests {
-    /// The example's lines of podfs.conf(5) from `[hooks]` on, without roff's escapes.
+    /// Returns the example of podfs.conf(5) from `[hooks]` on, without roff's escapes.
     private static func example() throws -> String {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("man/podfs.conf.5")
@@ -17,7 +17,7 @@ struct HookTests {
 
     @Test func theExamplesOfTheManualNotify() async throws {
         let show = try await MountedShow(configuration: try Self.example(), isMounted: false) { home in
-            // In the place of the real one: its arguments, a line each, and what the environment says.
+            // A replacement that records its arguments, one per line, and its environment.
             try home.directory.makeDirectory("bin")
             let program = """
                 #!/bin/sh
@@ -54,7 +54,7 @@ struct HookTests {
         try await waitUntil(description: "the new episode is announced: \(said())") { said() == ready + new }
     }
 
-    /// The daemon has sockets, locks and the library open, libraries of others have theirs, and it ignores signals.
+    /// The daemon has sockets, locks, the library and descriptors of other libraries open, and it ignores signals.
     @Test func aHookInheritsNothing() async throws {
         let script = """
             #!/bin/sh
@@ -68,7 +68,7 @@ struct HookTests {
             let path = try home.directory.write("home/hook", text: script)
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         }
-        // Connections to a server, a mount and a command are open while it runs.
+        // Connections to a server, a mount and a command are open while the hook runs.
         let gate = Gate(heldAt: 1_000)
         show.server.serve("/2.mp3", MountedShow.resource(2), [.hold(gate)])
         let reader = try ChildProcess("cat", [show.path(2)])
@@ -79,16 +79,16 @@ struct HookTests {
         try await waitUntil(description: "the hook has run") { FileManager.default.fileExists(atPath: file) }
         let said = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
         let descriptors = said.filter { $0.first?.isNumber ?? false && !$0.hasSuffix("/fd") }
-        // ls has the folder that it lists open as 3.
+        // ls has the listed folder open as 3.
         let own = descriptors.filter { !$0.contains("/proc/") }
         #expect(own.map { $0.prefix(2) } == ["0 ", "1 ", "2 "], "\(said)")
         #expect(own.first == "0 /dev/null" && own.last == "2 \(show.home.stateDirectory)/daemon.log", "\(said)")
-        // Signals 1 to 31 by their bits; the C library keeps 32 and 33 for itself.
+        // The bits of signals 1 to 31; the C library reserves 32 and 33.
         let signals = said.filter { $0.hasPrefix("Sig") }.compactMap { line in
             line.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) }
         }
         #expect(signals.map { $0 & 0x7FFF_FFFF } == [0, 0], "\(said)")
-        // Its end is collected: no zombie stays.
+        // Its exit status is collected: no zombie stays.
         let daemon = try #require(show.home.daemonProcessIdentifier)
         try await waitUntil(description: "no child is left") {
             try String(contentsOfFile: "/proc/\(daemon)/task/\(daemon)/children", encoding: .utf8).isEmpty

@@ -3,13 +3,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Servers that send more, less or other than HTTP allows, or lead elsewhere.
+/// Servers that violate HTTP or redirect elsewhere.
 @Suite(.timeLimit(.minutes(5))) struct HostileServerTests {
     @Test(arguments: ["99999999999999999999", "9223372036854775807", "4611686018427387904", "17592186044417"])
     func anAbsurdLengthIsNoLength(_ length: String) async throws {
         let show = try await MountedShow(episodes: 1, length: nil)
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .contentLength(length) }
-        // Whatever is made of it, nobody waits for bytes that cannot come, and none but the file's are read.
+        // Whatever the outcome, no read waits for bytes that cannot arrive, and none returns other bytes than the
+        // file's.
         let result = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(result.standardOutput))
         #expect(result.exitCode == 0 && result.standardOutput.count == 300_000 || result.says(EIO), "\(result.error)")
@@ -47,7 +48,7 @@ import Testing
         try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("head") ?? false, "\(error ?? "no reason is told")")
-        // The daemon has taken no harm.
+        // The daemon still works.
         show.server.serve("/1.mp3", MountedShow.resource(1))
         let again = try await show.home.run("download", show.path(1))
         #expect(again.exitCode == 0, "\(again.error)")
@@ -57,7 +58,7 @@ import Testing
     @Test func aHeadThatComesByteByByteTimesOut() async throws {
         let show = try await MountedShow(
             episodes: 1, length: nil, configuration: MountedShow.patience(stall: 1, reader: 3))
-        // Always more than the byte a second below which curl speaks of a stall.
+        // Always more than one byte a second, below which curl reports a stall.
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .slowHead(bytesPerSecond: 10) }
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == ETIMEDOUT)
@@ -65,7 +66,7 @@ import Testing
         try await show.expectWhole(1, MountedShow.content(1))
     }
 
-    // MARK: Elsewhere
+    // MARK: Redirects
 
     @Test func credentialsInTheAddressStayWithTheirHost() async throws {
         let show = try await MountedShow(episodes: 1, isMounted: false)
@@ -115,7 +116,7 @@ import Testing
             ])
         try #require(made.exitCode == 0, "\(made.error)")
         try folder.write("1.mp3", MountedShow.content(1).bytes)
-        // Port 0: the server says which it has got.
+        // Port 0: the server prints the port chosen by the kernel.
         let server = try ChildProcess(
             "sh",
             [

@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Processes that nobody uses sleep: a laptop's processor is woken by nothing of podfs.
+/// Idle processes sleep: podfs does not wake a laptop's processor.
 @Suite(.timeLimit(.minutes(5))) struct IdleTests {
-    /// The process has a timer that is due soon, as proc_pid_fdinfo(5) shows it.
+    /// Whether the process has a timer that is due soon, according to proc_pid_fdinfo(5).
     private static func isToWakeSoon(_ process: Int32) throws -> Bool {
         let folder = "/proc/\(process)/fdinfo"
         return try FileManager.default.contentsOfDirectory(atPath: folder).contains { descriptor in
@@ -25,7 +25,7 @@ import Testing
         _ = try await show.home.run("refresh")
         let processes = [try await show.mountProcess(), try #require(show.home.daemonProcessIdentifier)]
         for process in processes {
-            // A timer that fires again and again is not set for a moment each time.
+            // A repeating timer is unset for a moment after each expiration.
             var quiet = 0
             try await waitUntil(deadline: .seconds(60), description: "process \(process) has nothing to wake for") {
                 quiet = try Self.isToWakeSoon(process) ? 0 : quiet + 1

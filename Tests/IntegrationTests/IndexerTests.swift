@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Programs that look into every file: they are told by their names, and start no download.
+/// Indexers, which read every file: they are recognized by name, and start no download.
 @Suite(.timeLimit(.minutes(5))) struct IndexerTests {
-    /// `cat` by another name.
+    /// Copies `cat` under another name.
     private static func impostor(_ name: String, in home: PodfsHome) throws -> String {
         let path = "\(try home.directory.makeDirectory("bin"))/\(name)"
         let cat = URL(fileURLWithPath: "/bin/cat").resolvingSymlinksInPath().path
@@ -18,7 +18,7 @@ import Testing
     func anIndexerReadsWhatIsCachedAndNothingElse(_ name: String) async throws {
         let show = try await MountedShow()
         let indexer = try Self.impostor(name, in: show.home)
-        // Neither what was never opened, nor what was begun.
+        // Neither an unopened episode nor one of known size.
         try await show.confirmSize(of: show.path(2))
         let requests = show.server.requests.count
         for number in 1...2 {
@@ -28,22 +28,22 @@ import Testing
         }
         #expect(show.server.requests.count == requests)
         #expect(try await show.status() == "no active tasks\n")
-        // What is made costs nothing.
+        // Generated files cost nothing and can be read.
         let playlist = "\(show.mount.mountPoint)/\(MountedShow.show)/playlist.m3u8"
         #expect(try await ChildProcess.run(indexer, [playlist]).output.hasPrefix("#EXTM3U"))
-        // Of a file that is begun it gets nothing either: it would wait for the rest.
+        // It cannot read a partial file either, since it would wait for the rest.
         _ = try await show.read(show.path(3))
         try await show.waitForState("cached", of: show.path(3))
         let cached = try await ChildProcess.run(indexer, [show.path(3)])
         #expect(cached.exitCode == 0, "\(cached.error)")
         #expect(cached.standardOutput.count == 300_000 && MountedShow.content(3).matches(cached.standardOutput))
-        // The same program by its own name may.
+        // The same program under its own name can.
         let other = try await ChildProcess.run("cat", [show.path(1)])
         #expect(other.standardOutput.count == 300_000)
     }
 
     @Test func aScriptIsJudgedByItsInterpreter() async throws {
-        // Its executable is the shell: a thread's name, which any program may choose, does not count.
+        // Its executable is the shell: a thread's name, which any program can choose, does not count.
         let show = try await MountedShow()
         let script = try show.home.directory.write("tracker-extract", text: "#!/bin/sh\nread -r line < \"$1\"\n:\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script)
@@ -63,7 +63,7 @@ import Testing
         let refused = try await ChildProcess.run(try Self.impostor("my indexer", in: show.home), [show.path(1)])
         #expect(refused.says(EACCES), "\(refused.error)")
         #expect((1...3).allSatisfy { show.requests($0).isEmpty })
-        // The names of the standard list are not on it.
+        // The configured list replaces the standard one.
         let read = try await ChildProcess.run(try Self.impostor("tracker-extract", in: show.home), [show.path(1)])
         #expect(read.standardOutput.count == 300_000)
     }
@@ -79,7 +79,7 @@ import Testing
     private static let canMakeThumbnails =
         ChildProcess.isInstalled("ffmpegthumbnailer") && ChildProcess.isInstalled("ffmpeg")
 
-    /// A show of one video.
+    /// Mounts a show with one video.
     private static func videoShow(configuration: String) async throws -> MountedShow {
         let show = try await MountedShow(episodes: 1, length: nil, configuration: configuration)
         let path = show.home.directory.file("video.mp4")
@@ -102,10 +102,10 @@ import Testing
     func aThumbnailerDownloadsNothing() async throws {
         let show = try await Self.videoShow(configuration: "")
         let refused = try await Self.thumbnail(show)
-        // It has made the file before it looked.
+        // It creates the output file before it reads the input.
         #expect(refused.result.exitCode != 0 && refused.picture?.isEmpty ?? true, "\(refused.result.output)")
         #expect(show.requests(1).isEmpty)
-        // Once it is cached it has its picture.
+        // A cached video gets a thumbnail.
         let downloaded = try await show.home.run("download", show.path(1))
         #expect(downloaded.exitCode == 0, "\(downloaded.error)")
         try await show.waitForState("cached", of: show.path(1))

@@ -4,17 +4,17 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A set of files behind a slow server, programs that read them through a mount, and a killer.
+/// Files behind a slow server, programs that read them through a mount, and random kills.
 final class KillRun: Sendable {
-    /// What came of it.
+    /// The results.
     struct Report: Sendable {
         var kills = 0
         var mountKills = 0
         var daemonKills = 0
-        /// Kills during which a transfer was under way.
+        /// Kills during a transfer.
         var killsInTransfer = 0
         var readsDone = 0
-        /// Reads that ended with an error that the death of their mount, or of several daemons, explains.
+        /// Reads that failed because their mount, or several daemons, were killed.
         var readsCut: [String: Int] = [:]
         var wrongBytes: [String] = []
         var hung: [String] = []
@@ -37,9 +37,9 @@ final class KillRun: Sendable {
 
     private static let files = 20
     private static let readers = 6
-    /// Seconds from one kill to the next, on average, with what it takes to mount again.
+    /// The mean time between two kills in seconds, including the time to mount again.
     private static let interval = 0.9
-    /// Answers under way at a time, by which the pace of the server is chosen: the readers' own and the filling ones.
+    /// The expected number of concurrent responses, for readers and background downloads; determines the server's rate.
     private static let streams = 8.0
 
     private let show: MountedShow
@@ -49,7 +49,7 @@ final class KillRun: Sendable {
     private let report = Mutex(Report())
     private let isOver = Atomic<Bool>(false)
     private let deaths = Atomic<Int>(0)
-    /// Odd from just before a mount is killed until the next one answers.
+    /// Odd from just before a mount is killed until the next one is ready.
     private let mountTurns = Atomic<Int>(0)
 
     init(kills: Int, seed: UInt64) async throws {
@@ -62,7 +62,7 @@ final class KillRun: Sendable {
             configuration: "[transfers]\nfilling = 8\nfilling_per_host = 4\n", isMounted: false)
         sources = try TemporaryDirectory()
         let total = sizes.reduce(0, +)
-        // Twice as slow as it would have to be to last until the last kill: files that are whole show nothing.
+        // Half the rate that would last until the last kill: complete files would test nothing.
         let rate = Int(Double(total) / (Self.interval * Double(kills) * Self.streams) / 2)
         for number in 1...Self.files {
             let content = MountedShow.content(number, size: sizes[number - 1])
@@ -88,7 +88,7 @@ final class KillRun: Sendable {
                 isOver.store(true, ordering: .sequentiallyConsistent)
                 throw error
             }
-            // From here on the server is as fast as it can be, for requests that come; those under way are broken off.
+            // From now on new requests are served at full speed; running responses are aborted.
             for number in 1...Self.files {
                 show.server.serve("/\(number).mp3", MountedShow.resource(number, size: try size(number)))
             }
@@ -99,14 +99,14 @@ final class KillRun: Sendable {
         }
     }
 
-    /// Kills at random moments, and mounts again.
+    /// Kills at random times, and mounts again.
     private func kill() async throws {
         var generator = SeededGenerator(seed: seed &+ 1_000_003)
         for _ in 0..<kills {
             let pause = Int.random(in: 50...1_500, using: &generator)
             let victim = Victim.allCases.randomElement(using: &generator) ?? .both
             try await Task.sleep(for: .milliseconds(pause))
-            // A daemon that was killed just now has a successor soon: the readers need one.
+            // A killed daemon soon has a successor, which the readers need.
             try await waitUntil(deadline: .seconds(60), description: "a daemon runs") {
                 show.home.daemonProcessIdentifier != nil
             }
@@ -131,7 +131,7 @@ final class KillRun: Sendable {
 
     // MARK: Reading
 
-    /// What is compared with the source: all of a file, or a part of it.
+    /// A comparison with the source: of the whole file, or of a part.
     private struct Reading {
         var number: Int
         var offset = 0
@@ -146,7 +146,7 @@ final class KillRun: Sendable {
             var reading = Reading(number: Int.random(in: 1...Self.files, using: &generator))
             let path = sources.file("\(reading.number)")
             let size = try size(reading.number)
-            // Every third reads a file from its beginning to its end, the others somewhere, often at the end.
+            // Every third reader reads whole files, the others parts, often at the end.
             if !reader.isMultiple(of: 3) {
                 let count = Int.random(in: 1...120_000, using: &generator)
                 reading.offset =
@@ -154,7 +154,7 @@ final class KillRun: Sendable {
                     ? max(0, size - count) : Int.random(in: 0..<size, using: &generator)
                 reading.count = min(count, size - reading.offset)
             }
-            // Until there is a mount again nothing can be read.
+            // Wait for the next mount.
             if try await !compare(reading, path) { try await Task.sleep(for: .milliseconds(50)) }
         }
     }
@@ -164,7 +164,7 @@ final class KillRun: Sendable {
         return try #require(attributes[.size] as? NSNumber).intValue
     }
 
-    /// - Returns: whether the read came to its end.
+    /// - Returns: Whether the read succeeded.
     @discardableResult
     private func compare(_ reading: Reading, _ source: String) async throws -> Bool {
         let turn = mountTurns.load(ordering: .sequentiallyConsistent)
@@ -185,12 +185,12 @@ final class KillRun: Sendable {
         report.withLock { report in
             switch result.exitCode {
             case 0: report.readsDone += 1
-            // cmp(1): 1 when the files differ, or one of them ends early.
+            // cmp(1) exits with 1 if the files differ, or one of them ends early.
             case 1: report.wrongBytes.append("\(reading.description): \(result.output)\(result.error)")
             default:
                 let reason = Self.reason(result)
-                // A mount that was killed takes its open files with it, and its folder is empty until the next. A request
-                // with which three daemons have died is given up.
+                // A killed mount's open files fail, and its folder is empty until the next mount. A request fails after
+                // three daemons died with it.
                 let isExplained = mountHasDied || reason == Self.text(EIO) && othersDied >= 3
                 if isExplained {
                     report.readsCut[reason, default: 0] += 1
@@ -204,7 +204,7 @@ final class KillRun: Sendable {
 
     private static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// The end of `cmp: FILE: REASON`.
+    /// Returns the end of `cmp: FILE: REASON`.
     private static func reason(_ result: ChildProcess.Result) -> String {
         let line = result.error.trimmingCharacters(in: .whitespacesAndNewlines)
         return line.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? "\(result.status)"
@@ -212,7 +212,7 @@ final class KillRun: Sendable {
 
     // MARK: The end
 
-    /// Reads every file to its end, and compares digests.
+    /// Reads every file completely, and compares digests.
     func finish() async throws -> Report {
         for number in 1...Self.files {
             try await compare(Reading(number: number), sources.file("\(number)"))

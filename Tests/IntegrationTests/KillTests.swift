@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Mount and daemon are killed again and again while files are read through the mount.
+/// Mount and daemon are killed repeatedly while files are read through the mount.
 ///
-/// `PODFS_KILLS` says how often (12), `PODFS_SEED` repeats a run (1): the victims, the pauses and the order of the reads
-/// follow from it. What was found is printed in one line.
+/// `PODFS_KILLS` is the number of kills (12), `PODFS_SEED` the seed (1), which determines the victims, the pauses and
+/// the order of the reads. The results are printed in one line.
 @Suite(.timeLimit(.minutes(30))) struct KillTests {
     private static func number(_ name: String, otherwise value: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
@@ -25,8 +25,7 @@ import Testing
         #expect(report.unexplained.isEmpty, "errors without a reason: \(report.unexplained)")
         #expect(report.digestsDiffer.isEmpty, "files that differ in the end: \(report.digestsDiffer)")
         #expect(report.kills == kills)
-        // Kills that find nothing going on would show nothing. How many do depends on the machine's load: nine in ten on
-        // an idle one.
+        // Kills without a transfer test nothing. Their share depends on the machine's load: one in ten on an idle one.
         #expect(report.killsInTransfer * 2 >= kills, "\(report.text)")
         #expect(report.readsDone > 0)
     }

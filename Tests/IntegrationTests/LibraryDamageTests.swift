@@ -4,15 +4,15 @@ import PodcastLibrary
 import TestSupport
 import Testing
 
-/// A library file that something has spoilt.
+/// A damaged library file.
 @Suite(.timeLimit(.minutes(5))) struct LibraryDamageTests {
-    /// What has happened to the file.
+    /// The kind of damage.
     enum Damage: String, CaseIterable {
-        /// Other bytes where the tables begin.
+        /// The start of the tables is overwritten.
         case overwritten
-        /// Cut off in the middle.
+        /// The file is truncated in the middle.
         case cut
-        /// No bytes at all.
+        /// The file is empty.
         case emptied
 
         func apply(to path: String) throws {
@@ -24,7 +24,7 @@ import Testing
             case .cut: data = data.prefix(data.count / 3)
             case .emptied: data = Data()
             }
-            // In place: an inode that somebody has open is the same file.
+            // In place: programs that have it open see the change.
             let handle = try FileHandle(forWritingTo: url)
             try handle.truncate(atOffset: 0)
             try handle.write(contentsOf: data)
@@ -32,14 +32,14 @@ import Testing
         }
     }
 
-    /// A show that was used: subscribed, one episode cached, everything ended in order.
+    /// Creates a used show: subscribed, one episode cached, all processes exited normally.
     private static func usedShow() async throws -> MountedShow {
         let show = try await MountedShow()
         try await show.expectWhole(1, MountedShow.content(1))
         #expect(try await show.home.run("unmount", show.mount.mountPoint).exitCode == 0)
         show.home.killDaemon(SIGTERM)
         try await show.home.waitUntilDaemonHasEnded()
-        // All of it in the one file, as after a checkpoint of SQLite's.
+        // The whole library in one file, as after a checkpoint of SQLite.
         let copy = show.home.library + ".copy"
         try Library.openForReading(at: show.home.library).backup(to: copy)
         for suffix in ["-wal", "-shm"] { unlink(show.home.library + suffix) }
@@ -52,7 +52,7 @@ import Testing
         let show = try await Self.usedShow()
         try damage.apply(to: show.home.library)
         let before = try Data(contentsOf: URL(fileURLWithPath: show.home.library))
-        // None of these may take the damage for a library without shows.
+        // None of these may treat the damaged library as one without shows.
         for command in [["list"], ["mount", show.mount.mountPoint], ["refresh"], ["status"]] {
             let result = try await show.home.run(command)
             #expect(!result.output.contains("no subscriptions yet"), "\(command): \(result.output)")
@@ -61,7 +61,7 @@ import Testing
                 #expect(result.error.split(separator: "\n").count == 1)
             }
         }
-        // The damaged file, or what was kept of it, is still there for whoever can mend it.
+        // The damaged file, or a renamed copy, still exists for a repair.
         let files = try FileManager.default.contentsOfDirectory(atPath: show.home.dataDirectory)
         let kept = files.contains { name in
             (try? Data(contentsOf: URL(fileURLWithPath: "\(show.home.dataDirectory)/\(name)"))) == before
@@ -77,7 +77,7 @@ import Testing
         let listing = try await ChildProcess.run("ls", ["\(show.mount.mountPoint)/\(MountedShow.show)"])
         #expect(listing.output.split(separator: "\n").count == 5, "\(listing.output)\(listing.error)")
         #expect(try await show.home.run("list").output.hasPrefix("Example Show: 3 episodes"))
-        // Right bytes, from the cache or from the server.
+        // The bytes are right, from the cache or from the server.
         let result = try await show.read(show.path(1))
         #expect(result.standardOutput.count == 300_000 && MountedShow.content(1).matches(result.standardOutput))
     }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import podfs
 
-/// The manuals, the help and the program say the same.
+/// Manuals, help and program agree.
 struct ManualTests {
-    /// A command as the program describes it for tools (`--experimental-dump-help`).
+    /// A command in the program's own description (`--experimental-dump-help`).
     private struct Command: Decodable {
         struct Argument: Decodable {
             struct Name: Decodable {
@@ -35,7 +35,7 @@ struct ManualTests {
         var options: Set<String> {
             Set((arguments ?? []).compactMap(\.option)).subtracting(["--help", "--version"])
         }
-        /// Itself and all below but the help on help.
+        /// The command and its subcommands, without `help`.
         var all: [Command] {
             [self] + (subcommands ?? []).filter { $0.shouldDisplay && $0.commandName != "help" }.flatMap(\.all)
         }
@@ -61,7 +61,7 @@ struct ManualTests {
         }
     }
 
-    /// The text of a section without roff's requests and escapes, a line of it for each of the source.
+    /// Returns the text of a section without roff's requests and escapes, line by line.
     private static func section(_ name: String, of page: String) throws -> [String] {
         let lines = try source(page).components(separatedBy: "\n")
         guard let start = lines.firstIndex(of: ".SH \(name)") else { return [] }
@@ -79,7 +79,7 @@ struct ManualTests {
         Set(text.matches(of: #/(?:^|[\s\[(|])(--?[a-z][a-z-]*)/#).map { String($0.1) })
     }
 
-    /// Commands that have commands.
+    /// Commands that have subcommands.
     private static let groups = ["service", "sync"]
 
     @Test func everyCommandAndOptionIsInTheSynopsisAndNothingElse() async throws {
@@ -117,7 +117,7 @@ struct ManualTests {
         }
         for page in ["podfs.1", "podfs-daemon.8"] {
             let strange = try Self.options(in: Self.source(page).replacing("\\-", with: "-")).subtracting(known)
-            // Of other programs.
+            // Options of other programs.
             #expect(strange.subtracting(["-p", "-u"]).filter { $0.hasPrefix("--") }.isEmpty, "\(page): \(strange)")
         }
     }

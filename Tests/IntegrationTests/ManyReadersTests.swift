@@ -3,15 +3,15 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Readers in numbers, on a server that sends heads and no bodies.
+/// Many readers of a server that sends heads and no bodies.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: FuseConnection.areVisible, "fusectl is not mounted"))
 struct ManyReadersTests {
     private static let size = 60_000_000
 
-    /// A mounted show of `stalled` episodes whose sizes are known and whose bodies do not come, and one more, the last,
-    /// that is cached.
+    /// Mounts a show with `stalled` episodes whose sizes are known and whose bodies do not arrive, and one more, the
+    /// last, that is cached.
     private static func show(stalled: Int) async throws -> (MountedShow, Gate) {
-        // Nobody gives up by himself.
+        // Neither readers nor tasks time out.
         let show = try await MountedShow(
             episodes: stalled + 1, size: size, length: size,
             configuration: MountedShow.patience(stall: 3_600, reader: 3_600))
@@ -25,8 +25,8 @@ struct ManyReadersTests {
         return (show, gate)
     }
 
-    /// Reads 4 KiB at `perFile` places of each file, each in a process of its own, and prints in the end how many ended how:
-    /// an errno and a number in each line.
+    /// Reads 4 KiB at `perFile` offsets of each file, each in a separate process, and finally prints the number of
+    /// results for each errno, one per line.
     private static let program = """
         use Fcntl; $| = 1;
         my ($count, $size, @files) = @ARGV;
@@ -78,7 +78,7 @@ struct ManyReadersTests {
             return try connection.waiting >= 1_000
         }
         try await waitUntil(deadline: .seconds(120), description: "a thousand readers wait") { try everybodyWaits() }
-        // Past the page cache: each byte is asked of podfs.
+        // Bypassing the page cache: podfs is asked for each byte.
         let read = try await ChildProcess.run(
             "dd", ["if=\(show.path(21))", "bs=65536", "status=none", "iflag=direct"])
         #expect(read.exitCode == 0, "\(read.error)")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A mount does what the reference model says.
+/// A mount agrees with the reference model.
 ///
-/// `PODFS_MODEL_OPERATIONS` says how many operations are done (1,500), `PODFS_MODEL_SEED` which (1).
+/// `PODFS_MODEL_OPERATIONS` is the number of operations (1,500), `PODFS_MODEL_SEED` the seed (1).
 @Suite(.timeLimit(.minutes(60))) struct ModelTests {
     @Test func theMountIsWhatTheModelSays() async throws {
         let start = ContinuousClock.now

@@ -3,26 +3,26 @@ import Glibc
 import TestSupport
 import Testing
 
-// What tests of misbehaving servers and dying processes ask of a mounted show.
+// Helpers for tests of faulty servers and killed processes.
 extension MountedShow {
-    /// A configuration in which nobody waits for long.
+    /// Returns a configuration with short timeouts.
     static func patience(stall: Int = 20, reader: Int = 60, giveUp: Int = 86_400) -> String {
         "[transfers]\nstall = \"\(stall) s\"\nreader_deadline = \"\(reader) s\"\ngive_up = \"\(giveUp) s\"\n"
     }
 
-    /// The text of `.status`.
+    /// Returns the text of `.status`.
     func status() async throws -> String {
         try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output
     }
 
-    /// Opens a file and closes it, which makes the server's answer tell its size.
+    /// Opens and closes a file, so that the server's response confirms its size.
     func confirmSize(of path: String) async throws {
         let opened = try await ChildProcess.run("sh", ["-c", ": < \"$0\"", path])
         #expect(opened.exitCode == 0, "\(opened.error)")
         #expect(try await attribute("size_source", of: path) == "server")
     }
 
-    /// Reads some bytes of a file.
+    /// Reads a range of a file.
     func read(_ path: String, _ range: Range<Int>) async throws -> ChildProcess.Result {
         try await ChildProcess.run(
             "dd",
@@ -32,7 +32,7 @@ extension MountedShow {
             ])
     }
 
-    /// Reads an episode and compares all of it, waits until it is cached and compares its digest.
+    /// Reads and compares a whole episode, waits until it is cached and compares its digest.
     func expectWhole(_ number: Int, _ content: TestContent, sourceLocation: SourceLocation = #_sourceLocation)
         async throws
     {
@@ -48,12 +48,12 @@ extension MountedShow {
         #expect(try await attribute("sha256", of: path) == String(sum), sourceLocation: sourceLocation)
     }
 
-    /// Where the requests for an episode began, `nil` for those without a range.
+    /// Returns the first bytes of an episode's requests, `nil` for those without a range.
     func starts(_ number: Int) -> [Int?] { requests(number).map { $0.range?.firstByte } }
 }
 
 extension ChildProcess.Result {
-    /// Whether a program says that a system call failed with this errno.
+    /// Whether a program reports that a system call failed with this errno.
     func says(_ code: Int32) -> Bool {
         exitCode != 0 && error.contains(String(cString: strerror(code)))
     }

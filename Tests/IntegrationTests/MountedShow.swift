@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A home with one show, mounted, over a server that the test controls.
+/// A home with one mounted show, and a server that the test controls.
 ///
-/// Everything in the mount is done by other programs: the test itself stays out of it.
+/// Only other programs access the mount, never the test itself.
 struct MountedShow {
     static let show = "Example Show"
 
@@ -12,15 +12,15 @@ struct MountedShow {
     let home: PodfsHome
     let mount: MountGuard
 
-    /// Episode n is at `/n.mp3`; until a test says otherwise it serves generated content.
+    /// Subscribes and mounts. Episode n is at `/n.mp3`, initially with generated content.
     ///
     /// - Parameters:
-    ///   - episodes: how many the feed has.
-    ///   - size: bytes of each.
-    ///   - length: what the feed claims of each; `nil` claims nothing.
-    ///   - configuration: the text of config.toml.
-    ///   - environment: variables for every process of podfs.
-    ///   - prepare: called before the first process of podfs runs.
+    ///   - episodes: The number of episodes.
+    ///   - size: The size of each in bytes.
+    ///   - length: The length in the feed; `nil` for none.
+    ///   - configuration: The text of config.toml.
+    ///   - environment: Variables for every process of podfs.
+    ///   - prepare: Called before the first process of podfs runs.
     init(
         episodes: Int = 3, size: Int = 300_000, length: Int? = 300_000, configuration: String = "",
         environment: [String: String] = [:], isMounted: Bool = true,
@@ -55,13 +55,13 @@ struct MountedShow {
         try #require(mounted.exitCode == 0, "\(mounted.error)")
     }
 
-    /// The path of episode n, which came out on day n of 2026.
+    /// Returns the path of episode n, which was published on day n of 2026.
     func path(_ number: Int) -> String {
         let day = number < 10 ? "0\(number)" : "\(number)"
         return "\(mount.mountPoint)/\(Self.show)/2026-01-\(day) Episode \(number).mp3"
     }
 
-    /// An extended attribute, read by another program; `nil` when it is absent.
+    /// Returns an extended attribute, read by another program; `nil` if it does not exist.
     func attribute(_ name: String, of path: String) async throws -> String? {
         let result = try await ChildProcess.run(
             "getfattr", ["--absolute-names", "--only-values", "-n", "user.podfs." + name, path])
@@ -76,7 +76,7 @@ struct MountedShow {
 
     func read(_ path: String) async throws -> ChildProcess.Result { try await ChildProcess.run("cat", [path]) }
 
-    /// The process behind the mount.
+    /// Returns the process id of the mount.
     func mountProcess() async throws -> Int32 {
         try #require(Int32(try await attribute("mount.pid", of: mount.mountPoint) ?? ""))
     }

@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The ways to mount: by whom, with which options, through which program.
+/// Mounting by different users, options and programs.
 @Suite(.timeLimit(.minutes(5))) struct MountingTests {
-    /// The line of the kernel's list of mounts: source, place, type, options.
+    /// Returns the entry of the mount table: source, mount point, type, options.
     private static func entry(_ mount: MountGuard, in namespace: MountNamespace? = nil) throws -> [String]? {
         try String(contentsOfFile: namespace?.mounts ?? "/proc/self/mounts", encoding: .utf8).split(separator: "\n")
             .map { $0.split(separator: " ").map(String.init) }.last { $0.count > 3 && $0[1] == mount.mountPoint }
@@ -41,7 +41,7 @@ import Testing
         #expect(doctor.output.contains("chmod 666 /dev/fuse"), "\(doctor.output)")
     }
 
-    /// Reads the episode, as its user, and waits until it is cached.
+    /// Reads the episode as its user, and waits until it is cached.
     private static func expectItServes(_ ordinary: OrdinaryHome) async throws {
         let process = try await ordinary.mountProcess()
         #expect(try ordinary.user(of: process) == "\(OrdinaryHome.user)")
@@ -50,7 +50,7 @@ import Testing
         #expect(read.exitCode == 0, "\(read.error)")
         #expect(read.standardOutput.count == 300_000)
         #expect(MountedShow.content(1).matches(read.standardOutput))
-        // Files are the user's, who alone may come in.
+        // The files belong to the user, and only the user has access.
         let owner = try await ordinary.run("stat", "-c", "%u", ordinary.episode)
         #expect(owner.output == "\(OrdinaryHome.user)\n")
         let evicted = try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "1", ordinary.episode)
@@ -58,8 +58,8 @@ import Testing
         #expect(try await ordinary.runAsRoot(["ls", ordinary.mount.mountPoint]).says(EACCES))
     }
 
-    /// Opens the device, mounts, and goes on as the ordinary user with the descriptor: what mount.fuse3 does with
-    /// `drop_privileges`. `mount -i` calls no helper, `-n` keeps no list of its own.
+    /// Opens the device, mounts, and continues as the ordinary user with the descriptor, like mount.fuse3 with
+    /// `drop_privileges`. `mount -i` calls no helper, `-n` writes no mtab.
     private static let byDescriptor = """
         exec 7<> /dev/fuse
         mount -i -n -t fuse.podfs podfs "$1" \
@@ -82,7 +82,7 @@ import Testing
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         #expect(ordinary.mount.isMounted)
         try await Self.expectItServes(ordinary)
-        // What the process has of the device is for no program that it starts.
+        // Programs started by the process must not inherit the device.
         let daemon = try #require(ordinary.home.daemonProcessIdentifier)
         let opened = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/fd").map {
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(daemon)/fd/\($0)")) ?? ""
@@ -108,7 +108,7 @@ import Testing
         process.kill(SIGTERM)
         let ended = try await process.wait()
         #expect(ended.exitCode == 0, "\(ended.error)")
-        // Kernels that do not say which mount a descriptor belongs to leave a dead one, which whoever mounted takes away.
+        // On kernels that do not report a descriptor's mount, a dead mount remains for the mounting program.
         #expect(ordinary.mount.isMounted == !tellsItsMount)
     }
 
@@ -139,7 +139,7 @@ import Testing
         #expect(options.isSuperset(of: ["rw", "nosuid", "nodev", "noexec", "noatime", "max_read=65536"]), "\(entry)")
         let read = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(read.standardOutput) && read.standardOutput.count == 300_000)
-        // Also under another type it is known for podfs's.
+        // It is recognized as podfs's also with another type.
         let twice = try await show.home.run("mount", show.mount.mountPoint)
         #expect(twice.error.contains("is mounted already"), "\(twice.error)")
         let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
@@ -169,7 +169,7 @@ import Testing
             let owner = try await ChildProcess.run("stat", ["-c", "%u %g", path])
             #expect(owner.output == "65534 12345\n", "\(path) \(owner.error)")
         }
-        // Who has mounted may control all the same.
+        // The mounting user may control downloads anyway.
         let control = try await ChildProcess.run(
             "setfattr", ["-n", "user.podfs.played", "-v", "1", show.path(1)])
         #expect(control.exitCode == 0, "\(control.error)")
@@ -191,8 +191,8 @@ import Testing
 
     // MARK: mount(8) and fstab
 
-    /// Works where the program is installed: in a mount namespace of its own, that of `$0` in /usr/local/bin. mount(8) hands
-    /// on no PATH.
+    /// Needs an installed program: runs in a mount namespace in which `$0` is in /usr/local/bin, since mount(8) does
+    /// not pass PATH on.
     private static let installed = """
         mount -t tmpfs none /usr/local/bin && ln -s "$0" /usr/local/bin/podfs || exit 9
         trap 'umount -l "$1" 2> /dev/null' EXIT
@@ -273,7 +273,7 @@ import Testing
     func rootMountsForAUser(options: String) async throws {
         let ordinary = try await OrdinaryHome()
         let home = ordinary.home
-        // Where the list of users gives nobody a home.
+        // With a user database that has no home folder.
         let users = home.directory.file("passwd")
         let script =
             Self.installed + """
@@ -296,7 +296,7 @@ import Testing
         #expect(MountedShow.content(1).matches(result.standardOutput))
     }
 
-    /// By its name as a helper of mount(8), as which a package would install a link to it.
+    /// Called by the name of a mount(8) helper, to which a package would install a link.
     @Test(
         .enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement),
         arguments: ["mount.podfs", "mount.fuse.podfs"])
@@ -324,7 +324,7 @@ import Testing
 
     @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func withoutAHomeOfItsOwnTheUsersIsTaken() async throws {
-        // The home of nobody does not exist, so that the error tells where it was looked for.
+        // The home of nobody does not exist, so the error shows where the program looked for it.
         let ordinary = try await OrdinaryHome()
         var environment = ordinary.home.environment.filter { !$0.key.hasPrefix("XDG_") }
         environment["HOME"] = "/root"
@@ -355,7 +355,7 @@ import Testing
         #expect(shell.exitCode == 1)
         #expect(shell.error.contains("is in use by sh ("), "\(shell.error)")
         #expect(!shell.error.contains("podfs ("), "\(shell.error)")
-        // Alone in the folder it is no obstacle.
+        // A shell whose current folder is in the mount is no obstacle by itself.
         let alone = try await ChildProcess.run(
             "sh", ["-c", "cd \"$1\" && exec \"$0\" unmount \"$1\"", PodfsHome.executable, show.mount.mountPoint],
             environment: show.home.environment)

@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// nginx over a folder, on a port that was free a moment ago. It tells types as its distribution has them, and knows no type
-/// of what it does not know: text, by its own default.
+/// nginx serving a folder, on a port that was free a moment ago. It uses its distribution's types; unknown extensions
+/// are text, its own default.
 final class Nginx: Sendable {
     let port: Int
     private let child: ChildProcess
     private let folder: TemporaryDirectory
 
     /// - Parameters:
-    ///   - folder: for its own files.
-    ///   - root: what it serves; the folder `www` in `folder` by default.
+    ///   - folder: The folder for its own files.
+    ///   - root: The served folder; `www` in `folder` by default.
     init(in folder: TemporaryDirectory, root: String? = nil) async throws {
         self.folder = folder
         port = try Self.freePort()
@@ -39,7 +39,7 @@ final class Nginx: Sendable {
         }
     }
 
-    /// The address of a file below its root.
+    /// Returns the address of a file below its root.
     func url(_ path: String) -> String {
         var parts = URLComponents()
         parts.path = "/" + path

@@ -3,21 +3,21 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A home with a subscribed show that belongs to the user `nobody`, for tests that root runs.
+/// A home with a subscribed show that belongs to the user `nobody`, for tests that run as root.
 ///
-/// Its programs run in a mount namespace of their own, in which an ordinary user may open /dev/fuse.
+/// Its programs run in a mount namespace in which an ordinary user may open /dev/fuse.
 struct OrdinaryHome {
     static let isPossible = MountNamespace.isPossible
     static let requirement: Comment = "needs root, and a mount namespace with a device node of its own"
 
-    /// `nobody` and `nogroup` have this number wherever there are users.
+    /// The number of `nobody` and `nogroup` on all systems.
     static let user = 65_534
 
     let home: PodfsHome
     let mount: MountGuard
     let namespace: MountNamespace
     let server = HTTPTestServer()
-    /// The program, where `nobody` can reach it.
+    /// A copy of the program that `nobody` can execute.
     let program: String
     private let folder: TemporaryDirectory
 
@@ -27,7 +27,7 @@ struct OrdinaryHome {
         mount = try home.makeMountPoint(in: namespace)
         folder = try TemporaryDirectory()
         program = folder.file("podfs")
-        // The build's own folder may be root's alone.
+        // The build folder may be accessible to root only.
         let prepared = try await ChildProcess.run(
             "sh",
             [
@@ -44,7 +44,7 @@ struct OrdinaryHome {
         try #require(subscribed.exitCode == 0, "\(subscribed.error)")
     }
 
-    /// How a program is started as that user.
+    /// The words that start a program as that user.
     static let asUser = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--"]
 
     /// Runs a program as that user.
@@ -66,7 +66,7 @@ struct OrdinaryHome {
         return try #require(Int32(result.output), "\(result.error)")
     }
 
-    /// What /proc says of a process's user.
+    /// Returns the user of a process according to /proc.
     func user(of process: Int32) throws -> String? {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         return status.split(separator: "\n").first { $0.hasPrefix("Uid:") }

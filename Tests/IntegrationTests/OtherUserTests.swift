@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Users of a mount that is not theirs.
+/// Access of other users to a mount.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: ChildProcess.canRunAsNobody, "only root can become somebody else, by runuser"))
@@ -70,7 +70,7 @@ struct OtherUserTests {
         #expect(try await show.attribute("played", of: show.path(1)) == "0")
         #expect(try await show.attribute("position", of: show.path(1)) == nil)
         #expect(show.server.requests.count == requests)
-        // The owner may.
+        // The owner has access.
         let own = try await ChildProcess.run("setfattr", ["-n", "user.podfs.played", "-v", "1", show.path(1)])
         #expect(own.exitCode == 0, "\(own.error)")
         #expect(try await show.attribute("played", of: show.path(1)) == "1")
@@ -99,8 +99,8 @@ struct OtherUserTests {
         #expect(show.requests(1).isEmpty)
     }
 
-    /// The mount is an ordinary user's, who can read neither the executable of root's programs nor that of a script's
-    /// interpreter; and the one that reads is a thread with a name of its own.
+    /// The mount belongs to an ordinary user, who cannot read the executables of root's processes or of a script's
+    /// interpreter; and the reader is a thread with a name of its own.
     @Test(.enabled(if: OrdinaryHome.isPossible && python != nil, "needs root and python3"))
     func anIndexerIsKnownAcrossUsersAndByItsThreads() async throws {
         let ordinary = try await OrdinaryHome()

@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the system that the tests run on has.
+/// The system's support for passthrough.
 private enum Passthrough {
-    /// CAP_SYS_ADMIN, and a kernel that has passthrough.
+    /// Whether the tests have CAP_SYS_ADMIN, and the kernel has passthrough.
     static let isPossible: Bool = {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") } ?? ""
@@ -24,8 +24,8 @@ private enum Passthrough {
         ((try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? "").contains("overlay")
 }
 
-/// Episodes that the kernel reads by itself. That it does is seen by killing the process behind the mount: nobody else can
-/// answer a read then.
+/// Episodes that the kernel reads itself. The tests kill the mount's process to prove it: no other process can answer a
+/// read then.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: Passthrough.isPossible, "only root on Linux 6.9 or newer can hand files to the kernel"))
@@ -33,7 +33,7 @@ struct PassthroughTests {
     private static let size = 3_000_000
     private static let content = MountedShow.content(1, size: size)
 
-    /// A show whose first episode is cached and closed.
+    /// Mounts a show whose first episode is cached and closed.
     private static func cached(
         options: [String] = [], prepare: (PodfsHome) async throws -> Void = { _ in }
     ) async throws -> MountedShow {
@@ -60,12 +60,12 @@ struct PassthroughTests {
         try await show.killMount()
         expectWhole(try await first.read(0..<Self.size))
         expectWhole(try await second.read(0..<Self.size))
-        // Its place in the cache is kept: the lease is the kernel's.
+        // The cache file stays: the kernel holds the lease.
         let refused = try await show.home.run("evict", "\(MountedShow.show)/2026-01-01 Episode 1.mp3")
         #expect(refused.exitCode != 0 && refused.error.contains("it is open in a program"), "\(refused.error)")
         try await first.end()
         try await second.end()
-        // The dead mount keeps what it was given; a new one takes its place.
+        // The open file of the dead mount remains usable; a new mount replaces the dead one.
         try await show.remount()
         try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
             try await show.home.run("evict", show.path(1)).exitCode == 0
@@ -90,7 +90,7 @@ struct PassthroughTests {
         try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
             try await show.home.run("evict", show.path(1)).exitCode == 0
         }
-        // The next reader gets the bytes from the server, as a new file to the kernel.
+        // The next reader gets the bytes from the server, with a new node id.
         let again = try await show.read(show.path(1))
         #expect(again.exitCode == 0 && Self.content.matches(again.standardOutput), "\(again.error)")
         #expect(show.requests(1).count == 2)
@@ -110,7 +110,7 @@ struct PassthroughTests {
         expectWhole(try await late.read(0..<Self.size))
         expectWhole(try await early.read(0..<Self.size))
         try await early.end()
-        // Still one that is read through podfs.
+        // The file is still read through podfs.
         let third = try await OpenFileReader(show.path(1))
         expectWhole(try await third.read(0..<Self.size))
         try await late.end()
@@ -126,7 +126,7 @@ struct PassthroughTests {
         let reader = try await OpenFileReader(show.path(1))
         let part = try await reader.read(0..<4_096)
         #expect(part.error == 0 && Self.content.matches(part.bytes))
-        // What has been read is in the kernel's cache.
+        // Drop the pages that were read from the kernel's cache.
         let dropped = try await ChildProcess.run("dd", ["if=\(show.path(1))", "iflag=nocache", "count=0"])
         #expect(dropped.exitCode == 0, "\(dropped.error)")
         try await show.killMount()
@@ -156,11 +156,11 @@ struct PassthroughTests {
         try await reader.end()
     }
 
-    /// A cache on overlayfs, which is a file system upon another: so is this one then. On two of them the kernel takes no
-    /// file (ELOOP), and podfs reads as ever.
+    /// A cache on overlayfs, which is stacked on another file system, so this mount is stacked too. On two layers the
+    /// kernel rejects the file (ELOOP), and podfs serves the reads.
     @Test(.enabled(if: Passthrough.isOverlayPossible, "this kernel has no overlayfs"), arguments: [1, 2])
     func aCacheOnOtherLayers(count: Int) async throws {
-        // Not on the folder for temporary files: in a container that may be such a layer itself.
+        // Not on the folder for temporary files: in a container it may be such a layer itself.
         let below = try await TemporaryFilesystem(mebibytes: 64)
         let folder = try TemporaryDirectory()
         var mounts: [String] = []
@@ -198,9 +198,9 @@ struct PassthroughTests {
         show.mount.unmount()
     }
 
-    // MARK: Other ways to read, by a program in Python
+    // MARK: Other ways to read, in Python
 
-    /// Runs a program that has `path`, and `good`, the episode's bytes.
+    /// Runs a program with `path`, and `good`, the episode's bytes.
     private func python(_ program: String, _ show: MountedShow) async throws -> ChildProcess {
         let folder = show.home.directory
         let good = folder.file("good")
@@ -277,7 +277,7 @@ struct PassthroughTests {
         #expect(result.output == "done\n", "\(result.error)")
     }
 
-    /// Cached handles, then the kernel's own, with opens and closes at the same time all along.
+    /// First with cached handles, then with passthrough, with concurrent opens and closes throughout.
     @Test(.enabled(if: SystemCallProbe.isPossible, "python3 is not installed"))
     func manyOpenAndCloseItWhileItBecomesWhole() async throws {
         let show = try await MountedShow(episodes: 1, size: Self.size, length: Self.size)
@@ -334,7 +334,7 @@ struct PassthroughTests {
 }
 
 extension MountedShow {
-    /// Kills the process behind the mount, and returns when it has ended.
+    /// Kills the mount's process, and waits until it has exited.
     fileprivate func killMount() async throws {
         kill(try await mountProcess(), SIGKILL)
         try await waitUntil(deadline: .seconds(60), description: "the mount is dead") {
@@ -342,7 +342,7 @@ extension MountedShow {
         }
     }
 
-    /// Returns when the process behind the mount has heard of every close: the kernel does not wait for it.
+    /// Waits until the mount's process has received every release: the kernel does not wait for it.
     fileprivate func waitUntilReleased() async throws {
         let connection = try await FuseConnection(at: mount.mountPoint)
         try await waitUntil(deadline: .seconds(60), description: "no request is left") { try connection.waiting == 0 }

@@ -3,14 +3,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Players on episodes that are not in the cache: what they make of them is what they make of the original.
+/// Players on uncached episodes: their output must equal that for the original.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: ChildProcess.isInstalled("ffmpeg") && ChildProcess.isInstalled("ffprobe"), "ffmpeg is not installed"))
 struct PlayerTests {
     enum Format: String, CaseIterable, Sendable {
         case mp3
-        /// With the index at the end, where a player has to look before it can play.
+        /// With the index at the end, which a player reads first.
         case m4a
 
         var type: String {
@@ -21,7 +21,7 @@ struct PlayerTests {
         }
     }
 
-    /// A mount of one show whose episodes, one for each format, are real audio; and the originals.
+    /// A mounted show with real audio, an episode for each format, and the originals.
     private struct Station {
         let show: MountedShow
         let originals: [Format: String]
@@ -33,7 +33,7 @@ struct PlayerTests {
             var originals: [Format: String] = [:]
             for format in Format.allCases {
                 let path = show.home.directory.file("original.\(format.rawValue)")
-                // Noise, so that no two places sound alike.
+                // Noise, so that no two positions sound alike.
                 let made = try await ChildProcess.run(
                     "ffmpeg",
                     [
@@ -67,8 +67,8 @@ struct PlayerTests {
             "\(show.mount.mountPoint)/\(MountedShow.show)/\(format.rawValue).\(format.rawValue)"
         }
 
-        /// Runs a program on an original and on the episode, which nothing has read before, and compares what it says,
-        /// or what it writes to the file that it is told.
+        /// Runs a program on an original and on the uncached episode, and compares its output, or the file that it
+        /// writes.
         func expectSame(
             _ format: Format, sourceLocation: SourceLocation = #_sourceLocation,
             _ run: (_ path: String, _ output: String) async throws -> ChildProcess.Result
@@ -92,7 +92,7 @@ struct PlayerTests {
         try await station.expectSame(format) { path, _ in
             try await ChildProcess.run("ffmpeg", ["-v", "error", "-xerror", "-i", path, "-f", "md5", "-"])
         }
-        // From the middle, now in the cache or on the way there.
+        // From the middle, which is now cached or being fetched.
         try await station.expectSame(format) { path, _ in
             try await ChildProcess.run("ffmpeg", ["-v", "error", "-xerror", "-ss", "25", "-i", path, "-f", "md5", "-"])
         }
@@ -120,7 +120,7 @@ struct PlayerTests {
         }
     }
 
-    /// VLC does not run as root; it plays as another user of the mount, then.
+    /// VLC does not run as root, so it plays as another user.
     @Test(
         .enabled(if: ChildProcess.isInstalled("cvlc"), "vlc is not installed"),
         .enabled(if: getuid() != 0 || ChildProcess.canRunAsNobody, "runuser is not installed"),

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The death of one process seen from the others.
+/// The death of one process, as observed by the others.
 @Suite(.timeLimit(.minutes(5))) struct ProcessDeathTests {
     private static let size = 4_000_000
     private static let content = MountedShow.content(1, size: size)
@@ -32,7 +32,7 @@ import Testing
             try await gate.waitUntilReached()
             let daemon = try #require(show.home.daemonProcessIdentifier)
             show.home.killDaemon()
-            // Nobody but the mount is there to start one.
+            // Only the mount can start one.
             try await waitUntil(deadline: .seconds(60), description: "the next daemon serves") {
                 if let ended = readers.first(where: { !$0.isRunning }) {
                     throw DeadlineError("the next daemon serves: a reader has ended: \(ended.error)")
@@ -56,7 +56,7 @@ import Testing
         let show = try await Self.show()
         show.server.serve("/1.mp3", Self.resource) { $0.index == 0 ? .throttle(bytesPerSecond: 1_000_000) : .normal }
         #expect(try await show.home.run("download", show.path(1)).exitCode == 0)
-        // Two seconds at that rate: by then a checkpoint of at least a second has been written.
+        // Two seconds at that rate: a checkpoint of at least the first second has been written.
         try await waitUntil(deadline: .seconds(60), description: "half of it is here") {
             Int(try await show.attribute("bytes_received", of: show.path(1)) ?? "") ?? 0 > 2_200_000
         }
@@ -65,14 +65,14 @@ import Testing
         show.home.killDaemon()
         let received = show.server.bodyBytesWritten(for: "/1.mp3")
         try await show.home.waitUntilDaemonHasEnded()
-        // Any command starts a daemon, and the daemon takes up its tasks.
+        // Any command starts a daemon, which resumes its tasks.
         #expect(try await show.home.run("daemon").exitCode == 0)
         try await waitUntil(deadline: .seconds(60), description: "the episode is whole") {
             try await show.home.run("list", MountedShow.show).output.contains("cached")
         }
         let next = try #require(show.requests(1).dropFirst().first)
         let start = try #require(next.range?.firstByte)
-        // A second of transfer, and what was on its way.
+        // At most a second of transfer, and the bytes in flight.
         #expect(received - start <= 1_300_000, "\(received) were sent, it went on from \(start)")
         #expect(next.headers["If-Range"] == "\"episode-1\"")
         #expect(show.requests(1).count == 2)
@@ -91,7 +91,7 @@ import Testing
         let listed = try await ChildProcess.run("ls", [show.mount.mountPoint])
         #expect(listed.says(ENOTCONN), "\(listed.error)")
         try await show.remount()
-        // The descriptor stays what it was, and never shows bytes of another mount.
+        // The descriptor stays invalid, and never returns bytes of another mount.
         let after = try await reader.read(3_900_000..<3_910_000)
         #expect(after.error == ENOTCONN || after.error == ECONNABORTED)
         try await show.expectWhole(1, Self.content)
@@ -113,7 +113,7 @@ import Testing
             #expect(result.says(EIO), "\(result.status) \(result.error)")
             #expect(Self.content.matches(result.standardOutput))
         }
-        // The download goes on.
+        // The download continues.
         gate.open()
         try await waitUntil(deadline: .seconds(60), description: "the episode is whole") {
             try await show.home.run("list", MountedShow.show).output.contains("cached")
@@ -130,7 +130,7 @@ import Testing
         #expect(refused.error.contains("perl (\(reader.processIdentifier))"), "\(refused.error)")
         #expect(refused.error.contains("--force"))
         #expect(show.mount.isMounted)
-        // Reads are refused while the unmounting is tried, and then nothing has happened to the reader.
+        // Reads fail during the attempt to unmount; afterwards the reader is unaffected.
         var part = try await reader.read(2_000_000..<2_010_000)
         try await waitUntil(deadline: .seconds(60), description: "the reader goes on") {
             if part.error == EIO { part = try await reader.read(2_000_000..<2_010_000) }
@@ -141,7 +141,7 @@ import Testing
         let forced = try await show.home.run("unmount", "--force", show.mount.mountPoint)
         #expect(forced.exitCode == 0, "\(forced.error)")
         #expect(!show.mount.isMounted)
-        // A process that has ended and was not yet reaped has no program any more.
+        // A process that has exited and was not yet reaped has no executable.
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")) == nil)
         let after = try await reader.read(3_900_000..<3_910_000).error
         #expect(after == ENOTCONN || after == ECONNABORTED || after == ENODEV)
@@ -153,7 +153,7 @@ import Testing
     func aDaemonThatSharesAFolderWithAnotherLeaves(_ shared: String) async throws {
         let show = try await MountedShow(isMounted: false)
         let own = try #require(show.home.daemonProcessIdentifier)
-        // Everything else is its own, so that it is the folder's lock alone which it meets.
+        // Everything else is separate, so that only the folder's lock conflicts.
         let folder = try TemporaryDirectory()
         var environment = show.home.environment
         for name in ["DATA", "CACHE", "CONFIG", "STATE"].map({ "XDG_\($0)_HOME" }) + ["XDG_RUNTIME_DIR"]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import podfs
 
-/// What is logged, and the file that it goes to.
+/// Log messages and log files.
 @Suite struct ProcessLogTests {
     @Test(arguments: [
         ("plain text: ü, 漢", "plain text: ü, 漢"),
@@ -27,7 +27,7 @@ import Testing
 
     // MARK: The file
 
-    /// The content of the log and of its predecessor.
+    /// Returns the contents of the log and of the previous file.
     private func contents(_ file: LogFile) -> [String?] {
         func content(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
         return [content(file.path), content(file.oldPath)]
@@ -68,7 +68,7 @@ import Testing
         #expect(contents(file) == ["firstsecond", nil])
         log("third", one)
         #expect(contents(file) == ["third", "firstsecond"])
-        // The other one follows, and renames nothing once more.
+        // The other one reopens the file, and does not rename it again.
         log("fourth", other)
         #expect(contents(file) == ["thirdfourth", "firstsecond"])
         log("fifth", other)

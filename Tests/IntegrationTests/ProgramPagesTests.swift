@@ -5,9 +5,9 @@ import Testing
 
 @testable import podfs
 
-/// What a process lets go of of the program itself.
+/// The release of a process's program pages.
 @Suite(.serialized) struct ProgramPagesTests {
-    /// The bytes of files that this process has mapped and that count as its own; proc(5).
+    /// Returns the resident bytes of mapped files of this process; proc(5).
     private func residentFiles() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("RssFile:") })
@@ -33,7 +33,7 @@ import Testing
         let after = try residentFiles()
         #expect(before > 20 << 20)
         #expect(after < before / 2)
-        // All of it is still there.
+        // All pages are still accessible.
         touchAll()
         #expect(try residentFiles() > before / 2)
     }

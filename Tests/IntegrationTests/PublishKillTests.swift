@@ -4,14 +4,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A publish that is killed again and again, and servers that go away, arrives once and whole.
+/// An upload arrives once and complete, although processes are killed repeatedly and servers go down.
 ///
-/// `PODFS_PUBLISH_BYTES` says how large it is (20 MB), `PODFS_SEED` repeats a run (1): the victims and the moments follow
-/// from it. What was found is printed in one line.
+/// `PODFS_PUBLISH_BYTES` is its size (20 MB), `PODFS_SEED` the seed (1), which determines the victims and the times.
+/// The results are printed in one line.
 @Suite(.timeLimit(.minutes(15))) final class PublishKillTests {
     private enum Victim: CaseIterable { case command, daemon, both }
 
-    /// How the server takes media, and what it knows of repeated requests.
+    /// The server's upload protocol, and its support for repeated requests.
     enum Server: CaseIterable {
         case tus, put, putWithoutKeys
     }
@@ -27,7 +27,7 @@ import Testing
     private let home: PodfsHome
     private let server: VideoServer
     private let file: String
-    /// All that were started.
+    /// All started commands.
     private let commands = Mutex<[ChildProcess]>([])
 
     init() throws {
@@ -49,7 +49,7 @@ import Testing
         return command
     }
 
-    /// Somebody, or something, uses podfs again. Not by `podfs daemon`, which would race with a command that starts one.
+    /// Starts a daemon by a command other than `podfs daemon`, which would race with a command that starts one.
     private func wakeDaemon() async throws {
         if home.daemonProcessIdentifier == nil {
             _ = try await home.run("events", "--since", "\(Int64.max)", "--once")
@@ -60,7 +60,7 @@ import Testing
         try await home.run("status", "--json").output.contains("\"kind\": \"upload\"")
     }
 
-    /// Says how things stand when what is waited for does not come.
+    /// Waits for a condition; prints the state if it does not become true.
     private func wait(_ description: String, _ condition: () async throws -> Bool) async throws {
         do {
             try await waitUntil(deadline: .seconds(120), description: description, condition)
@@ -82,7 +82,7 @@ import Testing
             $0.speaksTus = kind == .tus
             $0.heedsKeys = kind != .putWithoutKeys
             $0.namesKeys = kind != .putWithoutKeys
-            // Slow enough for a kill to find it on its way.
+            // Slow enough to be killed during the upload.
             $0.bytesPerSecond = Self.bytes / 3
         }
         let began = ContinuousClock.now
@@ -91,10 +91,10 @@ import Testing
         for kill in 0..<Self.kills {
             let victim = Victim.allCases.randomElement(using: &generator) ?? .daemon
             if kill == 0 {
-                // While it is copied, handed over or posted.
+                // During the copy, the handover or the POST.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0..<400, using: &generator)))
             } else {
-                // In the middle of the media.
+                // During the upload of the media.
                 let share = Double.random(in: 0.05..<(kind == .tus ? 0.2 : 0.9), using: &generator)
                 let mark = received + Int(share * Double(Self.bytes))
                 try await wait("\(mark) bytes have come") { received >= mark || server.videos.first?.movie != nil }
@@ -108,7 +108,7 @@ import Testing
             }
             if victim != .command { try await home.waitUntilDaemonHasEnded() }
             try await wakeDaemon()
-            // A command that was killed before it had handed the file over has published nothing: a person says it again.
+            // A command killed before it handed the file over has published nothing, so it is repeated.
             let isKnown = try await isOutstanding()
             if command == nil, !isKnown, server.videos.isEmpty { command = try start() }
         }

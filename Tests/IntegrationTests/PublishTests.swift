@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `podfs publish`, and what is published played from a mount.
+/// `podfs publish`, and the published episode in a mount.
 @Suite(.timeLimit(.minutes(5))) struct PublishTests {
     private let home: PodfsHome
     private let server: VideoServer
@@ -22,7 +22,7 @@ import Testing
         try await home.run(["publish", file, "--to", server.url(), "--title", "My talk"] + more)
     }
 
-    /// The tasks of `podfs status --json`.
+    /// Returns the tasks of `podfs status --json`.
     private func tasks() async throws -> [[String: Any]] {
         let output = try await home.run("status", "--json").standardOutput
         let value = try JSONSerialization.jsonObject(with: Data(output)) as? [String: Any]
@@ -97,7 +97,7 @@ import Testing
         let gone = try await home.run("resume", "upload:\(id)")
         #expect(gone.exitCode == 1 && gone.error == "podfs: there is no upload:\(id); see: podfs status\n")
         #expect(server.videos.allSatisfy { $0.movie == nil })
-        // What only looks like it is a path.
+        // Anything else is a path.
         #expect(try await home.run("resume", "upload:\(id)x").error.contains("there is no show"))
     }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(result.error.contains("podfs cancel upload:") && result.error.split(separator: "\n").count == 1)
         try await state("failed")
         let id = try #require(try await tasks().first?["id"] as? Int)
-        // Without a daemon too.
+        // Also without a daemon.
         home.killDaemon(SIGTERM)
         try await home.waitUntilDaemonHasEnded()
         try await state("failed")
@@ -117,7 +117,7 @@ import Testing
         try expectWhole()
     }
 
-    /// What a server that is something else answers to the POST, and the words that help.
+    /// Error statuses of the POST, and a part of the expected message.
     @Test(arguments: [
         (404, "list of videos"), (405, "list of videos"), (422, "such a title"), (403, "does not allow"),
         (413, "too large"),
@@ -173,7 +173,7 @@ import Testing
         #expect((try? FileManager.default.contentsOfDirectory(atPath: copies)) ?? [] == [])
     }
 
-    // MARK: Served back
+    // MARK: Subscribing to the server
 
     @Test(arguments: VideoServer.Listing.allCases) func whatIsPublishedIsReadInTheMount(
         _ listing: VideoServer.Listing
@@ -190,7 +190,7 @@ import Testing
             result.standardOutput.count == content.size && content.matches(result.standardOutput), "\(result.error)")
         let sums = try await ChildProcess.run("sha256sum", [file(), path]).output.split(separator: "\n")
         #expect(sums.count == 2 && sums[0].prefix(64) == sums[1].prefix(64), "\(sums)")
-        // The next one comes with a refresh.
+        // The second one arrives with a refresh.
         let second = try await home.run("publish", file("b.mp4"), "--to", server.url(), "--title", "Two", "--wait")
         #expect(second.exitCode == 0, "\(second.error)")
         #expect(try await home.run("refresh", "Mine").exitCode == 0)

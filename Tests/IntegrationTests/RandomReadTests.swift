@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Reads at random places, in all the ways that Linux has, against the original.
+/// Random reads with all of Linux's system calls, compared with the original.
 @Suite(.timeLimit(.minutes(10))) struct RandomReadTests {
-    /// Compares the file `argv[1]` with the file `argv[2]`, `argv[4]` times in each of three threads, as the numbers
-    /// that begin with `argv[3]` say. It ends with 1 and a line when anything differs.
+    /// Compares the file `argv[1]` with the file `argv[2]`, `argv[4]` times in each of three threads, with the seed
+    /// `argv[3]`. Exits with 1 and prints a line if anything differs.
     private static let reader = #"""
         import mmap, os, random, sys, threading
         path, original, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -69,7 +69,7 @@ import Testing
         let content = MountedShow.content(1, size: size)
         let show = try await MountedShow(episodes: 1, size: size, length: seed == 1 ? size : nil)
         let original = try show.home.directory.write("original", content.bytes)
-        // While it arrives, in pieces: the connection breaks now and then. Then from the cache.
+        // During the transfer, over a connection that breaks now and then; afterwards from the cache.
         show.server.serve("/1.mp3", MountedShow.resource(1, size: size)) { request in
             request.index < 3 ? .throttle(bytesPerSecond: 3_000_000).reset(after: 1_500_000) : .normal
         }
@@ -96,7 +96,7 @@ import Testing
         #expect(result.exitCode == 1 && result.error.contains("seed 10"), "\(result.error)")
     }
 
-    /// Reads `argv[1]` to its end in pieces of `argv[2]` bytes, and never asks how long it is.
+    /// Reads `argv[1]` to the end in pieces of `argv[2]` bytes, without reading its size.
     private static let unaware = #"""
         import os, sys
         file = os.open(sys.argv[1], os.O_RDONLY)
@@ -106,7 +106,7 @@ import Testing
     @Test(
         .enabled(if: ChildProcess.isInstalled("python3"), "python3 is not installed"), arguments: [500_000, 1_000, nil])
     func theFileEndsWhereItEndsForWhoDoesNotAsk(_ length: Int?) async throws {
-        // The kernel has the feed's word for it, and what it reads ahead by that lies behind the end.
+        // The kernel has the size in the feed, and its readahead goes beyond the true end.
         let show = try await MountedShow(episodes: 4, length: length)
         let pieces = [131_072, 65_537, 1_000_000, 4_096]
         for (index, piece) in pieces.enumerated() {
@@ -131,8 +131,8 @@ import Testing
             try ChildProcess("sh", ["-ec", "for n in 1 2 3 4 5; do sha256sum < \"$0\"; done", show.path(1)])
         }
         try await gate.waitUntilReached()
-        // Not before a reader has asked: an open without a read, as dd's, may have the held response dropped. dd drops the
-        // file's pages and reads nothing (POSIX_FADV_DONTNEED).
+        // Started after the first read: an open without a read, like dd's, may make the held response be dropped. dd
+        // drops the file's pages and reads nothing (POSIX_FADV_DONTNEED).
         let dropper = try ChildProcess(
             "sh", ["-c", "while :; do dd if=\"$0\" iflag=nocache count=0 status=none || exit; done", show.path(1)])
         gate.open()
@@ -156,7 +156,7 @@ import Testing
         -> ChildProcess.Result
     {
         let job = ["--name=job", "--filename=\(path)", "--size=\(patternSize)", "--bs=4k", "--verify=crc32c"]
-        // It writes files of its own into the folder where it is.
+        // It writes its own files into the current folder.
         return try await ChildProcess.run(
             "sh", ["-c", "cd \"$0\" && exec fio --verify_state_save=0 \"$@\"", folder.path] + job + options)
     }
@@ -177,14 +177,14 @@ import Testing
         try #require(bytes.count == Self.patternSize)
         for (index, way) in ways.enumerated() {
             show.server.serve("/\(index + 1).mp3", Resource(bytes: bytes, contentType: "audio/mpeg"))
-            // Uncached, and once more from the cache.
+            // Uncached, and again from the cache.
             for _ in 1...2 {
                 let read = try await Self.fio(
                     show.path(index + 1), way + ["--readonly", "--verify_fatal=1"], in: folder)
                 #expect(read.exitCode == 0, "\(way): \(read.output)\(read.error)")
             }
         }
-        // It would have found a single bit.
+        // Control: it detects a single bit.
         bytes[3_000_000] ^= 1
         show.server.serve("/\(ways.count + 1).mp3", Resource(bytes: bytes, contentType: "audio/mpeg"))
         let read = try await Self.fio(

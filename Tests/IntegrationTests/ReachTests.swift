@@ -3,12 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The whole program with a feed of the internet that leads into private networks, in a network namespace where an
-/// address of the internet is this computer's.
+/// The whole program with a feed on the internet that refers to private networks, in a network namespace with local
+/// addresses that count as on the internet.
 @Suite(
     .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isPossible, "\(NetworkNamespace.requirement)")
 ) struct ReachTests {
-    /// Of no registry of private or reserved addresses, as those of documentation are.
+    /// An address outside all private and reserved blocks; those for documentation are reserved.
     private static let far = "93.184.215.14"
     private static let near = "10.0.0.1"
     private static let content = TestContent(seed: 5, size: 50_000)
@@ -47,8 +47,8 @@ import Testing
     @Test func aFeedOfTheInternetLeadsToNoPrivateHost() async throws {
         let far = try #require(servers[Self.far])
         let inside = try [#require(servers[Self.near]), #require(servers["127.0.0.1"])]
-        // On the local network; on this computer; there after two redirects; on the internet; on the local network, where
-        // nothing answers.
+        // On the local network; on this computer; there after two redirects; on the internet; on the local network,
+        // without a listener.
         let middle = HTTPTestServer(address: Self.far)
         try await network.inside { try middle.start() }
         far.serve("/3.mp3", Resource(Self.content)) { _ in .redirect(to: middle.url("/3.mp3")) }
@@ -61,7 +61,7 @@ import Testing
         feed.image = inside[1].url("/art.jpg")
         far.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
 
-        // The first may be read in spite of it.
+        // `allow_private` permits the first.
         try home.configure("[transfers]\nallow_private = [\"\(Self.near)/32\"]\n")
         #expect(try await podfs("subscribe", far.url("/feed.xml")).output == "Show: 5 episodes\n")
         let mounted = try await podfs("mount", mount.mountPoint)

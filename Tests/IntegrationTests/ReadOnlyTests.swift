@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Every call that modifies, on every kind of file: what it answers, and that nothing comes of it.
+/// Every modifying call on every kind of file: its errno, and that it changes nothing.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: SystemCallProbe.isPossible, "python3 is not installed"))
 struct ReadOnlyTests {
-    /// A line of the manual's table, and the calls that it speaks of.
+    /// A line of the manual's table, and its calls.
     struct Rule: Sendable {
         let line: String
         let answer: String
@@ -19,7 +19,7 @@ struct ReadOnlyTests {
         }
     }
 
-    // `remote` has never been opened, the size of `known` is confirmed, `cached` is whole.
+    // `remote` has never been opened, the size of `known` is confirmed, `cached` is complete.
     private static let episodes = ["known", "cached"]
     private static let made = ["made", "status"]
     private static let openable = episodes + made
@@ -173,7 +173,7 @@ struct ReadOnlyTests {
             "open of a link with O_NOFOLLOW", "ELOOP", ("opened(p, os.O_RDONLY | os.O_NOFOLLOW)", on: links)),
     ]
 
-    /// What does no harm works as on a disk.
+    /// Calls without effect, which work as on a disk.
     static let allowed: [SystemCallProbe.Call] = [
         .init("opened(p, os.O_RDONLY | os.O_APPEND)", on: openable),
         .init("opened(p, os.O_RDONLY | os.O_CREAT)", on: openable),
@@ -199,7 +199,7 @@ struct ReadOnlyTests {
         .init("raw('access', p, os.R_OK | os.X_OK)", on: folders),
         .init("os.chdir(p)", on: folders), .init("os.stat(p + '/').st_ino == os.stat(p).st_ino", on: folders),
         .init("os.statvfs(p).f_namemax == 255", on: all),
-        // Not mounted `ro`: the control attributes can be set.
+        // Not mounted `ro`, so that the control attributes can be set.
         .init("os.statvfs(p).f_flag & (os.ST_NOSUID | os.ST_NODEV | os.ST_RDONLY) == 6", on: all),
     ]
 
@@ -213,7 +213,7 @@ struct ReadOnlyTests {
         let rules = Self.refusals.flatMap { rule in rule.calls.flatMap(\.paths).map { _ in rule } }
         let answers = try await probe.answers(to: calls + Self.allowed, in: show.home.directory)
         for (rule, (answer, call)) in zip(rules, answers) {
-            // Two names of one number: Python calls it by the other.
+            // Two names of one number; Python uses the other one.
             #expect((answer == "ENOTSUP" ? "EOPNOTSUPP" : answer) == rule.answer, "\(rule.line): \(call)")
         }
         for (answer, call) in answers.dropFirst(rules.count) { #expect(answer == "done", "\(call)") }
@@ -241,8 +241,8 @@ struct ReadOnlyTests {
         ])
     }
 
-    /// All that a program can see of the tree but access times, and the times of the status files and of the page of all shows, which
-    /// are always now.
+    /// Returns everything that a program can see of the tree except access times, and the times of the status files and
+    /// of the page of all shows, which are always the current time.
     private static func state(_ show: MountedShow) async throws -> String {
         let root = show.mount.mountPoint
         let tree = try await ChildProcess.run(

@@ -17,7 +17,7 @@ import Testing
     @Test func statTellsWhatTheFeedSays() async throws {
         let show = try await MountedShow()
         let result = try await ChildProcess.run("stat", ["-c", "%a %s %b %Y %F", show.path(2)])
-        // 2026-01-02 08:00 UTC; a block, so that no program takes the file for a hole.
+        // 2026-01-02 08:00 UTC; one block, so that no program treats the file as a hole.
         #expect(result.output == "444 300000 1 1767340800 regular file\n", "\(result.error)")
         let inode = try await ChildProcess.run("stat", ["-c", "%i", show.path(2)]).output
         _ = try await show.home.run("unmount", show.mount.mountPoint)
@@ -41,7 +41,7 @@ import Testing
         #expect(try await show.attribute("sha256", of: show.path(1)) == String(sum))
         // 300,000 bytes are 585.9 blocks of 512.
         #expect(try await ChildProcess.run("stat", ["-c", "%b", show.path(1)]).output == "586\n")
-        // The new state is in the kernel's cache of names as well, and in the command's list.
+        // The kernel's cached attributes and the command's list have the new state as well.
         let list = try await show.home.run("list", MountedShow.show)
         #expect(list.output.contains("2026-01-01 Episode 1.mp3  293.0 KiB  cached"))
     }
@@ -53,7 +53,7 @@ import Testing
         let head = try await ChildProcess.run("head", ["-c", "500000", show.path(1)])
         #expect(MountedShow.content(1, size: 2_000_000).matches(head.standardOutput))
         #expect(head.standardOutput.count == 500_000)
-        // The reader is answered before the mount has heard of the task.
+        // The read returns before the mount receives the task's event.
         try await show.waitForState("running", of: show.path(1))
         try await waitUntil(deadline: .seconds(60), description: "progress is shown") {
             try await show.attribute("progress", of: show.path(1)) == "50.0"
@@ -73,7 +73,7 @@ import Testing
         #expect(try await ChildProcess.run("cat", ["\(show.mount.mountPoint)/.status"]).output == "no active tasks\n")
     }
 
-    /// What the kernel has kept it gives to others who open the file, and podfs does not hear of their reads.
+    /// The kernel serves further opens of the file from its page cache, without reads that reach podfs.
     @Test func anOpenEpisodeIsNotEvictedThoughNoReadOfItHasReachedPodfs() async throws {
         let show = try await MountedShow(episodes: 1, size: 2_000_000, length: 2_000_000)
         let content = MountedShow.content(1, size: 2_000_000)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// The mount may have answered with what came along with the head, before it knew the file.
+    /// The mount may have answered from the first bytes in the grant, before the file existed.
     @Test func anEpisodeOfWhichOnlyTheFirstBytesWereReadIsNotEvictedWhileItIsOpen() async throws {
         let show = try await MountedShow(episodes: 10, size: 20_000, length: 30_000)
         for number in 1...10 {
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func aSecondReaderJoinsTheFirst() async throws {
-        // Larger than what the kernel asks for at a time (256 KiB for a program that reads sequentially).
+        // Larger than the kernel's largest read (256 KiB for sequential reads).
         let size = 2_000_000
         let show = try await MountedShow(size: size, length: size)
         let gate = Gate(heldAt: 1_000_000)

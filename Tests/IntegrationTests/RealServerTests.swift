@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// nginx as the server, ffmpeg's files, mpv as the player: nothing here was written for podfs.
+/// nginx as the server, files made by ffmpeg, mpv as the player: none was written for podfs.
 @Suite(.timeLimit(.minutes(5))) struct RealServerTests {
     @Test func aPlayerPlaysAnUncachedEpisodeToItsEnd() async throws {
         let folder = try TemporaryDirectory()
@@ -32,7 +32,7 @@ import Testing
         let copied = try await ChildProcess.run("rsync", ["-t", episode, folder.file("copy.mp3")])
         #expect(copied.exitCode == 0, "\(copied.error)")
         #expect(try await ChildProcess.run("cmp", [folder.file("copy.mp3"), original]).exitCode == 0)
-        // One answer brought it all.
+        // A single response delivered the whole file.
         let size = try #require(
             FileManager.default.attributesOfItem(atPath: original)[.size] as? NSNumber
         ).intValue
@@ -76,7 +76,7 @@ import Testing
         #expect(episodes > 1_000)
     }
 
-    /// The folder `shared/feeds` beside the checkout; it is no part of the project.
+    /// The folder `shared/feeds` beside the checkout; it does not belong to the project.
     private static var besideTheCheckout: String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().path + "/shared/feeds"
@@ -84,6 +84,6 @@ import Testing
 }
 
 extension String {
-    /// The feed builder escapes by itself.
+    /// The text without escapes, since the feed builder escapes it.
     fileprivate var unescaped: String { replacingOccurrences(of: "&amp;", with: "&") }
 }

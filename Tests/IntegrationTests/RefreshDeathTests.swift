@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A daemon that is killed while it asks for many feeds.
+/// A daemon killed while it refreshes many feeds.
 @Suite(.timeLimit(.minutes(5))) struct RefreshDeathTests {
     private struct Show: Decodable, Equatable {
         var name: String
@@ -35,7 +35,7 @@ import Testing
         for number in 1...Self.count { publish(number) }
         let outlines = (1...Self.count).map { "<outline xmlUrl=\"\(server.url("/\($0).xml"))\"/>" }.joined()
         let list = try home.directory.write("l.opml", text: "<opml version=\"2.0\"><body>\(outlines)</body></opml>")
-        // An import that is cut off, and finished by the next.
+        // An interrupted import, completed by the next one.
         let gate = Gate(heldAt: 0)
         publish(60, behindItsHead: gate)
         let cut = try home.start("import", list)
@@ -53,7 +53,7 @@ import Testing
         let all = try await shows()
         #expect(all.count == Self.count && all.allSatisfy { $0.episodes == 3 && $0.state == "active" })
 
-        // A refresh that is cut off.
+        // An interrupted refresh.
         let second = Gate(heldAt: 0)
         publish(80, behindItsHead: second)
         let requests = server.requests.count
@@ -73,7 +73,7 @@ import Testing
         #expect(try await shows() == all)
     }
 
-    /// Whoever ends the daemon, and why: the next one knows what it was at.
+    /// The next daemon knows what the killed one was doing.
     @Test func aFeedUnderWhichTheDaemonDiesTwiceIsLeftOutUntilItIsNamed() async throws {
         try home.configure("[refresh]\nmin = \"1 s\"\nmax = \"1 s\"\n")
         publish(1)
@@ -86,7 +86,7 @@ import Testing
             try await waitUntil(description: "the feed is asked for by itself") {
                 server.requests(for: "/1.xml").count == before + death
             }
-            // What is due is asked for before the daemon has written its number.
+            // A due refresh starts before the daemon writes its pid file.
             try await waitUntil(description: "the daemon has a number") { home.daemonProcessIdentifier != nil }
             watcher.kill()
             home.killDaemon()

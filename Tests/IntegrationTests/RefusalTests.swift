@@ -6,7 +6,7 @@ import Testing
 /// What a reader is told of a server that refuses, is gone, or has something else: at open when the head of the answer
 /// tells, else at the read.
 @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
-    /// What a server does, and what podfs makes of it.
+    /// A server's behaviour, and the expected error.
     struct Refusal: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var behaviour: Behaviour
@@ -50,7 +50,7 @@ import Testing
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == refusal.code)
         try await expectFailure(refusal, show)
-        // Once more, from memory.
+        // The second time from memory.
         let count = show.requests(1).count
         #expect(try await show.read(show.path(1)).says(refusal.code))
         #expect(show.requests(1).count == count)
@@ -74,14 +74,14 @@ import Testing
     }
 
     private func expectFailure(_ refusal: Refusal, _ show: MountedShow) async throws {
-        // The reason is there when the open or the read has failed.
+        // The reason is available when the open or the read has failed.
         #expect(try await show.attribute("state", of: show.path(1)) == "failed")
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains(refusal.says) ?? false, "\(error ?? "none")")
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "0")
     }
 
-    /// When the server has thought better of it a person can have the file.
+    /// Checks that the file can be fetched once the server permits it.
     private func expectRecovery(_ show: MountedShow) async throws {
         show.server.serve("/1.mp3", MountedShow.resource(1))
         let again = try await show.home.run("download", show.path(1))
@@ -89,7 +89,7 @@ import Testing
         try await show.expectWhole(1, MountedShow.content(1))
     }
 
-    /// An open that was refused makes no task, and no daemon after the one that was asked knows of it.
+    /// A refused open creates no task, and a later daemon does not know of it.
     @Test func aCancelForgetsWhyAnOpenWasRefusedWhicheverDaemonIsAsked() async throws {
         let show = try await MountedShow(episodes: 2, length: nil)
         for number in 1...2 {
@@ -143,7 +143,7 @@ import Testing
         let reader = try await OpenFileReader(show.path(1))
         #expect(reader.openError == 0)
         #expect(try await reader.read(0..<4_096).error == EHOSTUNREACH)
-        // The task waits for better times, and finds them.
+        // The task waits for the server, and completes.
         #expect(try await show.attribute("state", of: show.path(1)) == "queued")
         try show.server.start()
         try await show.waitForState("cached", of: show.path(1))

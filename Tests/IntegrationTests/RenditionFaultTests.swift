@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Episodes that are replaced on the server while they are read.
+/// Episodes replaced on the server while they are read.
 @Suite(.timeLimit(.minutes(5))) struct RenditionFaultTests {
     private static let size = 2_000_000
     private static let old = MountedShow.content(1, size: size)
@@ -14,13 +14,13 @@ import Testing
         try await MountedShow(episodes: 1, size: size, length: size)
     }
 
-    /// How the file on the server changes after the first answer has broken off.
+    /// The change of the file after the first response was aborted.
     struct Change: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var before: Resource
         var after: Resource
         var content: TestContent
-        /// What the second answer does besides.
+        /// The fault of the second response.
         var behaviour = Behaviour.normal
     }
 
@@ -82,12 +82,13 @@ import Testing
         }
         gate.open()
         try await show.waitForState("cached", of: show.path(1))
-        // Never read before: neither the kernel nor the reader has it, but the old file does.
+        // Never read before: these bytes are neither in the kernel's nor in the reader's memory, but in the old cache
+        // file.
         let cached = try await reader.read(600_000..<610_000)
         #expect(cached.error == 0)
         #expect(cached.bytes.count == 10_000 && Self.old.matches(cached.bytes, at: 600_000))
         #expect(try await reader.read(1_200_000..<1_200_010).error == ESTALE)
-        // The path leads to the new one.
+        // The path refers to the new one.
         let part = try await show.read(show.path(1), 600_000..<610_000)
         #expect(part.standardOutput.count == 10_000 && Self.new.matches(part.standardOutput, at: 600_000))
         #expect(try await reader.read(600_000..<610_000).error == 0)
@@ -114,7 +115,7 @@ import Testing
         let show = try await MountedShow(episodes: 1, size: Self.size, length: nil)
         var resource = MountedShow.resource(1, size: Self.size)
         resource.sendsLength = false
-        // All bytes come, the end that says so does not.
+        // All bytes arrive, the final chunk does not.
         show.server.serve("/1.mp3", resource) {
             $0.index == 0 ? .chunked().close(after: Self.size) : .normal
         }

@@ -6,12 +6,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SearchTests {
     private typealias Show = CatalogueAnswers.Show
 
-    /// A mount whose catalogue is the show's server. It finds a show of three episodes that nobody has subscribed to, and
-    /// the one that is subscribed.
+    /// Mounts with a catalogue on the show's server. It finds an unsubscribed show with three episodes, and the
+    /// subscribed one.
     private static func mounted(configuration: String = "", isMounted: Bool = true) async throws -> MountedShow {
         let show = try await MountedShow(isMounted: false)
         try show.home.configure("search.itunes.url = \"\(show.server.url("/itunes"))\"\n" + configuration)
-        // The daemon that has subscribed reads its configuration at its start.
+        // The daemon must restart to read its configuration.
         show.home.killDaemon(SIGTERM)
         try await show.home.waitUntilDaemonHasEnded()
         publish(show)
@@ -49,7 +49,7 @@ import Testing
         #expect(tree.exitCode == 0 && tree.output.contains("/.search\n"), "\(tree.error)")
         _ = try await ChildProcess.run("du", ["-a", root])
         #expect(try await list("\(root)/.search").output.isEmpty)
-        // A term is a folder before anybody is asked, and so it can be entered.
+        // A term is a folder before it was searched, so a program can change into it.
         let status = try await ChildProcess.run("stat", ["-c", "%F %a", "\(root)/.search/tide"])
         #expect(status.output == "directory 555\n", "\(status.error)")
         let inside = try await ChildProcess.run(
@@ -70,7 +70,7 @@ import Testing
         #expect(episodes.output == (1...3).map { "2026-01-0\($0) Episode \($0).mp3\n" }.joined(), "\(episodes.error)")
         #expect(try await list("\(term)/Example Show").output.hasPrefix(Self.episode))
         #expect(show.server.requests.map(\.path) == ["/itunes", "/tides.xml"])
-        // Not among the subscriptions.
+        // It is not listed among the subscriptions.
         #expect(try await list(root).output == "Downloaded\nExample Show\nLatest\nindex.html\n")
         #expect(try await show.home.run("list").output == "Example Show: 3 episodes\n")
 
@@ -79,13 +79,13 @@ import Testing
         let read = try await show.read(path)
         #expect(read.exitCode == 0 && read.standardOutput.count == 300_000, "\(read.error)")
         #expect(Self.content(1).matches(read.standardOutput))
-        // It goes when it is closed, and is there for the next reader.
+        // Its bytes are removed after the close, and fetched again for the next reader.
         try await waitUntil(deadline: .seconds(60), description: "the cache is empty") { cacheFiles(show).isEmpty }
         try await show.waitForState("remote", of: path)
         let again = try await show.read(path)
         #expect(Self.content(1).matches(again.standardOutput) && again.standardOutput.count == 300_000)
 
-        // By the path of the found show, and what is open of it stays.
+        // By the path of the found show; its open files remain usable.
         let reader = try ChildProcess(
             "sh", ["-c", "exec 3< \"$0\"; cat <&3 > /dev/null; echo read; read line; cat <&3", path])
         try await reader.waitForOutput("read")
@@ -100,7 +100,7 @@ import Testing
         let count = show.server.requests(for: "/tide-1.mp3").count
         #expect(Self.content(1).matches(try await show.read(own).standardOutput))
         #expect(show.server.requests(for: "/tide-1.mp3").count == count)
-        // The way by the search leads to it as well.
+        // The path below the search term works as well.
         #expect(try await list(term).output == "Example Show\nTide Tables\n")
         #expect(try await ChildProcess.run("stat", ["-c", "%i", path]).output == inode)
     }
@@ -144,7 +144,7 @@ import Testing
         #expect(try await list(term).error.contains("Input/output error"))
         show.server.stop()
         #expect(try await list(term).error.contains("No route to host"))
-        // What is subscribed is as it was.
+        // The subscriptions are unchanged.
         #expect(try await list(show.mount.mountPoint).output == "Downloaded\nExample Show\nLatest\nindex.html\n")
     }
 
@@ -155,7 +155,7 @@ import Testing
         show.server.serve("/itunes", CatalogueAnswers.iTunes([]), [.holdHead(gate)])
         let hanging = try ChildProcess("ls", ["\(root)/.search/tide"])
         try await gate.waitUntilReached()
-        // It shows, and the rest of the folder answers.
+        // The search task is visible, and the rest of the folder responds.
         try await waitUntil(deadline: .seconds(60), description: "the mount hears of the search") {
             let status = try await ChildProcess.run("cat", ["\(root)/.status"])
             return status.output.hasPrefix("1 running") && status.output.contains(" tide\n")

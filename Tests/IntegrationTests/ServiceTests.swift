@@ -17,7 +17,7 @@ import Testing
         try home.directory.makeDirectory("bin")
     }
 
-    /// A manager that writes down what it is asked, and says no to what `refuses` matches.
+    /// Installs a fake systemctl that records its arguments, and fails if they match `refuses`.
     private func makeManager(refusing pattern: String = "nothing") throws {
         let program = """
             #!/bin/sh
@@ -102,7 +102,7 @@ import Testing
         try makeManager()
         #expect(try await run("service", "install").exitCode == 0)
         let units = ["podfs.socket", "podfs.service", "podfs-mount@srv-p.service"]
-        // An instance is made by a link to its template.
+        // A link to the template creates an instance.
         symlink("podfs-mount@.service", "\(folder)/podfs-mount@srv-p.service")
         let result = try await ChildProcess.run(
             "systemd-analyze", ["--user", "verify"] + units.map { "\(folder)/\($0)" }, environment: home.environment)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A cache that is smaller than what is asked for, as its user sees it.
+/// A cache that is smaller than the requested episodes.
 @Suite(.timeLimit(.minutes(2))) struct SpaceTests {
     private static let size = 3_000_000
 
@@ -22,7 +22,7 @@ import Testing
         #expect(reason.hasPrefix("no space left in the cache: the cache is full"))
         #expect(try await show.status().contains(reason))
         #expect(try await show.home.run("status").output.contains(reason))
-        // Whoever opens it is served, all of it.
+        // A read is served completely.
         let read = try await show.read(show.path(waiting))
         #expect(MountedShow.content(waiting, size: Self.size).matches(read.standardOutput), "\(read.error)")
     }

@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import podfs
 
-/// What `status --watch` draws, without a terminal.
+/// The frames of `status --watch`, without a terminal.
 struct StatusScreenTests {
     private let board = TaskBoard()
 
@@ -160,7 +160,7 @@ struct StatusScreenTests {
         #expect(answers == [10 + FramePace.interval - 10.0625, nil])
         due = [pace.isDue(now: 10.1), pace.isDue(now: 10.21)]
         #expect(due == [false, true])
-        // A later frame gives way to an earlier one.
+        // An earlier frame replaces a later one.
         answers = [pace.want(at: 12, now: 11), pace.want(at: 11.5, now: 11)]
         #expect(answers == [1, 0.5])
     }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Lists of subscriptions, in and out, by the commands and in the mount.
+/// Import and export of subscription lists, by commands and in the mount.
 struct SubscriptionListTests {
     private let home: PodfsHome
     private let server = HTTPTestServer()
@@ -19,7 +19,7 @@ struct SubscriptionListTests {
         server.serve(path, Resource(text: feed.text, contentType: "application/rss+xml"))
     }
 
-    /// A list of these addresses, one a line from line 2 on.
+    /// Writes a list of these addresses, one per line from line 2 on.
     private func write(_ outlines: [(title: String, url: String)], to name: String = "list.opml") throws -> String {
         let lines = outlines.map { "<outline type=\"rss\" text=\"\($0.title)\" xmlUrl=\"\($0.url)\"/>" }
         return try home.directory.write(
@@ -53,7 +53,7 @@ struct SubscriptionListTests {
         let list = try await home.run("list").output
         #expect(list.contains("A: 2 episodes\n") && list.contains("B: 1 episode\n"))
         #expect(list.contains("down: 0 episodes (failed: "))
-        // Once more, from a pipe: nothing is new.
+        // The second time from a pipe: there is nothing new.
         let again = try await home.run("import", "-", input: Array(Data(contentsOf: URL(fileURLWithPath: file))))
         #expect(again.output == "0 shows imported, 3 already subscribed, 3 not usable\n")
         #expect(again.exitCode == 2 && again.error.contains("standard input:4: "))
@@ -96,7 +96,7 @@ struct SubscriptionListTests {
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: home.directory.path).filter { $0.contains("opml") }
                 .count == 2)
-        // Another installation has the same list afterwards, and can fetch the private feed.
+        // Another installation gets the same list, and can fetch the private feed.
         let other = try PodfsHome()
         let imported = try await other.run("import", whole)
         #expect(imported.output == "2 shows imported\n" && imported.exitCode == 0, "\(imported.error)")
@@ -104,14 +104,14 @@ struct SubscriptionListTests {
             try await other.run("export", "-", "--with-secrets").output
                 == String(contentsOfFile: whole, encoding: .utf8))
         #expect(server.requests(for: "/c.xml").allSatisfy { $0.headers["Authorization"] == "Basic bWU6aHUgc2g=" })
-        // Not in what people see, nor in the log.
+        // Neither in visible output nor in the log.
         for arguments in [["list", "--json"], ["status", "--json"], ["list", "C", "--json"]] {
             let shown = try await other.run(arguments)
             #expect(shown.exitCode == 0 && !shown.output.contains("hu sh") && !shown.output.contains("geheim"))
         }
         let log = try String(contentsOfFile: "\(other.stateDirectory)/daemon.log", encoding: .utf8)
         #expect(!log.contains("hu%20sh") && !log.contains("hu sh") && !log.contains("geheim") && log.contains("/c.xml"))
-        // A file that cannot be written leaves no trace.
+        // A failed export leaves no file behind.
         #expect(try await home.run("export", "\(home.directory.path)/missing/x.opml").exitCode == 1)
     }
 
@@ -146,7 +146,7 @@ struct SubscriptionListTests {
         let before = try await home.run("export", "--with-secrets").output
         home.killDaemon(SIGTERM)
         try await home.waitUntilDaemonHasEnded()
-        // Neither the library nor its backup is left.
+        // Remove the library's logs and its backup.
         for name in ["library.sqlite-wal", "library.sqlite-shm", "library.backup.sqlite"] {
             try? FileManager.default.removeItem(atPath: "\(home.dataDirectory)/\(name)")
         }

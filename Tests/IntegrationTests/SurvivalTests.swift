@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Processes that die, and mounts that go.
+/// Killed processes and unmounts.
 @Suite(.timeLimit(.minutes(5))) struct SurvivalTests {
     @Test func theDownloadGoesOnWhenTheMountIsKilled() async throws {
         let show = try await MountedShow()
@@ -11,7 +11,7 @@ import Testing
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
         let reader = try ChildProcess("cat", [show.path(1)])
         try await gate.waitUntilReached()
-        // The first read makes it a download; before it the answer is only held for the open.
+        // The first read starts the download; before it the response is only held for the open.
         try await show.waitForState("running", of: show.path(1))
         kill(try await show.mountProcess(), SIGKILL)
         #expect(try await reader.wait().exitCode == 1)
@@ -19,7 +19,7 @@ import Testing
         try await waitUntil(deadline: .seconds(60), description: "the daemon has finished the episode") {
             try await show.home.run("list", MountedShow.show).output.contains("Episode 1.mp3  293.0 KiB  cached")
         }
-        // The dead mount point is cleaned and used again.
+        // The dead mount is detached, and the folder used again.
         try await show.remount()
         let result = try await show.read(show.path(1))
         #expect(MountedShow.content(1).matches(result.standardOutput))
@@ -42,7 +42,7 @@ import Testing
         #expect(MountedShow.content(1, size: size).matches(result.standardOutput))
         #expect(show.home.daemonProcessIdentifier != daemon)
         gate.open()
-        // What the first daemon had was not fetched again, but for what its last checkpoint did not name.
+        // Bytes in the last checkpoint were not fetched again.
         #expect(
             show.requests(1).dropFirst().allSatisfy { $0.headers["if-range"] == "\"episode-1\"" || $0.range == nil })
     }
@@ -95,14 +95,14 @@ import Testing
         _ = try await show.read(show.path(2))
         let gate = Gate(heldAt: 0)
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .hold(gate) }
-        // More than the kernel's default for background requests, and than the mount has threads.
+        // More than the kernel's default for background requests, and than the mount's threads.
         let readers = try (1...40).map { _ in try ChildProcess("cat", [show.path(1)]) }
         try await gate.waitUntilReached()
         let cached = try await show.read(show.path(2))
         #expect(cached.standardOutput.count == 300_000)
         let listing = try await ChildProcess.run("ls", ["-l", "\(show.mount.mountPoint)/\(MountedShow.show)"])
         #expect(listing.exitCode == 0)
-        // A reader that waits can be killed at once.
+        // A waiting reader can be killed at once.
         readers[0].kill()
         #expect(try await readers[0].wait().status == .signalled(SIGKILL))
         gate.open()

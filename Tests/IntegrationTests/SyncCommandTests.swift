@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `podfs sync` as a person and a script use it.
+/// `podfs sync` in a terminal and in a script.
 @Suite(.timeLimit(.minutes(10))) struct SyncCommandTests {
     private let home: PodfsHome
     private let server = SyncServer()
@@ -78,7 +78,7 @@ import Testing
             #expect(result.exitCode != 0 && result.error.contains(words), "\(url): \(result.error)")
             #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
         }
-        // Without a terminal nobody can be asked.
+        // Without a terminal there is no prompt.
         let unasked = try await ChildProcess.run(
             "setsid", ["--wait", PodfsHome.executable, "sync", "login", server.url, "--user", "anna"],
             environment: home.environment)

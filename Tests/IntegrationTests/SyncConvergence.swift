@@ -7,12 +7,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Two installations that meet on one server, and a schedule of what may happen to them.
+/// Two installations with one sync server, and a random schedule of events.
 ///
-/// What is done, to whom, and what goes wrong follow from the seed; the moment at which a killed daemon dies, and what a
-/// lost answer meets, do not.
+/// The seed determines the actions and the faults, but not the time at which a killed daemon dies, nor which response a
+/// lost one is.
 final class SyncConvergence {
-    /// How an episode is heard.
+    /// The playback state of an episode.
     enum Heard: Equatable {
         case new, played
         case at(Int)
@@ -28,7 +28,7 @@ final class SyncConvergence {
         var actionsOnServer = 0
         var rounds = 0
         var differences: [String] = []
-        /// What happened, for who looks for the reason.
+        /// The history, for debugging.
         var trail: [String] = []
 
         var text: String {
@@ -37,7 +37,7 @@ final class SyncConvergence {
         }
     }
 
-    /// What happens to the next requests, the last first.
+    /// The faults of the next requests, last first.
     private final class Faults: Sendable {
         let list = Mutex<[SyncServer.Fault]>([])
     }
@@ -56,9 +56,9 @@ final class SyncConvergence {
     private var isDown = false
     private var rotation = 0
     private let faults = Faults()
-    /// What was done to an episode, by whom: `SHOW/EPISODE`.
+    /// The actions on each episode `SHOW/EPISODE`, with the home.
     private var heard: [String: [(home: Int, what: Heard)]] = [:]
-    /// Shows that somebody has unsubscribed from, and who did what last.
+    /// Shows that were unsubscribed, and the last action of each home.
     private var unsubscribed: Set<Int> = []
     private var subscribers: [Int: Set<Int>] = [:]
     private var lastWish: [Int: Bool] = [:]
@@ -88,7 +88,7 @@ final class SyncConvergence {
 
     private func feed(_ show: Int) -> String { web.url("/\(show).xml") }
 
-    /// The feeds with media addresses as they are at this moment.
+    /// Serves the feeds with the current media addresses.
     private func publish() {
         for show in 0..<Self.shows {
             let items = (0..<Self.episodes).map { number in
@@ -143,7 +143,7 @@ final class SyncConvergence {
                 url: server.url, user: "anna", password: "s3cret pass", device: "home-\(home)",
                 kind: isNextcloud ? "nextcloud" : nil)
             try await connection(home).end()
-            // Somebody may have listened before.
+            // Sometimes after listening.
             if Bool.random(using: &dice) { try await subscribe(home) }
             try await perform(.syncLogin(request), on: home)
         }
@@ -237,7 +237,7 @@ final class SyncConvergence {
         daemon.end()
     }
 
-    /// The next requests go wrong.
+    /// Adds random faults to the next requests.
     private func arm() {
         report.faults += 1
         report.trail.append("fault")
@@ -250,13 +250,13 @@ final class SyncConvergence {
             default: .answerLost
             }
         faults.list.withLock { $0.append(fault) }
-        // The first request of an exchange is a question: what is lost is to be an answer to what was sent, too.
+        // The first request of a run only reads: sometimes the response to a later one is lost.
         if Bool.random(using: &dice) { faults.list.withLock { $0.insert(.answerLost, at: 0) } }
     }
 
     // MARK: The end
 
-    /// Exchanges until nothing is new to anybody. A bound, because without end nothing would be alike.
+    /// Synchronizes until no home gets changes. The bound detects homes that never converge.
     private func settle() async throws {
         for round in 1...6 {
             for home in homes.indices {
@@ -277,7 +277,7 @@ final class SyncConvergence {
             let there = server.subscriptions(of: isNextcloud ? "" : "home-\(home)")
             if there != present { report.differences.append("the server has \(there), the homes \(present)") }
         }
-        // Where only one of them had a say, the last word holds.
+        // If only one home acted, its last action wins.
         for number in 0..<Self.shows {
             guard let wish = lastWish[number], subscribers[number]?.count == 1 else { continue }
             if present.contains(feed(number)) != wish {

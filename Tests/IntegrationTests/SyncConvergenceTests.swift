@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two homes on one sync server end alike, whatever happened to them.
+/// Two homes with one sync server converge, whatever happened.
 ///
-/// `PODFS_SYNC_SEEDS` says how many schedules are run (2 by default), `PODFS_SYNC_SEED` with which seed they begin (1). Seeds
-/// that are even meet on Nextcloud's gpoddersync, the others on the gPodder API. What was found is printed, one line a seed.
+/// `PODFS_SYNC_SEEDS` is the number of schedules (2), `PODFS_SYNC_SEED` the first seed (1). Even seeds use Nextcloud's
+/// gpoddersync, odd ones the gPodder API. The results are printed, one line for each seed.
 @Suite(.timeLimit(.minutes(60))) struct SyncConvergenceTests {
     private static func number(_ name: String, otherwise value: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Calls of the system on paths in a mount, made by another program and written as Python expressions.
+/// System calls on paths in a mount, made by a Python program and written as Python expressions.
 ///
-/// In them `p` is the path that the call is about, and the other paths go by their names; `opened`, `use`, `mapped` and
-/// `raw` are defined below. A call has succeeded when it raises nothing and gives no false value.
+/// In an expression `p` is the path of the call, and other paths have names; `opened`, `use`, `mapped` and `raw` are
+/// defined below. A call succeeds if it raises no exception and returns no false value.
 struct SystemCallProbe {
     struct Call: Sendable {
         let expression: String
-        /// The names of the paths on which the call is made, one after the other.
+        /// The names of the paths of the calls, in order.
         let paths: [String]
 
         init(_ expression: String, on paths: [String]) {
@@ -18,7 +18,7 @@ struct SystemCallProbe {
         }
     }
 
-    /// Paths by the names that expressions use.
+    /// The paths by the names used in expressions.
     let paths: [String: String]
 
     static let isPossible = ChildProcess.isInstalled("python3")
@@ -55,7 +55,7 @@ struct SystemCallProbe {
         print(json.dumps(answers))
         """#
 
-    /// What the calls answer: the name of an errno or `done`, with the call and the path that it was made on.
+    /// Returns the result of each call: the name of an errno or `done`, with the call and its path.
     func answers(to calls: [Call], in directory: TemporaryDirectory) async throws -> [(String, call: String)] {
         let single = calls.flatMap { call in call.paths.map { [call.expression, $0] } }
         let order = Order(paths: paths, calls: single)

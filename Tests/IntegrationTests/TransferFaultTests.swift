@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Servers that break off, stall, or answer another question than they were asked.
+/// Servers that abort, stall, or send a response to a different request.
 @Suite(.timeLimit(.minutes(5))) struct TransferFaultTests {
     private static let size = 2_000_000
     private static let content = MountedShow.content(1, size: size)
@@ -31,14 +31,14 @@ import Testing
     }
 
     @Test(arguments: Break.allCases) func aBrokenTransferGoesOnFromTheByteReached(_ fault: Break) async throws {
-        // Short where it is waited for alone: a machine with much to do stalls too.
+        // Short only if the stall is tested: a busy machine stalls too.
         let show = try await Self.show(stall: fault == .stall ? 1 : 20)
         show.server.serve("/1.mp3", Self.resource, [fault.after(1_000_000)])
         try await show.expectWhole(1, Self.content)
         let requests = show.requests(1)
         #expect(requests.count == 2)
         #expect(requests.last?.headers["If-Range"] == "\"episode-1\"")
-        // A reset takes with it what has arrived and was not read yet.
+        // A reset discards bytes that have arrived and were not read yet.
         let start = try #require(requests.last?.range?.firstByte)
         #expect(start > 0 && start <= 1_000_000)
         #expect(fault == .reset || start == 1_000_000)
@@ -65,7 +65,7 @@ import Testing
         #expect(result.says(ETIMEDOUT), "\(result.error)")
         #expect(result.standardOutput.count <= 1_000_000 && result.standardOutput.count > 700_000)
         #expect(Self.content.matches(result.standardOutput))
-        // The reader has given up, the task has not.
+        // The read has failed, the task has not.
         let state = try await show.attribute("state", of: show.path(1))
         #expect(state == "queued" || state == "running")
         #expect(
@@ -73,7 +73,7 @@ import Testing
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "1000000")
         #expect(try await show.status().contains(" 0 failed"))
         #expect(show.starts(1).dropFirst().allSatisfy { $0 == 1_000_000 })
-        // It goes on by itself when the server does.
+        // It resumes by itself once the server responds.
         show.server.serve("/1.mp3", Self.resource)
         try await show.waitForState("cached", of: show.path(1))
         try await show.expectWhole(1, Self.content)
@@ -86,18 +86,18 @@ import Testing
         let result = try await show.read(show.path(1))
         #expect(result.says(EIO), "\(result.error)")
         #expect(Self.content.matches(result.standardOutput))
-        // The reason is there when the read has failed.
+        // The reason is available when the read has failed.
         #expect(try await show.attribute("state", of: show.path(1)) == "failed")
         let error = try await show.attribute("error", of: show.path(1))
         #expect(error?.contains("the server closed the connection early") ?? false, "\(error ?? "none")")
         let status = try await show.status()
         #expect(status.hasPrefix("0 running, 0 queued, 0 suspended, 1 failed"))
         #expect(status.contains(error ?? "no error"), "\(status)")
-        // The answer comes from memory now.
+        // The failure is now answered from memory.
         let count = show.requests(1).count
         #expect(try await show.read(show.path(1), 1_500_000..<1_500_010).says(EIO))
         #expect(show.requests(1).count == count)
-        // What is there stays readable, and a person may try again.
+        // Cached bytes stay readable, and the task can be resumed.
         let part = try await show.read(show.path(1), 10_000..<20_000)
         #expect(Self.content.matches(part.standardOutput, at: 10_000) && part.standardOutput.count == 10_000)
         show.server.serve("/1.mp3", Self.resource)
@@ -117,9 +117,9 @@ import Testing
         #expect(try await show.attribute("error", of: show.path(1))?.isEmpty == false)
     }
 
-    // MARK: Answers to another question
+    // MARK: Mismatching responses
 
-    /// What may come as the second answer, after one that broke off at 1,000,000 bytes, and how many requests it takes.
+    /// Possible second responses, after the first was aborted at 1,000,000 bytes, and the expected number of requests.
     private static let answers: [(says: String, behaviour: Behaviour, requests: Int)] = [
         ("200 with the whole", .ignoreRange(), 2),
         ("206 from 0", .contentRange("bytes 0-999999/2000000"), 3),
@@ -131,7 +131,7 @@ import Testing
         ("206 in another unit", .contentRange("pages 1-2/3"), 3),
     ]
 
-    /// All at once: each waits for its next try most of the time.
+    /// All concurrently, since each mostly waits for its next retry.
     @Test func anAnswerToAnotherQuestionIsNotJoined() async throws {
         let show = try await MountedShow(episodes: Self.answers.count, size: Self.size, length: Self.size)
         for (index, answer) in Self.answers.enumerated() {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `podfs doctor --verify`, on a cache that other programs have written to.
+/// `podfs doctor --verify` on a cache that other programs have modified.
 @Suite(.timeLimit(.minutes(5))) struct VerifyTests {
     @Test func badEpisodesAreNamedDroppedAndFetchedAgain() async throws {
         let show = try await MountedShow(episodes: 4, isMounted: false)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The views that are made of the library: links, playlists, notes, chapters, the feed.
+/// The files generated from the library: links, playlists, notes, chapters, the feed.
 @Suite(.timeLimit(.minutes(5))) struct ViewTests {
-    /// A mount of one show whose two newest episodes have notes and chapters.
+    /// Mounts a show whose two newest episodes have notes and chapters.
     private static func mounted() async throws -> MountedShow {
         let show = try await MountedShow(isMounted: false)
         let server = show.server
@@ -45,7 +45,7 @@ import Testing
             _ = try await output("getfattr", "--absolute-names", "-R", "-d", "-m", "-", root)
         }
         #expect(show.server.requests.isEmpty)
-        // Nor does reading what is made.
+        // Reading generated files costs no request either.
         for name in ["playlist.m3u8", ".feed.json", ".feed.xml.txt", ".notes/2026-01-03 Episode 3.html"] {
             #expect(!(try await output("cat", "\(root)/\(MountedShow.show)/\(name)")).isEmpty)
         }
@@ -67,7 +67,7 @@ import Testing
         #expect(try await output("cat", "\(folder)/.feed.xml.txt") == served)
         let notes = try await output("cat", "\(folder)/.notes/2026-01-03 Episode 3.html")
         #expect(notes.contains("<p>The <b>third</b></p>") && !notes.contains("script"))
-        // A copy is as long as the file, and what is given to a program by descriptor as well.
+        // A copy has the size of the file, and so has a descriptor passed to a program.
         let copy = show.home.directory.file("copy")
         _ = try await output("cp", "\(folder)/.feed.json", copy)
         #expect(try await output("cat", copy) == output("cat", "\(folder)/.feed.json"))
@@ -92,7 +92,7 @@ import Testing
         let name = "2026-01-02 Episode 2 - Example Show.mp3\n"
         #expect(try await output("ls", "\(root)/Downloaded") == name)
         #expect(try await output("find", "-L", "\(root)/Downloaded", "-type", "f").hasSuffix(name))
-        // What is looked up once goes when it is evicted.
+        // A link that was looked up disappears with the eviction.
         let cached = "\(root)/Downloaded/\(name.dropLast())"
         #expect(try await output("stat", "-L", "-c", "%s", cached) == "300000\n")
         _ = try await show.home.run("evict", show.path(2))
@@ -161,7 +161,7 @@ import Testing
             _ = try await output("du", "-a", root)
         }
         #expect(server.requests.isEmpty)
-        // By a program that goes by fstat(2), and by one that reads to the end.
+        // By a program that uses the size from fstat(2), and by one that reads to the end.
         let copy = show.home.directory.file("copy")
         _ = try await output("cp", "\(folder)/cover.jpg", copy)
         #expect(FileManager.default.contents(atPath: copy) == Data(image))
@@ -170,13 +170,13 @@ import Testing
         #expect(try await output("cat", "\(folder)/2026-01-03 Episode 3.vtt").hasPrefix("WEBVTT\n"))
         #expect(try await output("cat", "\(folder)/.chapters/2026-01-03 Episode 3.json").contains("1.2.0"))
         #expect(server.requests.map(\.path).sorted() == ["/c", "/cover", "/t"])
-        // What is not there is asked for once.
+        // A missing file is requested once.
         for _ in 1...3 {
             let missing = try await ChildProcess.run("cat", ["\(folder)/2026-01-03 Episode 3.jpg"])
             #expect(missing.exitCode != 0 && missing.error.contains("No data available"), "\(missing.error)")
         }
         #expect(server.requests(for: "/missing.jpg").count == 1)
-        // After a restart it is still there, and the server is not asked.
+        // After a restart it is still cached, without a request.
         _ = try await show.home.run("unmount", root)
         server.stop()
         try await show.remount()
@@ -189,7 +189,7 @@ import Testing
         let server = show.server
         let folder = show.home.directory
         var feed = FeedBuilder.show(MountedShow.show, episodes: 2) { server.url("/\($0).mp3") }
-        // Names that a player could take for something else than a file.
+        // Names that a player could treat as something other than a file.
         feed.items[0].title = "50% off: #1? [a] & b – ü"
         feed.items[0].guid = "new"
         feed.items[0].url = server.url("/3.mp3")

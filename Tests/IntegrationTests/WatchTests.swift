@@ -5,7 +5,7 @@ import Testing
 
 @testable import podfs
 
-/// `podfs status --watch` and the progress of long commands, on real terminals.
+/// `podfs status --watch` and progress lines, on real terminals.
 @Suite(.timeLimit(.minutes(5))) struct WatchTests {
     private let show: MountedShow
     private let path = "Example Show/2026-01-01 Episode 1.mp3"
@@ -25,7 +25,7 @@ import Testing
             columns: columns, rows: 24, standardOutput: standardOutput)
     }
 
-    /// A download that stays at a third until the gate opens.
+    /// Starts a download that stays at a third until the gate opens.
     private func beginDownload() async throws -> Gate {
         let gate = Gate(heldAt: 100_000)
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
@@ -62,7 +62,7 @@ import Testing
         try await waitUntil(deadline: .seconds(120)) { watch.text.contains(Self.leave) }
         #expect(watch.text.contains(Self.showCursor))
         #expect(watch.echoes)
-        // What was seen last stays on the terminal that was there before.
+        // The last frame stays on the main screen.
         let after = try #require(watch.text.components(separatedBy: Self.leave).last)
         #expect(PseudoTerminal.withoutSequences(after).contains("1 running"))
         #expect(try await show.home.run("status").output.contains("1 running"))
@@ -153,7 +153,7 @@ import Testing
         gate.open()
         #expect(try await download.wait() == .exited(0))
         #expect(try String(contentsOfFile: output, encoding: .utf8).isEmpty)
-        // The line is gone in the end. What the terminal has may come after the news of the exit.
+        // The line is cleared at the end. The terminal's output may arrive after the exit.
         try await waitUntil(description: "the line is gone") { download.text.hasSuffix("\r\u{1B}[K") }
         let silent = try await show.home.run("download", "Example Show", "--wait")
         #expect(silent.exitCode == 0 && silent.output.isEmpty && silent.error.isEmpty, "\(silent.error)")
@@ -193,7 +193,7 @@ import Testing
         try await subscribe.waitForText("Large: 3000 episodes")
 
         let second = Gate(heldAt: 0)
-        // The second request for it.
+        // The second request for the feed.
         let behaviours: [Behaviour] = [.hold(second), .hold(second)]
         show.server.serve("/large", Resource(text: feed, contentType: "application/rss+xml"), behaviours)
         let refresh = try terminal("refresh")

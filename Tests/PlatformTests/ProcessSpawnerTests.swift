@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 struct ProcessSpawnerTests {
-    /// Runs a script whose standard error is a pipe, and returns what it writes there.
+    /// Runs a script whose standard error is a pipe, and returns its output.
     private func run(_ script: String, handing handed: [Int32] = [], session: Bool = false) throws -> String {
         var ends: [Int32] = [-1, -1]
         try #require(clinux_pipe(&ends, O_CLOEXEC) == 0)
@@ -23,10 +23,10 @@ struct ProcessSpawnerTests {
     }
 
     @Test func onlyTheHandedDescriptorsAreInherited() throws {
-        // Without close-on-exec, as libraries open them, and in the place of what is handed over.
+        // Without close-on-exec, as libraries open them, and with the numbers of the passed descriptors.
         let leaked = [Int32](0..<4).map { _ in open("/dev/zero", O_RDONLY) }
         defer { for descriptor in leaked { close(descriptor) } }
-        // No redirection: a shell may make it in its own process. The last command keeps it from becoming find.
+        // No redirection: the shell might perform it in its own process. The last command prevents an exec of find.
         let listing = "find /proc/$$/fd -type l -fprintf /dev/stderr '%l\\n'; exit 0"
         let handed = [open("/etc/passwd", O_RDONLY | O_CLOEXEC), leaked[0]]
         defer { close(handed[0]) }
@@ -44,7 +44,7 @@ struct ProcessSpawnerTests {
         sigaddset(&mask, SIGUSR2)
         pthread_sigmask(SIG_BLOCK, &mask, &maskBefore)
         defer { pthread_sigmask(SIG_SETMASK, &maskBefore, nil) }
-        // The shell dies of the first signal that is neither blocked nor ignored.
+        // The shell is killed by the first signal that is neither blocked nor ignored.
         for name in ["USR1", "USR2"] {
             let child = try ProcessSpawner("sh", ["sh", "-c", "kill -\(name) $$; exit 0"], environment: [:]).start()
             #expect(waitForExit(of: child) == (name == "USR1" ? SIGUSR1 : SIGUSR2))

@@ -25,7 +25,7 @@ struct DaemonConnectionTests {
 
     @Test func nobodyListeningIsNoError() throws {
         #expect(try DaemonConnection.connect(to: path) == nil)
-        // A socket that its daemon has left behind.
+        // The socket of a daemon that has died.
         let server = try FrameServer(path: directory.file("old.sock"))
         try FileManager.default.moveItem(atPath: directory.file("old.sock"), toPath: path)
         server.stop()
@@ -100,7 +100,7 @@ struct DaemonConnectionTests {
                 for byte in Frame(kind: .grant, number: number, payload: [1, 2, 3]).bytes { peer.send(bytes: [byte]) }
             }
         }
-        // The answer to a number that nobody waits for is passed over.
+        // A response with an unknown number is ignored.
         let frame = try await connect().exchange(.read, [])
         #expect(frame == Frame(kind: .grant, number: frame.number, payload: [1, 2, 3]))
         #expect(server.frames.count == 1)
@@ -129,7 +129,7 @@ struct DaemonConnectionTests {
         let reads = try await server.wait(for: .read, count: 2)
         for frame in reads { server.peers.first?.send(Frame(kind: .grant, number: frame.number)) }
         try await waitUntil { answers.entries == ["second"] }
-        // What is answered, cancelled or was never asked is not cancelled again.
+        // Cancelling an answered, cancelled or unknown request has no effect.
         for frame in reads { connection.cancel(frame.number) }
         connection.cancel(0)
         connection.post(.close)
@@ -163,7 +163,7 @@ struct DaemonConnectionTests {
         let broken = (0..<20).filter { $0 != 3 }.map { "disconnected \($0)" }
         #expect(journal.entries.count == 21 && Set(journal.entries.dropFirst().dropLast()) == Set(broken))
 
-        // What is asked afterwards is answered at once.
+        // A later request fails at once.
         let number = connection.send(.read, []) { result in
             if case .failure(let error) = result { journal.append("late \(error.code)") }
         }
@@ -203,7 +203,7 @@ struct DaemonConnectionTests {
 
     @Test(arguments: [
         [UInt8](repeating: 0xFF, count: 64),
-        // A kind that there is not.
+        // An unknown kind.
         [0, 0, 0, 0, 200, 1, 0, 0, 0],
         // A payload of 2 GiB.
         [0, 0, 0, 0x80, 66, 1, 0, 0, 0],
@@ -217,7 +217,7 @@ struct DaemonConnectionTests {
             if case .failure(let error) = result { journal.append("\(error.code)") }
         }
         try await waitUntil { journal.entries == ["disconnected", "end"] }
-        // Nothing of it was taken for an answer, and the server sees that the client has gone.
+        // None of it was taken for a response, and the server sees the disconnect.
         #expect(server.frames.count == 1)
     }
 
@@ -235,7 +235,7 @@ struct DaemonConnectionTests {
         }
         let server = try FrameServer(path: path) { peer, frame in
             for event in sent { peer.send(Frame(kind: .event, number: 0, payload: WireJSON.encode(event))) }
-            // One that this client does not understand harms nothing.
+            // An event that this client does not understand is ignored.
             peer.send(Frame(kind: .event, number: 0, payload: Array("{}".utf8)))
             peer.send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.done)))
         }

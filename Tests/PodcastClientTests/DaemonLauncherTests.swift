@@ -20,8 +20,8 @@ struct DaemonLauncherTests {
     }
 
     private func launcher(schema: Int = 1, script: String = "exit 0") throws -> DaemonLauncher {
-        // Written by another process: a child that somebody forks meanwhile would have it open for writing, and what
-        // is open so cannot be run (ETXTBSY).
+        // Written by another process: a child forked meanwhile would have the file open for writing, and such a file
+        // cannot be executed (ETXTBSY).
         let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
         try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
         return DaemonLauncher(places: places, schema: schema, executable: directory.file("podfs"))
@@ -70,7 +70,7 @@ struct DaemonLauncherTests {
             let error = try #require(throws: ClientError.self) { try launcher().connect(role: .command) }
             #expect(error.code == .disagrees)
             #expect(error.message.contains("77") && error.message.contains(welcome.library))
-            // It is left alone.
+            // The daemon is not asked to exit.
             #expect(server.frames.map(\.kind) == [.hello])
             server.stop()
         }
@@ -149,7 +149,7 @@ struct DaemonLauncherTests {
     }
 
     @Test func oneOfManyStartsTheDaemonAndAllFindIt() async throws {
-        // The program returns when the daemon that it leaves behind listens.
+        // The program exits when its background daemon listens.
         let launcher = try launcher(
             script: "echo \"$*\" >> \(directory.file("starts"))\n"
                 + "i=0; while [ ! -S \(places.socket) ] && [ $i -lt 6000 ]; do sleep 0.01; i=$((i+1)); done")

@@ -5,7 +5,7 @@ import PodcastClient
 import TestSupport
 import Testing
 
-/// Copies of what is published.
+/// Copies of files to publish.
 struct FileSnapshotTests {
     private let directory: TemporaryDirectory
     private let folder: String
@@ -72,7 +72,7 @@ struct FileSnapshotTests {
     }
 
     @Test func filesThatTheKernelMakesUpAreEmpty() throws {
-        // Their size is said to be 0, whatever is in them.
+        // Their reported size is 0, whatever their content.
         #expect(problem("/proc/self/status")?.contains("is empty") ?? false)
     }
 

@@ -5,7 +5,7 @@ import PodcastProtocol
 import Synchronization
 import TestSupport
 
-/// A daemon's side of a Unix socket, which answers as a test says. One thread accepts, one reads each connection.
+/// A daemon's end of a Unix socket with scripted responses. One thread accepts, one reads each connection.
 final class FrameServer: Sendable {
     /// The server's end of one connection.
     final class Peer: Sendable {
@@ -79,7 +79,7 @@ final class FrameServer: Sendable {
             while let peer = self?.accept() {
                 Thread.detachNewThread { [weak self] in
                     peer.run { self?.take(peer, $0) }
-                    // The client sees the end when the last reference goes; not when a test still keeps one.
+                    // The connection is closed explicitly, since a test may still hold a reference.
                     peer.end()
                 }
             }
@@ -89,12 +89,12 @@ final class FrameServer: Sendable {
 
     deinit { stop() }
 
-    /// What the clients have sent up to now.
+    /// The frames received so far.
     var frames: [Frame] { state.withLock { $0.frames } }
 
     var peers: [Peer] { state.withLock { $0.peers } }
 
-    /// Returns when `count` frames of that kind have come, with all of them.
+    /// Waits for `count` frames of a kind, and returns all of that kind.
     @discardableResult
     func wait(for kind: Frame.Kind, count: Int = 1) async throws -> [Frame] {
         try await waitUntil(description: "\(count) frames of the kind \(kind) come") {
@@ -103,10 +103,10 @@ final class FrameServer: Sendable {
         return frames.filter { $0.kind == kind }
     }
 
-    /// Ends every connection, and listens no more.
+    /// Closes all connections and stops listening.
     func stop() {
         state.withLock { state in
-            // Once: another server's socket may have the same path by then.
+            // Only once: another server's socket may have the same path by then.
             if state.isStopped { return }
             state.isStopped = true
             unlink(path)
@@ -120,7 +120,7 @@ final class FrameServer: Sendable {
         guard descriptor >= 0 else { return nil }
         return state.withLock { state in
             let peer = Peer(descriptor: descriptor, number: state.peers.count)
-            // Accepted while it stopped: the connection ends with the value.
+            // Accepted during the stop: the connection is closed with the value.
             if state.isStopped { return nil }
             state.peers.append(peer)
             return peer
@@ -133,7 +133,7 @@ final class FrameServer: Sendable {
     }
 }
 
-/// Things in the order in which they happened, from any thread.
+/// A list of events in their order, from any thread.
 final class Journal<Entry: Sendable>: Sendable {
     private let content = Mutex<[Entry]>([])
 

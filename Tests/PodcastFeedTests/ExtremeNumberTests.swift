@@ -2,7 +2,7 @@ import PodcastFeed
 import TestSupport
 import Testing
 
-/// Documents whose every number is one that makes no sense.
+/// Documents in which every number is absurd.
 @Suite struct ExtremeNumberTests {
     private static func rss(_ number: () -> String) -> String {
         """
@@ -47,7 +47,7 @@ import Testing
             #expect((item.duration ?? 1) > 0 && (item.duration ?? 1) <= 1e9, "\(text)")
             #expect((0...1_000_000_000).contains(item.season ?? 0) && (0...1e9).contains(item.episode ?? 0), "\(text)")
             #expect(item.chapters.allSatisfy { (0...1e9).contains($0.start) }, "\(text)")
-            // No further from 1970 than the year 10000.
+            // The limit is the year 10000.
             #expect((item.published?.seconds ?? 0).magnitude < 253_500_000_000, "\(text)")
             _ = (item.published?.iso8601, item.published?.rfc822)
         }
@@ -65,7 +65,7 @@ import Testing
             for document in [
                 Self.json { ExtremeNumbers.json(using: &dice) }, Self.videos { ExtremeNumbers.json(using: &dice) },
             ] {
-                // What is no number makes it no JSON.
+                // Some literals are not valid JSON.
                 guard let feed = try? FeedParser.parse(Array(document.utf8)) else { continue }
                 Self.expectBounds(feed, document)
                 if feed.items.first?.published != nil { dated += 1 }

@@ -12,7 +12,7 @@ import Testing
         try #require(try parse("<rss><channel><item>\(inside)</item></channel></rss>").items.first)
     }
 
-    // MARK: What is no feed
+    // MARK: Documents that are not feeds
 
     @Test(arguments: ["", "  \n\t ", "\u{FEFF}", String(repeating: "\n", count: 50_000)])
     func documentWithoutContentIsEmpty(text: String) {

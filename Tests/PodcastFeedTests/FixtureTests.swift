@@ -2,10 +2,10 @@ import Foundation
 import PodcastFeed
 import Testing
 
-/// Each fixture is a document and, beside it, what `podfs inspect --json` says of it. A mistake found in the world
-/// becomes a pair here, and no test code.
+/// Each fixture is a document with the expected output of `podfs inspect --json`. A bug found in a real feed becomes a
+/// pair here, without test code.
 @Suite struct FixtureTests {
-    /// Documents are read as if they came from here.
+    /// The address from which the documents are assumed to come.
     static let base = "https://feeds.example/show/feed.xml"
 
     static var documents: [String] {
@@ -28,7 +28,7 @@ import Testing
         let feed = try FeedParser.parse(Self.bytes(name), base: Self.base)
         let stem = name.prefix { $0 != "." }
         let written = String(decoding: feed.inspectJSON(), as: UTF8.self)
-        // The same piece by piece, and with something before it.
+        // Also in pieces, and with a prefix.
         var pieces: [UInt8] = []
         feed.writeInspectJSON { pieces += $0 }
         #expect(String(decoding: pieces, as: UTF8.self) == written)
@@ -74,7 +74,7 @@ import Testing
         var text: [UInt8] = []
         feed.writeInspectJSON(items: inspected) { text += $0 }
         #expect(String(decoding: text, as: UTF8.self) == String(decoding: whole.inspectJSON(), as: UTF8.self))
-        // An author who is the show's may come before the show's.
+        // An author equal to the show's may precede it in the output.
         for index in items.indices where items[index].author == feed.author { items[index].author = nil }
         feed.items = items
         #expect(feed == whole)

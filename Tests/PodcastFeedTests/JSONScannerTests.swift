@@ -11,7 +11,7 @@ import Testing
         return value
     }
 
-    /// As Foundation shows values, to compare with its own reader.
+    /// Converts values to Foundation's types, for comparison with its parser.
     private func object(_ value: JSONScanner.Value) -> Any {
         switch value {
         case .null: NSNull()

@@ -1,9 +1,9 @@
 import PodcastFeed
 import Testing
 
-/// Documents too large or too deep to keep as files.
+/// Documents that are too large or too deep for fixture files.
 @Suite struct LargeInputTests {
-    /// Parses text that is made piece by piece.
+    /// Parses generated pieces of text.
     private func parse(_ pieces: some Sequence<String>, limits: FeedLimits = .standard) throws -> Feed {
         let parser = FeedParser(limits: limits)
         for piece in pieces { Array(piece.utf8).withUnsafeBytes { parser.parse($0) } }
@@ -14,7 +14,7 @@ import Testing
     private let last = "<item><guid>2</guid><title>Last</title></item>\n"
     private let end = "</channel></rss>"
 
-    /// Half a mebibyte that keeps nothing: elements that no rule mentions.
+    /// Half a mebibyte without content: elements that no rule mentions.
     private let padding = String(
         repeating: "<x:padding a=\"1\">" + String(repeating: "z", count: 475) + "</x:padding>\n", count: 1024)
 
@@ -93,7 +93,7 @@ import Testing
         #expect(link.utf8.count <= FeedLimits.standard.url)
     }
 
-    /// Each would take minutes, or gibibytes, if it were followed.
+    /// Each would take minutes, or gibibytes, if it were processed.
     @Test(arguments: [
         ("", "<a xmlns:n=\"u\">", "namespaces"), ("", "<!-- -- ", "no end"), ("<x", " a=\"\"", "no end"),
         ("", "< ", "no end"), ("<item><description>", "&;", "mistakes"),
@@ -173,8 +173,8 @@ import Testing
         #expect(Set(feed.items.map(\.line)).count == 500)
     }
 
-    /// Documents are parsed in blocks of 64 KiB, and what is noted of a block comes before what its XML gives rise to:
-    /// so the blocks must be the same, however the document was cut.
+    /// Documents are parsed in blocks of 64 KiB, and diagnostics of a block precede those of its XML: so the blocks
+    /// must be the same, however the document is split.
     @Test(
         arguments: [[0xE9, 0x20], [0x00], [0xC3, 0xA9], [0xF0, 0x9F, 0x8E, 0x99], [0xE2, 0x82, 0x20]] as [[UInt8]])
     func bytesAtTheEdgeOfABlockAreReadAlike(bytes: [UInt8]) throws {

@@ -2,7 +2,7 @@ import PodcastFeed
 import TestSupport
 import Testing
 
-/// Damaged documents: whatever happens to the bytes, the parser answers with a feed or an error.
+/// Damaged documents: for any bytes the parser returns a feed or an error.
 @Suite struct MutationTests {
     private static let pieces = [
         "<", ">", "&", "\"", "]]>", "<![CDATA[", "<!--", "-->", "</item>", "<item>", "</channel>", "<?", "?>",
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// Hands out the bytes in pieces of random size.
+    /// Splits the bytes into pieces of random size.
     static func pieces(of bytes: [UInt8], _ dice: inout SeededGenerator, _ parse: (UnsafeRawBufferPointer) -> Void) {
         let most = [5, 100, 3000, 100_000].randomElement(using: &dice) ?? 100
         bytes.withUnsafeBytes { all in
@@ -57,8 +57,8 @@ import Testing
                 #expect(!feed.inspectJSON().isEmpty)
             }
         }
-        // Most damage is to a part only: a parser that gave up at once would pass too easily. (A document type takes
-        // up most of the small documents that have one, and JSON has to be whole.)
+        // Most damage affects a part only: a parser that always failed would pass too easily. (A document type fills
+        // most of the small documents that have one, and JSON must be complete.)
         let isXML = name.hasSuffix(".xml") && original.firstRange(of: Array("<!DOCTYPE".utf8)) == nil
         if isXML { #expect(feeds > 12) }
     }

@@ -3,8 +3,7 @@ import FoundationXML
 import PodcastFeed
 import Testing
 
-/// Each fixture is a list of subscriptions as some program exports it, or as some accident leaves it, and beside it what
-/// is read from it.
+/// Each fixture is a list of subscriptions exported by some program, or a damaged one, with the expected result.
 @Suite struct OPMLTests {
     static var folder: URL {
         FixtureTests.folder.appendingPathComponent("Subscriptions")
@@ -83,13 +82,13 @@ import Testing
         #expect(try Self.documents.count >= 15)
     }
 
-    // MARK: What is no list
+    // MARK: Documents that are not lists
 
     @Test func whatIsNoUsableSubscriptionIsToldApartFromWhatWasMended() throws {
         let list = try OPML.parse(Self.bytes("wrong-addresses.opml"))
         #expect(list.unusable.count >= 8 && list.unusable.allSatisfy { list.diagnostics.contains($0) })
         #expect(try OPML.parse(Self.bytes("bare-ampersands.opml")).unusable.isEmpty)
-        // What one has not subscribed to is not missed.
+        // Entries that are not subscriptions are not reported.
         #expect(try OPML.parse(Self.bytes("overcast.opml")).unusable.isEmpty)
     }
 
@@ -186,7 +185,8 @@ import Testing
                 title: title, subscriptions: [.init(url: "https://x.example/&?a=b&c", title: title, link: link)])
             #expect(!document.contains { $0 < 0x20 && $0 != 0x0A })
             let list = try OPML.parse(document)
-            // What XML cannot hold goes; white space, and the no-break space among it, becomes one space.
+            // Characters that XML does not allow are removed; white space, including the no-break space, becomes one
+            // space.
             let expected = title.unicodeScalars
                 .filter { $0.value >= 0x20 || "\t\n\r".unicodeScalars.contains($0) }
                 .filter { $0 != "\u{FFFE}" && $0 != "\u{FFFF}" }
@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test func whatIsDisplayedComesBackAsItWasWritten() throws {
-        // As folders' names are: with what a title would lose.
+        // Folder names keep characters that are normalized in a title.
         let names = ["A  B", "\u{A0}x", "&amp;", "e\u{301}", "100 % \"x\" 'y' <z>"]
         let list = names.indices.map {
             OPML.Subscription(url: "https://x.example/\($0)", title: "T", text: names[$0])
@@ -243,7 +243,7 @@ import Testing
         #expect(reader.addresses == ["https://x.example/"])
     }
 
-    /// Foundation's parser is strict: it stops at the first thing that XML does not allow.
+    /// Foundation's strict parser, which stops at the first violation of XML.
     private final class OutlineCounter: NSObject, XMLParserDelegate {
         var addresses: [String] = []
 

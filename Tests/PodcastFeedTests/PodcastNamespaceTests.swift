@@ -1,7 +1,7 @@
 import PodcastFeed
 import Testing
 
-/// What `podcast:` says beyond the facts that `podfs inspect` prints.
+/// Facts of `podcast:` that `podfs inspect` does not print.
 @Suite struct PodcastNamespaceTests {
     private let feed: Feed
 

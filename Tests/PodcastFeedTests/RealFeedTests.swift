@@ -3,8 +3,7 @@ import PodcastFeed
 import TestSupport
 import Testing
 
-/// Feeds from the world, when there are some: the folder that `PODFS_TEST_FEEDS` names, else `../shared/feeds` beside
-/// the package.
+/// Real feeds, if available: in the folder named by `PODFS_TEST_FEEDS`, else `../shared/feeds` beside the package.
 @Suite struct RealFeedTests {
     static let folder: URL = {
         if let path = ProcessInfo.processInfo.environment["PODFS_TEST_FEEDS"] { return URL(fileURLWithPath: path) }
@@ -26,7 +25,7 @@ import Testing
         do {
             feed = try FeedParser.parse(bytes)
         } catch let error as FeedError {
-            // What these collections hold that is no feed says so in its name, or has no root of a feed.
+            // Other documents in these collections are named so, or do not have a feed's root element.
             let text = String(decoding: bytes.prefix(4096), as: UTF8.self).lowercased()
             let claims = ["<rss", "<feed", "<rdf:rdf"].contains { text.contains($0) } && !text.contains("<html")
             #expect(!claims, "\(name): \(error)")
@@ -61,7 +60,7 @@ import Testing
         }
     }
 
-    /// The addresses of all enclosures by another way than the parser's: a search for what stands in the text.
+    /// Finds the addresses of all enclosures without the parser, by a text search.
     private static func enclosures(in document: String, _ format: Feed.Format) -> [String] {
         if format == .json {
             let object = try? JSONSerialization.jsonObject(with: Data(document.utf8)) as? [String: Any]

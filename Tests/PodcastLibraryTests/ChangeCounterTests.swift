@@ -11,7 +11,7 @@ struct ChangeCounterTests {
         var seen = (writer: try writer.changeCounter(), reader: try reader.changeCounter())
         for now in 1...3 as ClosedRange<Int64> {
             #expect(try writer.changeCounter() == seen.writer && reader.changeCounter() == seen.reader)
-            // Reading is no change, on whichever connection.
+            // Reading does not count as a change, on either connection.
             _ = try (writer.episodes(of: podcast), reader.episodes(of: podcast), reader.podcasts())
             #expect(try writer.changeCounter() == seen.writer && reader.changeCounter() == seen.reader)
             try writer.confirm(episode: episode, size: now, now: now)

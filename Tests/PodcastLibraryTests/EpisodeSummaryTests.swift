@@ -3,7 +3,7 @@ import PodcastLibrary
 import Testing
 import TransferCore
 
-/// What a page takes from the library.
+/// The episode data that a page reads from the library.
 struct EpisodeSummaryTests {
     private let folder: TemporaryFolder
     private let library: Library
@@ -16,7 +16,7 @@ struct EpisodeSummaryTests {
             var item = makeItem(
                 "\(number)", guid: "\(number)", url: "https://example.com/\(number).mp3",
                 published: noon + Int64(number) * day, offset: 3_600, duration: 60, length: 500_000)
-            // Two bytes a character.
+            // Two bytes per character.
             item.description = number == 3 ? nil : String(repeating: "ü", count: number * 10)
             item.chapters = (0..<number).map { Chapter(start: Double($0), title: "c\($0)") }
             return item

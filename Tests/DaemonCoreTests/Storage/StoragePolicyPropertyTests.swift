@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Invariants of the policy over random caches that live on: downloads arrive, receive, end; readers come and go.
+/// Invariants of the policy over random, evolving caches: downloads start, progress and end; readers come and go.
 struct StoragePolicyPropertyTests {
     @Test func nothingOpenOrPinnedIsLostAndTheLimitsHold() throws {
         var evictions = 0
@@ -15,12 +15,12 @@ struct StoragePolicyPropertyTests {
             }
             evictions += cache.evicted
         }
-        // Otherwise the runs say nothing.
+        // Otherwise the runs would prove nothing.
         #expect(evictions > 500)
     }
 
-    /// The world stands still but for the downloads: in the end each is whole or has failed, or waits while what is protected
-    /// leaves too little room for it.
+    /// Only downloads progress: in the end each is complete or has failed, or waits because protected files leave too
+    /// little space.
     @Test func somethingAlwaysProgresses() throws {
         var (completions, waits, failures) = (0, 0, 0)
         for seed in 1_000..<UInt64(1_300) {
@@ -31,7 +31,7 @@ struct StoragePolicyPropertyTests {
             }
             cache.settleDown()
             try cache.decide()
-            // Each step completes a step of a download; there are no more than so many.
+            // Each iteration is a step of one download, and their number is limited.
             for _ in 0..<2_000 where cache.progress() { try cache.decide() }
             let goesOn = cache.progress()
             #expect(!goesOn, "seed \(seed): it never ends")
@@ -44,7 +44,7 @@ struct StoragePolicyPropertyTests {
     }
 }
 
-/// A cache with a policy, and a world in which anything may happen.
+/// A cache with a policy, and random events.
 struct SimulatedCache {
     struct Violation: Error, CustomStringConvertible {
         var description: String
@@ -55,9 +55,9 @@ struct SimulatedCache {
     private(set) var policy: StoragePolicy
     private var transfers: [StorageTransfer] = []
     private var files: [StorageFile] = []
-    /// What the downloads really bring.
+    /// The true sizes of the downloads.
     private var sizes: [MediaID: Int64] = [:]
-    /// Files that are open though nobody has told: only their leases show it.
+    /// Files that are open without a notification: only their leases show it.
     private var leased: Set<String> = []
     private var pinned: Set<MediaID> = []
     private var others: Int64 = 0
@@ -71,7 +71,7 @@ struct SimulatedCache {
     init(seed: UInt64) {
         self.seed = seed
         random = SeededGenerator(seed: seed)
-        // Above the least step of a download of unknown size, which is 64 KiB.
+        // More than the minimum step of a download of unknown size, which is 64 KiB.
         disk = .random(in: 2_000_000...9_000_000, using: &random)
         policy = StoragePolicy(
             limits: StorageLimits(
@@ -113,7 +113,7 @@ struct SimulatedCache {
         var transfer = StorageTransfer(
             id: id, number: TaskID(last), asked: .seconds(clock), expected: chance(70) ? size : nil,
             isAutomatic: chance(30), isRead: chance(10))
-        // A feed may be wrong.
+        // The size in the feed may be wrong.
         if transfer.expected == nil, chance(50) {
             transfer.expected = .random(in: 1...8_000_000, using: &random)
             transfer.isConfirmed = false
@@ -122,9 +122,9 @@ struct SimulatedCache {
         transfers.append(transfer)
     }
 
-    /// Some bytes come for a download that may write.
+    /// Adds bytes to a download that may write.
     ///
-    /// - Returns: `false` when there is none.
+    /// - Returns: `false` if there is none.
     mutating func progress() -> Bool {
         guard policy.stop == nil else { return false }
         let movable = transfers.indices.filter { index in
@@ -139,7 +139,7 @@ struct SimulatedCache {
         transfers[index].received = min(size, transfers[index].received + .random(in: 1...60_000, using: &random))
         transfers[index].file = pinned.contains(id) ? nil : "media \(id)"
         guard transfers[index].received == size else {
-            // The head has come long since.
+            // The head has arrived already.
             if chance(80), transfers[index].expected != nil { confirm(index, size) }
             return true
         }
@@ -157,7 +157,7 @@ struct SimulatedCache {
         transfers[index].isConfirmed = true
     }
 
-    /// Servers recover, and readers leave: only what protects files stays as it is.
+    /// Lets servers recover and readers leave; protected files stay protected.
     mutating func settleDown() {
         for index in transfers.indices {
             transfers[index].isRead = false
@@ -178,7 +178,7 @@ struct SimulatedCache {
         if !holds { throw Violation(description: "seed \(seed): \(message())") }
     }
 
-    /// Plans, removes and adopts as an owner does.
+    /// Plans, evicts and applies the plan like the policy's owner.
     mutating func decide() throws {
         var known = situation
         var plan = policy.plan(for: known)
@@ -220,7 +220,7 @@ struct SimulatedCache {
         transfers[index].file = nil
     }
 
-    /// What has its space can be whole beside all others that have theirs, unless somebody reads.
+    /// Checks that every download with a reservation fits beside all others with one, unless there is a reader.
     private func checkReservations() throws {
         let admitted = transfers.filter { policy.reserved.contains($0.id) }
         guard !transfers.contains(where: \.isRead), policy.stop == nil else { return }
@@ -234,7 +234,7 @@ struct SimulatedCache {
         try check(free - needed >= floor, "more is reserved than the disk has")
     }
 
-    /// Nothing goes on: whoever waits could not be helped by anything that may go.
+    /// Checks the final state: no evictable file would help a waiting download.
     func checkEnd() throws {
         let areWaiting = transfers.allSatisfy { policy.waiting[$0.id] != nil || policy.stop != nil }
         try check(areWaiting, "some neither wait nor go on")

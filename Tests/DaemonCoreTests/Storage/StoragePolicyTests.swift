@@ -6,7 +6,7 @@ struct StoragePolicyTests {
     private static let mebibyte: Int64 = 1 << 20
     private static let gibibyte: Int64 = 1 << 30
 
-    /// Sizes are small: a limit of 1,000 bytes, and 100 to stay free.
+    /// A policy with small sizes: a limit of 1,000 bytes, and 100 to stay free.
     private var policy = StoragePolicy(limits: StorageLimits(capacity: 1_000, keepFree: 100))
 
     private func situation(
@@ -23,7 +23,7 @@ struct StoragePolicyTests {
             id: id, bytes: bytes, lastUse: .seconds(used), isPlayed: played, isPinned: pinned, isOpen: open)
     }
 
-    /// Asked for at 1,000 s.
+    /// Returns a transfer requested at 1,000 s.
     private func transfer(
         _ id: Int64, _ expected: Int64?, received: Int64 = 0, asked: Int = 1_000,
         _ change: (inout StorageTransfer) -> Void = { _ in }
@@ -51,14 +51,14 @@ struct StoragePolicyTests {
     }
 
     @Test func partsThatBlockEachOtherAreGivenUpForTheFirst() {
-        // Three of 600 at 57 %, 57 % and 0 %: none could ever be finished.
+        // Three of 600 bytes at 57 %, 57 % and 0 %: none could be finished.
         let now = situation(
             used: 680, [transfer(1, 600, received: 340), transfer(2, 600, received: 340), transfer(3, 600)])
         let plan = policy.plan(for: now)
         #expect(plan.reserved == [1].ids)
         #expect(plan.evictions.isEmpty, "there is room beside the other part")
         #expect(waiting(plan) == [2, 3].ids)
-        // 260 more do not fit beside the other part where there is less room.
+        // With less space, 260 more bytes do not fit beside the other partial file.
         let narrow = StoragePolicy(limits: StorageLimits(capacity: 800, keepFree: 100)).plan(for: now)
         #expect(narrow.evictions == ["part 2"])
         #expect(narrow.reserved == [1].ids)
@@ -93,7 +93,7 @@ struct StoragePolicyTests {
         let stuck = transfer(1, 600) { $0.isRetrying = true }
         let plan = policy.plan(for: situation([stuck, transfer(2, 600)]))
         #expect(plan.reserved == [2].ids)
-        // Where there is room for both it goes on trying.
+        // If there is space for both it is retried.
         #expect(policy.plan(for: situation([stuck, transfer(2, 400)])).reserved == [1, 2].ids)
     }
 
@@ -121,10 +121,10 @@ struct StoragePolicyTests {
         let policy = StoragePolicy(limits: StorageLimits(capacity: 100 * Self.mebibyte, keepFree: 0))
         let step = 5 * Self.mebibyte
         #expect(policy.plan(for: situation(used: 0, [transfer(1, nil)])).reserved == [1].ids)
-        // The last step is what is left.
+        // The last step is the remaining space.
         let late = transfer(1, nil, received: 97 * Self.mebibyte)
         #expect(policy.plan(for: situation(used: 97 * Self.mebibyte, [late])).reserved == [1].ids)
-        // Two that grow: the one that was asked for first goes on, with the other's space.
+        // Two that grow: the one requested first continues, with the other's space.
         let both = [transfer(1, nil, received: 50 * Self.mebibyte), transfer(2, nil, received: 48 * Self.mebibyte)]
         let plan = policy.plan(for: situation(used: 98 * Self.mebibyte, both))
         #expect(plan.evictions == ["part 2"])
@@ -143,7 +143,7 @@ struct StoragePolicyTests {
                 + "same")
         let read = policy.plan(for: situation([transfer(1, 1_001) { $0.isRead = true }]))
         #expect(read.reserved == [1].ids && read.failures.isEmpty && read.stop == nil)
-        // One that grows beyond it fails too.
+        // One that grows beyond the limit fails too.
         let grown = policy.plan(for: situation(used: 1_001, [transfer(1, nil, received: 1_001)]))
         #expect(Set(grown.failures.keys) == [1].ids)
     }
@@ -159,13 +159,14 @@ struct StoragePolicyTests {
         let read = transfer(3, 600) { $0.isRead = true }
         let background = transfer(1, 600, received: 340)
         let plan = policy.plan(for: situation(used: 940, [background, read], files: [file("old", 600, used: 2_000)]))
-        // Files go first, however recently they were used; the other's part stays as long as that is enough.
+        // Complete files are evicted first, however recently used; the other partial file stays as long as that is
+        // enough.
         #expect(plan.evictions == ["old"])
         #expect(plan.reserved == [3].ids)
         #expect(waiting(plan) == [1].ids)
         let tight = policy.plan(for: situation(used: 940, [transfer(1, 600, received: 940), read]))
         #expect(tight.evictions == ["part 1"])
-        // Nothing may go: the limit is exceeded.
+        // Nothing can be evicted: the limit is exceeded.
         let full = policy.plan(for: situation(used: 1_000, [read], files: [file("pinned", 1_000, pinned: true)]))
         #expect(full.reserved == [3].ids && full.stop == nil && full.evictions.isEmpty)
     }
@@ -174,7 +175,7 @@ struct StoragePolicyTests {
         let read = transfer(3, 600) { $0.isRead = true }
         let plan = policy.plan(for: situation(free: 100, [read]))
         #expect(try #require(plan.stop).description.contains("100 B free of which 100 B stay free by cache.keep_free"))
-        // Not before all has gone that may, though the whole does not fit.
+        // Everything evictable goes first, though the whole file does not fit.
         let some = policy.plan(for: situation(used: 50, free: 100, [read], files: [file("old", 50)]))
         #expect(some.evictions == ["old"])
     }
@@ -219,7 +220,7 @@ struct StoragePolicyTests {
         let files = [file("before", 300, used: 999), file("after", 300, used: 1_001)]
         #expect(policy.plan(for: situation(used: 600, [transfer(1, 700)], files: files)).evictions == ["before"])
         #expect(waiting(policy.plan(for: situation(used: 600, [transfer(1, 800)], files: files))) == [1].ids)
-        // Somebody asks again, or has heard it.
+        // It is requested again, or its event was delivered.
         let again = policy.plan(for: situation(used: 600, [transfer(1, 800, asked: 1_001)], files: files))
         #expect(again.evictions == ["before", "after"])
         let heard = [files[0], file("after", 300, used: 1_001, played: true)]

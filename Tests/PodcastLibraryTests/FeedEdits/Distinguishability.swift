@@ -1,33 +1,33 @@
 import PodcastFeed
 
-/// Whether the episodes of a document can be told from those that were in the documents before. Knows which is which;
-/// asks whether one who does not could find out.
+/// Whether the episodes of a document can be matched with those of the previous documents. It knows the true
+/// identities, and decides whether they could be derived from the documents alone.
 ///
-/// An episode is recognized by a *sign* that the document before said of it, and said of no other:
+/// An episode is recognized by a *sign* that the previous document had for it and for no other:
 ///
 /// - its guid;
-/// - its media URL, but for the scheme;
-/// - its media URL without the query, when title or day are still the same, and no two guids speak against it; both of
-///   them where all media files have one name, because then the query is what tells them apart;
-/// - its title, with the day or the second of publication, when it is still of the same kind and about as long.
+/// - its media URL, ignoring the scheme;
+/// - its media URL without the query, if title or day are unchanged and the guids do not contradict; both title and day
+///   if all media files have one name, since the query then distinguishes them;
+/// - its title with the day or the second of publication, if the media type is unchanged and the duration similar.
 ///
-/// What leaves an episode without any such sign is not done to a feed. These are the combinations left out, each within
-/// one hour (or while the episode was not in the feed), and why no rule finds its way out of them:
+/// Edits that leave an episode without any sign are not made. These combinations, each within one hour (or while the
+/// episode was not in the feed), are excluded, since no rule could handle them:
 ///
-/// - guid, URL, and title all changed: the second of publication alone is none, because many generators write a day at
-///   00:00, and two episodes of one day would become one;
-/// - guid, URL, and date changed by a day or more: serials and bulletins repeat their titles;
-/// - no guid or a new one, and a new URL, while title and time are those of another episode, too: two bulletins of one
-///   title in one second are told apart by guid or URL alone;
-/// - no guid or a new one, another path, and no title, or no date: nothing is left to go by;
-/// - no guid or a new one, another path, and another kind of media or a duration changed by more than ten minutes: a
-///   video or a long version is an episode of its own in many feeds;
-/// - a *new* episode that bears the sign of one that is not in the feed at the moment, such as its guid, or its title and
-///   day: so does an old episode that was issued anew, and those are far more frequent;
-/// - a guid that changes hands while its first owner gets another. A guid that is given to a second episode beside the
-///   first is done to feeds, and so is its end;
-/// - a media URL that a second episode gets, and guids that are numbers of places in the document: they say of another
-///   episode that it is the one before, as loudly as any publisher could.
+/// - guid, URL and title all changed: the second of publication alone is not a sign, because many generators write a
+///   day at 00:00, and two episodes of one day would be merged;
+/// - guid, URL and date changed by a day or more: serials and bulletins repeat their titles;
+/// - no guid or a new one, and a new URL, while title and time equal those of another episode: two bulletins with one
+///   title in one second differ only in guid or URL;
+/// - no guid or a new one, another path, and no title or no date: no sign is left;
+/// - no guid or a new one, another path, and another media type or a duration changed by more than ten minutes: in many
+///   feeds a video or a long version is an episode of its own;
+/// - a *new* episode with the sign of one that is currently not in the feed, such as its guid, or its title and day: a
+///   reissued old episode has these too, and is far more frequent;
+/// - a guid that moves to another episode while its first owner gets a new one. (A guid shared by two episodes is
+///   included, and so is its end.);
+/// - a media URL that moves to a second episode, and guids that are positions in the document: they identify the wrong
+///   episode as explicitly as a publisher can.
 struct Distinguishability: Sendable {
     private enum Sign: Hashable, Sendable {
         case guid(String)
@@ -47,12 +47,12 @@ struct Distinguishability: Sendable {
         return signs
     }
 
-    /// What was said last of each episode that was ever served.
+    /// The last served state of each episode.
     private var known: [Int: Said] = [:]
-    /// The episodes of which a sign was said last.
+    /// The episodes with each sign in their last served state.
     private var keepers: [Sign: [Int]] = [:]
 
-    /// Takes note of a document that was served.
+    /// Records a served document.
     mutating func note(_ document: [Said]) {
         for said in document { known[said.identity] = said }
         keepers.removeAll(keepingCapacity: true)
@@ -61,9 +61,9 @@ struct Distinguishability: Sendable {
         }
     }
 
-    /// - Parameter document: what would be served next.
+    /// - Parameter document: The next document.
     func holds(for document: [Said]) -> Bool {
-        // The episode that a sign leads to in the document; -1 when it is that of several.
+        // The episode of each sign in the document; -1 if there are several.
         var bearers: [Sign: Int] = [:]
         var present: [Int: Said] = [:]
         for said in document {
@@ -96,7 +96,7 @@ struct Distinguishability: Sendable {
         }
     }
 
-    /// Whether what has to go with a sign does.
+    /// Whether the additional conditions of a sign hold.
     private static func agrees(_ sign: Sign, _ one: Said, _ other: Said, _ hasSeveralNames: Bool) -> Bool {
         switch sign {
         case .guid, .address: return true
@@ -114,12 +114,12 @@ struct Distinguishability: Sendable {
         }
     }
 
-    /// Whether an item may bear a sign that was another's before.
+    /// Whether an item may have a sign that belonged to another episode before.
     ///
     /// - Parameters:
-    ///   - old: the item's own episode, as it was before.
-    ///   - now: the other as it stands in the same document, if it does.
-    ///   - confuses: whether the item agrees with the other, as it was before, in all that goes with the sign.
+    ///   - old: The previous state of the item's own episode.
+    ///   - now: The other episode's state in the same document, if it is listed.
+    ///   - confuses: Whether the item agrees with the other episode's previous state in all conditions of the sign.
     private static func isHarmless(
         _ sign: Sign, of said: Said, before old: Said?, now: Said?, _ confuses: Bool
     ) -> Bool {

@@ -2,7 +2,7 @@ import PodcastFeed
 import PodcastLibrary
 import TransferCore
 
-/// What the library must hold of a show, told by one who knows which episode each item is.
+/// The expected rows of a show, computed with knowledge of each item's identity.
 struct ExpectedLibrary {
     struct Kept {
         var said: Said
@@ -11,19 +11,19 @@ struct ExpectedLibrary {
         var listed = true
         var buried = false
         var confirmed: Int64?
-        /// As the library gave them at first.
+        /// The values that the library assigned first.
         var id: EpisodeID?
         var name: String?
     }
 
-    /// What a merge must say that it did.
+    /// The expected result of a merge.
     struct Change: Equatable {
         var inserted: Set<Int> = []
         var updated: Set<Int> = []
         var unlisted: Set<Int> = []
     }
 
-    /// A disagreement, and the episode it is about.
+    /// A difference, and the episode concerned.
     struct Mistake: Error {
         var identity: Int?
         var text: String
@@ -43,7 +43,7 @@ struct ExpectedLibrary {
             if !row.said.isSame(as: said) || !row.listed { change.updated.insert(said.identity) }
             if !row.said.looksSame(as: said) || returns { row.changed = now }
             if returns { row.buried = false }
-            // Another file, as far as the feed tells: then nobody knows its size any more.
+            // Another file according to the feed: the confirmed size no longer applies.
             let hasOtherLength = row.said.length != nil && said.length != nil && row.said.length != said.length
             if hasOtherLength || row.said.place != said.place { row.confirmed = nil }
             row.listed = true
@@ -71,7 +71,7 @@ struct ExpectedLibrary {
         kept[identity]?.confirmed = size
     }
 
-    /// Compares all rows, and learns ids and names of the new ones.
+    /// Compares all rows, and records ids and names of new ones.
     mutating func compare(_ rows: [Episode], _ result: MergeResult, _ change: Change) throws(Mistake) {
         var found: [Int: Episode] = [:]
         for row in rows {
@@ -136,7 +136,7 @@ struct ExpectedLibrary {
         try require(row.confirmedSize == right.confirmed, "confirmed: \(String(describing: row.confirmedSize))")
     }
 
-    /// Newest first; an episode without a date stands where it was first seen.
+    /// Checks the order: newest first; an undated episode is sorted by its first refresh.
     private func compareOrder(_ rows: [Episode]) throws(Mistake) {
         for (one, next) in zip(rows, rows.dropFirst()) {
             let moments = (one.published ?? one.firstSeen, next.published ?? next.firstSeen)

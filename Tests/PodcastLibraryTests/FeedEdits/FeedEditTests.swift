@@ -5,10 +5,11 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Two weeks of what publishers and hosting companies do to feeds, against one who knows which episode each item is.
+/// Two weeks of typical edits by publishers and hosting companies, compared with a model that knows each item's
+/// identity.
 ///
-/// Of each seed all numbers follow; even seeds send XML, odd ones hand over feeds. `PODFS_EDIT_SEEDS=1000..<1200` in
-/// the environment runs others than the few of a usual run.
+/// The seed determines all numbers; even seeds send XML, odd ones parsed feeds. `PODFS_EDIT_SEEDS=1000..<1200` in the
+/// environment selects other seeds.
 struct FeedEditTests {
     static let seeds: [UInt64] = {
         let usual = Array<UInt64>(1...6)
@@ -57,7 +58,7 @@ struct FeedEditTests {
         #expect(expected.kept.count > 2)
     }
 
-    /// What a refresh makes of an answer; `nil` when it is no feed.
+    /// Processes an answer like a refresh; `nil` if it is not a feed.
     private func read(
         _ answer: ModelFortnight.Answer, _ fortnight: inout ModelFortnight
     ) throws -> (Feed, [Said], isWhole: Bool)? {
@@ -74,7 +75,7 @@ struct FeedEditTests {
         }
     }
 
-    /// What podfs does meanwhile: it learns sizes from servers, and buries what has left the feed or is gone.
+    /// Simulates podfs's other changes: sizes confirmed by servers, and removal of unlisted or gone episodes.
     private func useLibrary(
         _ library: Library, _ expected: inout ExpectedLibrary, _ dice: inout SeededGenerator, now: Int64
     ) throws {

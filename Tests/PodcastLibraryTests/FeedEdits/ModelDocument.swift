@@ -2,24 +2,24 @@ import Glibc
 import PodcastFeed
 import TestSupport
 
-/// A document as a server sends it: RSS of what a publisher says.
+/// A document as served: RSS of the publisher's items.
 struct ModelDocument: Sendable {
     enum Encoding: CaseIterable, Sendable {
         case utf8
-        /// UTF-8 that calls itself something else.
+        /// UTF-8 that declares another encoding.
         case mislabelled
-        /// The other way round.
+        /// Windows-1252 that declares UTF-8.
         case windows1252CalledUTF8
     }
 
     private(set) var bytes: [UInt8]
     let contentType: String
-    /// Whether the parser has nothing to complain about.
+    /// Whether the parser must report no diagnostics.
     private(set) var isSound: Bool
-    /// Where each item has said all: behind the name in its end tag, without which the parser leaves it out.
+    /// The offset at which each item is complete: after the name in its end tag, before which the parser drops it.
     private var ends: [Int] = []
 
-    /// - Parameter dateSpelling: RFC 822 with numbers or with names for zones, or ISO 8601.
+    /// - Parameter dateSpelling: RFC 822 with numeric or named zones, or ISO 8601.
     init(_ items: [Said], dateSpelling: Int, encoding: Encoding, using dice: inout SeededGenerator) {
         let charset = encoding == .mislabelled ? dice.pick("iso-8859-1", "windows-1251", "utf-16", "x-none") : "utf-8"
         contentType = dice.pick("text/xml", "application/rss+xml; charset=\(charset)")
@@ -42,18 +42,19 @@ struct ModelDocument: Sendable {
         bytes += "</channel></rss>".utf8
     }
 
-    /// Ends the document early.
+    /// Truncates the document.
     ///
-    /// - Returns: how many items are whole.
+    /// - Returns: The number of complete items.
     mutating func cut(using dice: inout SeededGenerator) -> Int {
-        // The root element begins before the 150th byte; earlier there is no feed at all. The last is its end tag.
+        // The root element starts before byte 150; a shorter document is not a feed. The end is that of the root's end
+        // tag.
         let end = Int.random(in: 150..<bytes.count - "</rss>".utf8.count, using: &dice)
         bytes.removeLast(bytes.count - end)
         isSound = false
         return ends.count { $0 <= end }
     }
 
-    /// Reads the document as it would arrive, in pieces.
+    /// Parses the document in random pieces, as it would arrive.
     func parsed(using dice: inout SeededGenerator) throws -> Feed {
         let parser = FeedParser(contentType: contentType, base: feedURL)
         var rest = bytes[...]
@@ -116,7 +117,7 @@ struct ModelDocument: Sendable {
 
     private static func padded(_ number: some BinaryInteger) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-    /// The text in Windows-1252, or `nil` when it has other characters.
+    /// Encodes the text in Windows-1252; `nil` if it contains other characters.
     private static func windows1252(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         for scalar in text.unicodeScalars {

@@ -1,7 +1,7 @@
 import Foundation
 import PodcastFeed
 
-/// What a feed says of one episode, beside what no feed says: which episode it is.
+/// The feed's data of one episode, and its true identity, which no feed contains.
 struct Said: Sendable {
     enum Media: String, Sendable {
         case mp3 = "mp3"
@@ -20,7 +20,7 @@ struct Said: Sendable {
     let identity: Int
     var guid: String?
     var title: String?
-    /// What the title says in whatever spelling.
+    /// The words of the title, independent of its spelling.
     var words: String?
     var published: PublicationDate?
     var duration: Double?
@@ -31,7 +31,8 @@ struct Said: Sendable {
     let place: String
     var media: Media
     var length: Int64?
-    /// Names the identity, so that a row can be asked which episode it holds. Nothing decides by show notes.
+    /// The notes, which contain the identity, so that a row's episode can be determined. The matching ignores show
+    /// notes.
     var notes: String
 
     init(_ episode: ModelEpisode, guid: String?, scheme: String, address: String) {
@@ -53,13 +54,13 @@ struct Said: Sendable {
         "<p>Grüße &amp; notes, revision \(revision), of identity \(identity).</p>"
     }
 
-    /// The identity that the notes of a row name.
+    /// Returns the identity in the notes of a row.
     static func identity(inNotes notes: String?) -> Int? {
         guard let notes, let word = notes.split(separator: "identity ").last else { return nil }
         return Int(word.prefix { $0.isNumber })
     }
 
-    /// What follows the last slash of `place`.
+    /// The text after the last slash of `place`.
     var fileName: Substring { place.split(separator: "/").last ?? "" }
     var day: Int64? {
         published.map { date in
@@ -67,15 +68,15 @@ struct Said: Sendable {
             return (local - (local % 86_400 + 86_400) % 86_400) / 86_400
         }
     }
-    /// A guid that is the media URL, as some generators make it.
+    /// Whether the guid is the media URL, as some generators write it.
     var guidIsURL: Bool { guid == url }
 
-    /// Whether a document with `other` differs from one with this in anything at all.
+    /// Whether a document with `other` equals one with this in every respect.
     func isSame(as other: Said) -> Bool { looksSame(as: other) && url == other.url }
 
-    /// Whether a user sees no difference: a query of the URL is nothing to see.
+    /// Whether a user sees no difference: a query of the URL is invisible.
     func looksSame(as other: Said) -> Bool {
-        // By bytes: to `==` a composed and a decomposed title are one, to a user of `ls` they are not.
+        // Compared by bytes: `==` treats a composed and a decomposed title as equal, `ls` shows them as different.
         (title.map { Array($0.utf8) }) == (other.title.map { Array($0.utf8) }) && guid == other.guid
             && published == other.published && duration == other.duration && media == other.media
             && length == other.length && notes == other.notes
@@ -97,32 +98,32 @@ struct Said: Sendable {
     }
 }
 
-/// An episode as its publisher keeps it.
+/// An episode in the publisher's database.
 struct ModelEpisode: Sendable {
     enum GUID: Sendable {
         case none
         case fixed(String)
-        /// Whatever the media URL is at the moment.
+        /// The current media URL.
         case url
     }
 
     let identity: Int
     var guid = GUID.none
     var words: String?
-    /// How the title is spelled; its words stay.
+    /// The spelling of the title; its words stay.
     var typesetting = 0
     var published: PublicationDate?
     var duration: Double?
     var media = Said.Media.mp3
     var length: Int64?
-    /// The name of the media file at its host; never that of another episode.
+    /// The name of the media file at its host, unique among the episodes.
     var file: String
-    /// The own query of the media URL.
+    /// The query of this media URL.
     var token: Int?
     var revision = 1
     var isRemoved = false
 
-    /// One title in several spellings; case, punctuation and normalization are none of its words.
+    /// The title in the current spelling, which varies in case, punctuation and normalization.
     var title: String? {
         guard let words else { return nil }
         switch typesetting {

@@ -1,15 +1,15 @@
 import PodcastFeed
 import TestSupport
 
-/// Fourteen days of a show, hour by hour, from one seed. Holds no library: what it says comes from the publisher alone.
+/// Fourteen days of a show, hour by hour, from one seed. Contains no library: its output depends on the publisher only.
 struct ModelFortnight: Sendable {
     static let hours = 14 * 24
 
-    /// What a refresh gets.
+    /// The response to a refresh.
     enum Answer: Sendable {
         case feed([Said], isWhole: Bool)
         case document(ModelDocument, items: [Said], isWhole: Bool)
-        /// A document that is no feed, with status 200.
+        /// A document that is not a feed, with status 200.
         case page([UInt8])
     }
 
@@ -23,7 +23,7 @@ struct ModelFortnight: Sendable {
 
     struct Event: Sendable {
         var hour: Int
-        /// `nil` when it is about all.
+        /// The episode; `nil` for all.
         var identity: Int?
         var text: String
     }
@@ -31,10 +31,10 @@ struct ModelFortnight: Sendable {
     var dice: SeededGenerator
     let isXML: Bool
     private(set) var publisher: ModelPublisher
-    /// Knows what was said last of each episode that a refresh found.
+    /// The last served state of each episode.
     private var distinguishability = Distinguishability()
     private(set) var events: [Event] = []
-    /// How often each kind of edit and of mishap was made.
+    /// The number of edits and mishaps of each kind.
     private(set) var made: [String: Int] = [:]
 
     init(seed: UInt64) {
@@ -49,14 +49,14 @@ struct ModelFortnight: Sendable {
 
     static func time(_ hour: Int) -> Int64 { noon + Int64(hour) * 3600 }
 
-    /// The next hour; `nil` when nothing happens and nobody looks.
+    /// Returns the response of the next hour; `nil` without an edit or a refresh.
     mutating func answer(hour: Int) -> Answer? {
         var edits = 0
         while hour > 0, edits < 6, dice.chance(publisher.diligence) {
             edits += 1
             edit(hour)
         }
-        // Not every edit is seen by itself, and now and then there is a refresh of what did not change.
+        // Several edits may fall between two refreshes, and some refreshes find no change.
         guard hour == 0 || dice.chance(edits > 0 ? 80 : 15) else { return nil }
 
         var mishap: Mishap?
@@ -109,7 +109,7 @@ struct ModelFortnight: Sendable {
         return serve(.document(document, items: items, isWhole: true), items)
     }
 
-    /// Whether a mishap may happen to a feed of which these items are left.
+    /// Whether a mishap that leaves these items may happen to the feed.
     private mutating func take(_ hour: Int, _ mishap: Mishap, _ items: [Said]) -> Bool {
         guard distinguishability.holds(for: items) else { return false }
         note(hour, mishap)
@@ -126,7 +126,7 @@ struct ModelFortnight: Sendable {
         return answer
     }
 
-    /// What happened to an episode, and to the whole feed, for people.
+    /// Returns the readable history of an episode, and of the whole feed.
     func history(of identity: Int?) -> String {
         var lines = events.filter { $0.identity == nil || identity == nil || $0.identity == identity }.map { event in
             let hour = event.hour % 24

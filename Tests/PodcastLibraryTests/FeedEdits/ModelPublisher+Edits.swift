@@ -2,7 +2,7 @@ import PodcastFeed
 import TestSupport
 
 extension ModelPublisher {
-    /// What happens to feeds, and how often.
+    /// The kinds of edits, with their frequencies.
     enum Edit: String, CaseIterable, Sendable {
         case publish = "publish"
         case publishNamesake = "publish another of the same title on the same day"
@@ -47,7 +47,7 @@ extension ModelPublisher {
         }
     }
 
-    /// Throws the dice for an edit.
+    /// Chooses a random edit.
     func edit(using dice: inout SeededGenerator) -> Edit {
         if dice.chance(productivity) { return .publish }
         var number = Int.random(in: 0..<Edit.allCases.reduce(0) { $0 + $1.weight }, using: &dice)
@@ -58,13 +58,13 @@ extension ModelPublisher {
         return .publish
     }
 
-    /// What an edit is about.
+    /// The subject of an edit.
     enum Subject: Sendable {
         case feed
         case episode(Int)
     }
 
-    /// Makes an edit; `nil` when there is nothing to edit in this way.
+    /// Performs an edit; `nil` if there is nothing to edit in this way.
     mutating func make(_ edit: Edit, now: Int64, using dice: inout SeededGenerator) -> Subject? {
         switch edit {
         case .publish: return .episode(publish(at: now, using: &dice).identity)
@@ -178,7 +178,7 @@ extension ModelPublisher {
                 episodes[index].typesetting = typesetting
             }
         case .toggleTracking:
-            // Back to what was is as frequent as ever new ones.
+            // Removing trackers is as frequent as adding them.
             if trackers.isEmpty {
                 trackers = dice.pick(["track.example/e/"], ["track.example/e/", "other.example/redirect.mp3/"])
             } else {

@@ -1,10 +1,10 @@
 import PodcastFeed
 import TestSupport
 
-/// A publisher and the hosting company of a show, who do to the feed what such people do. They know what no feed tells:
-/// which episode each item is.
+/// A show's publisher and hosting company, who make typical edits of its feed. They know each item's identity, which no
+/// feed contains.
 ///
-/// A value. An edit is tried on a copy; the copy is dropped when nobody could tell the episodes apart afterwards
+/// A value type. An edit is tried on a copy, which is discarded if the episodes could not be distinguished afterwards
 /// (`Distinguishability`).
 struct ModelPublisher: Sendable {
     enum Order: Sendable {
@@ -17,26 +17,26 @@ struct ModelPublisher: Sendable {
     }
 
     enum Titles: CaseIterable, Sendable {
-        /// Each has its own.
+        /// Each episode has its own title.
         case own
-        /// A bulletin: all have one.
+        /// A bulletin: all episodes have the same title.
         case same
-        /// Some have none.
+        /// Some episodes have no title.
         case few
     }
 
     enum Dates: CaseIterable, Sendable {
         case precise
-        /// The day at 00:00 is all that the generator writes.
+        /// The generator writes only the day, at 00:00.
         case days
-        /// Some have none.
+        /// Some episodes have no date.
         case few
     }
 
-    /// What kind of show it is; stays.
+    /// The kind of the show; constant.
     let titles: Titles
     let dates: Dates
-    /// Whether one script serves all media, and the query says which.
+    /// Whether one script serves all media, distinguished by the query.
     let isScript: Bool
     /// Percent of the edits that are a new episode.
     let productivity: Int
