@@ -43,7 +43,9 @@ package struct Checkpoint: Sendable, Codable, Equatable {
         return FileState(inode: inode, modified: modified, size: total, allocated: allocated)
     }
 
+    /// Replaces `received`.
     package mutating func setReceived(_ ranges: RangeSet<Int64>) { received = Self.pairs(ranges) }
+    /// Replaces `synced`.
     package mutating func setSynced(_ ranges: RangeSet<Int64>) { synced = Self.pairs(ranges) }
     package var receivedRanges: RangeSet<Int64> { Self.ranges(received) }
     package var syncedRanges: RangeSet<Int64> { Self.ranges(synced) }

@@ -48,6 +48,7 @@ package final class ContentCache: Sendable {
     private static let blankPrefix = "blank."
     private static let sparePrefix = "checkpoint."
 
+    /// Opens the cache, creating its folder (0700) if necessary. Throws an error of Foundation.
     package init(directory: FilePath) throws {
         self.directory = directory
         bootID = Checkpoint.currentBootID()

@@ -45,6 +45,7 @@ package struct FileState: Sendable, Equatable {
     /// The text stored in the library.
     package var text: String { "\(inode) \(modified) \(size) \(allocated)" }
 
+    /// Parses `text`; `nil` if it is malformed.
     package init?(text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 4, let inode = UInt64(words[0]), let modified = Int64(words[1]),

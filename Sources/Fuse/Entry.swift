@@ -9,9 +9,9 @@ package struct Entry: Sendable, Hashable {
     /// node ids are never reused.
     package var generation: UInt64
     package var attributes: Attributes
-    /// How long the kernel may cache the attributes, in seconds.
+    /// The time in seconds for which the kernel may cache the attributes.
     package var attributeTimeout: Double
-    /// How long the kernel may cache the name, in seconds.
+    /// The time in seconds for which the kernel may cache the name.
     package var entryTimeout: Double
 
     package init(

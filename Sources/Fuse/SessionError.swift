@@ -2,6 +2,7 @@ import SystemPackage
 
 /// The reason why a filesystem could not be created, mounted, served or unmounted.
 package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The operation that failed.
     package enum Code: Sendable, Equatable {
         /// libfuse rejected an option.
         case options

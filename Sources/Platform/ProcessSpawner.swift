@@ -8,6 +8,7 @@ internal import Glibc
 /// signal has its default disposition, since a child inherits blocked and ignored signals: a shell cannot even trap a
 /// signal that was ignored at its start.
 package struct ProcessSpawner {
+    /// The child's standard error.
     package enum StandardError {
         /// This process's own.
         case inherited

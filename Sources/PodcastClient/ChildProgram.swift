@@ -4,6 +4,7 @@ internal import Platform
 
 /// Runs a program until it exits, with empty standard input and with its standard error captured.
 package enum ChildProgram {
+    /// The outcome of a program.
     package struct Result: Sendable {
         /// The exit code, 128 + signal, or 127 if the program could not be started.
         package var status: Int32

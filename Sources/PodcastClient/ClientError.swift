@@ -1,5 +1,6 @@
 /// The reason why a request to the daemon failed.
 package struct ClientError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure.
     package enum Code: Sendable {
         /// No daemon runs, and none could be started.
         case unreachable

@@ -10,6 +10,7 @@ internal import Synchronization
 /// callbacks must not block it. When the connection ends, all outstanding requests get `ClientError.disconnected`, then
 /// `onEnd` is called.
 package final class DaemonConnection: Sendable {
+    /// Called once with the response, or the reason why there is none.
     package typealias Answer = @Sendable (Result<Frame, ClientError>) -> Void
 
     private struct State {

@@ -8,6 +8,7 @@ package import TransferCore
 /// `completed`, `failed`, or a `state` of `remote` if it was cancelled. Thread-safe; the delegate is called on the
 /// connection's thread and must not block it.
 package final class TransferSession: Sendable {
+    /// Called with each event of the session.
     package typealias Delegate = @Sendable (Event) -> Void
 
     /// A caller that waits for the end of a task.

@@ -12,6 +12,7 @@ package enum SanitizedHTML {
     /// The maximum nesting depth; deeper elements are dropped and their text is written.
     private static let depthLimit = 64
 
+    /// Returns the sanitized markup of untrusted HTML or plain text.
     package static func text(of html: String) -> String {
         var input = html
         if input.utf8.count > inputLimit {

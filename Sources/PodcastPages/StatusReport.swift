@@ -3,6 +3,7 @@ package import TransferCore
 
 /// The active tasks, as `.status`, `.status.json` and `podfs status` show them.
 package struct StatusReport: Sendable, Equatable {
+    /// An active task.
     package struct Task: Sendable, Equatable {
         package var id: TaskID
         /// `download`, `refresh`, `search`, `artwork`, `transcript` or `upload`.
@@ -137,6 +138,7 @@ extension StatusReport.Task {
 
 /// A bar of `#` and `.`, which looks the same in every font and on every terminal.
 package enum ProgressBar {
+    /// Returns a bar of `width` characters in brackets; question marks if the progress is unknown.
     package static func text(_ percent: Double?, width: Int) -> String {
         guard let percent else { return "[" + String(repeating: "?", count: width) + "]" }
         let filled = min(width, max(0, Int(percent / 100 * Double(width))))

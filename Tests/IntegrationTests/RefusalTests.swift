@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a reader is told of a server that refuses, is gone, or has something else: at open when the head of the answer
-/// tells, else at the read.
+/// Errors of servers that refuse a file, have lost it, or send something else: reported by the open if the response
+/// head shows it, otherwise by the read.
 @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
     /// A server's behaviour, and the expected error.
     struct Refusal: Sendable, CustomTestStringConvertible {

@@ -51,7 +51,7 @@ struct FileNameTests {
         let family = "👩‍👩‍👧‍👦"  // 25 bytes
         let stem = FileName.stem(String(repeating: family, count: 20))
         #expect(stem == String(repeating: family, count: 235 / family.utf8.count))
-        // Flags are pairs of scalars of 4 bytes: an odd byte limit must not leave half of one.
+        // Flags are pairs of scalars of 4 bytes: an odd byte limit must not split one.
         #expect(FileName.cut("a🇩🇪🇫🇷", to: 13) == "a🇩🇪")
     }
 
@@ -108,7 +108,7 @@ struct UniqueNamesTests {
         #expect(second.hasSuffix(" (2)"))
     }
 
-    /// Each name by a value of its own, as shows come that a server names one by one; those given stand in an index.
+    /// Each name is requested separately, as when shows arrive one by one; used names are in an index.
     @Test func thousandsOfEqualTitlesTakeFewLooksEach() {
         var index: Set<String> = []
         var looks = 0
@@ -121,7 +121,7 @@ struct UniqueNamesTests {
             #expect(index.insert(FileName.folded(name)).inserted)
         }
         #expect(looks < 6_000 * 48)
-        // Gaps are filled or passed over; what is taken is never given.
+        // Gaps may be filled; a used name is never returned.
         index.remove("same (3)")
         var names = UniqueNames(taken: [])
         #expect(names.claim("Same") { index.contains($0) } == "Same (3)")
@@ -148,7 +148,7 @@ struct NameTemplateTests {
     }
 
     @Test func theDayIsTheOneOfTheFeedsZone() {
-        // 23:30 UTC is the next day in Auckland and still the same in Honolulu.
+        // 23:30 UTC is the next day in Auckland and the same day in Honolulu.
         let late = noon + 41_400
         #expect(stem(.standard) { $0.published = PublicationDate(seconds: late, offset: 0) }.hasPrefix("2026-11-20"))
         #expect(
@@ -237,7 +237,7 @@ struct MediaTypeTests {
         #expect(MediaType(type: type, url: url).fileExtension == expected)
     }
 
-    /// What browsers, desktops and shells run or render, and what lies beside an episode under its stem.
+    /// Extensions that browsers, desktops and shells run or render, and those of the files beside an episode.
     private static let others = """
         svg svgz xht xhtml xml xsl xslt rss atom rdf opml xspf asx wax wpl smil smi html htm shtml shtm mht mhtml hta htc js \
         mjs cjs css wasm php phtml cgi pl py rb lua sh bash bat cmd ps1 vbs vbe wsf exe com scr msi dll so jar class jnlp lnk \
@@ -245,7 +245,7 @@ struct MediaTypeTests {
         webp gif vtt srt txt md a z x1y2z
         """.split(separator: " ").map(String.init)
 
-    /// With a type that says nothing, none, one that is unknown, and the one that would make it run.
+    /// With a generic type, without a type, with an unknown type, and with the dangerous type itself.
     @Test(arguments: [
         nil, "", "application/octet-stream", "text/plain", "text/html", "application/x-other", "image/svg+xml",
         "application/xhtml+xml", "text/xml", "image/png", "application/pdf", "model/x",
@@ -254,7 +254,7 @@ struct MediaTypeTests {
         for name in Self.others {
             for url in ["https://e.com/a.\(name)", "https://e.com/a.mp3.\(name.uppercased())?b=c.mp3#d.mp3"] {
                 let given = MediaType(type: type, url: url).fileExtension
-                // The address of a program that makes the answer says nothing of the file, nor does the end of a title.
+                // The extension of a script's address says nothing about the file, nor does the end of a title.
                 let isSilent = ["php", "html", "htm", "cgi"].contains(name) || name.utf8.count > 5
                 #expect(given == "bin" || given == "mp3" && isSilent, "\(name)")
             }
@@ -281,7 +281,7 @@ struct MediaTypeTests {
         #expect(Set(Self.others).isDisjoint(with: MediaType.mediaExtensions))
     }
 
-    /// Web servers may send what `user.mime_type` says.
+    /// Web servers may send the value of `user.mime_type`.
     @Test(
         arguments: [
             ("audio/mpeg", "mp3", "audio/mpeg"), ("Audio/MPEG; x=y", "mp3", "audio/mpeg"), (nil, "opus", "audio/ogg"),
@@ -311,7 +311,7 @@ struct EpisodeSizeTests {
     }
 
     @Test func anImplausibleLengthGivesWayToTheEstimate() {
-        // A placeholder, the duration in the wrong place, less than any codec makes, and more than any does.
+        // A placeholder, the duration in the wrong field, less than any codec produces, and more than any does.
         for length: Int64 in [0, -1, 1, 3600, 9_999, 3_599_999, 36_000_000_001] {
             let result = size(nil, length, 3600)
             #expect(result.source == .estimate, "\(length)")

@@ -3,7 +3,7 @@ import PodcastFeed
 import PodcastLibrary
 import TransferCore
 
-/// A folder of its own for a test; leaves with the value.
+/// A temporary folder for a test, removed with the object.
 final class TemporaryFolder: Sendable {
     let path: String
 

@@ -6,9 +6,9 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// Titles by the hundred that were written to break names, in shows that grow.
+/// Hundreds of titles designed to break names, in growing shows.
 struct HostileTitleTests {
-    /// What titles are made of. Equal ones in other cases, and such whose upper or lower case is not what one thinks.
+    /// Parts of titles. Some differ only in case, some have an unexpected upper or lower case.
     private static let pieces = [
         "a", "B", "News", "NEWS", "news", "/", "../", ".", "..", " ", "\u{A0}", "\t", "\n", "\0", "\u{1B}[2J", "\u{7F}",
         "\u{202E}", "\u{2066}", "\u{2069}", "\u{200F}", "\u{FEFF}", "\u{2028}", "\u{FFFE}", "Straße", "STRASSE",
@@ -25,7 +25,7 @@ struct HostileTitleTests {
         case 1..<5: return dice.pick("Same", "SAME", "same", "Same (2)", "cover", "Index")
         case 5..<7: return dice.pick("Straße", "STRASSE", "STRA\u{1E9E}E", "strasse")
         case 7..<9:
-            // All of 4 KiB, which differ only behind the place where they are cut, or not at all.
+            // All of 4 KiB, equal or different only after the position at which they are cut.
             let letter = dice.pick("x", "X", "é", "ß", "\u{301}", "👩‍👩‍👧‍👦", "/", ".", "\u{202E}")
             let count = 4096 / letter.utf8.count
             return String(repeating: letter, count: count - 1) + dice.pick(letter, "1", "2")
@@ -41,7 +41,7 @@ struct HostileTitleTests {
         let library = try Library.openForWriting(at: folder.library)
         var dice = SeededGenerator(seed: seed)
         let items = (0..<600).map { number in
-            // Without a date nothing but the title is in a name; else a few days for all.
+            // Without a date a name contains only the title; otherwise a few days are shared.
             makeItem(
                 Self.title(using: &dice), guid: "\(number)", url: "https://e.com/\(number).mp3",
                 published: dice.chance(50) ? nil : noon + day * Int64.random(in: 0...2, using: &dice),
@@ -64,7 +64,7 @@ struct HostileTitleTests {
     }
 
     private func expectDistinct(_ names: [String]) throws {
-        // As Linux, SMB and exFAT compare names: in either case, and composed in one way.
+        // As Linux, SMB and exFAT compare names: ignoring case and normalization.
         let stems = names.map { FileName.stem(ofFile: $0) }
         #expect(Set(stems.map { $0.precomposedStringWithCanonicalMapping.uppercased() }).count == names.count)
         #expect(Set(stems.map { $0.precomposedStringWithCanonicalMapping.lowercased() }).count == names.count)
@@ -119,12 +119,12 @@ struct LargeShowTests {
         #expect(again.inserted.isEmpty && again.updated.isEmpty && again.unlisted.isEmpty)
         #expect(try library.episodes(of: podcast) == before)
         #expect(try library.extras(of: before[77].id) == extras)
-        // The show's own row says when it was refreshed: a frame or two of the log, and none for 10,000 rows.
+        // Only the show's own row changes: a frame or two of the log, and none for 10,000 rows.
         #expect(try size(folder.library + "-wal") - written < 64 << 10)
         var identifiers = try library.identifiers()
         #expect(identifiers.episode == 10_000)
 
-        // In another order it is the same document.
+        // A different order is the same document.
         let shuffled = try library.merge(items.reversed(), into: podcast, now: noon + 2 * day)
         #expect(shuffled.inserted.isEmpty && shuffled.updated.isEmpty && shuffled.unlisted.isEmpty)
         identifiers = try library.identifiers()

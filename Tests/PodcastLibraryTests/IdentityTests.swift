@@ -40,7 +40,7 @@ struct IdentityTests {
         let rows = ["a", "b"].map { facts("\(base)\($0).mp3?token=1", "\($0).mp3?token=1", "News", noon) }
         let items = ["b", "a"].map { facts("\(base)\($0).mp3?token=2", "\($0).mp3?token=2", "News", noon) }
         #expect(Identity.match(items: items, rows: rows) == [1, 0])
-        // A guid of its own speaks against the path.
+        // A different guid outweighs the equal path.
         let row = facts("1", "play?id=1", "News", noon)
         #expect(Identity.match(items: [facts("2", "play?id=2", "News at six", noon)], rows: [row]) == [nil])
     }
@@ -49,13 +49,13 @@ struct IdentityTests {
         let rows = [facts(nil, "play?id=1", "One", noon), facts(nil, "play?id=2", "Two", noon + day)]
         let items = [facts(nil, "play?id=3", "Three", noon + 2 * day), facts(nil, "play?id=2", "Two", noon + day)]
         #expect(Identity.match(items: items, rows: rows) == [nil, 1])
-        // A feed of one item has nothing to tell by: title and day decide.
+        // A feed of one item has no distinguishing path: title and day decide.
         let single = [facts(nil, "play?id=2", "Two", noon + day)]
         #expect(Identity.match(items: single, rows: [rows[0]]) == [nil])
     }
 
     @Test func aScriptThatServesADailyBulletinServesManyEpisodes() {
-        // The feed has one item at a time, all have one title and one path.
+        // The feed has one item at a time, always with the same title and path.
         let row = facts(nil, "play?id=1", "News", noon)
         #expect(Identity.match(items: [facts(nil, "play?id=2", "News", noon + day)], rows: [row]) == [nil])
         let (old, new) = ("https://example.com/play?id=1", "https://example.com/play?id=2")
@@ -63,12 +63,12 @@ struct IdentityTests {
             Identity.match(
                 items: [facts(new, "play?id=2", "News", noon + day)], rows: [facts(old, "play?id=1", "News", noon)])
                 == [nil])
-        // Nor after they moved to another host.
+        // Nor after a move to another host.
         let moved = [row, IdentityFacts(url: "https://cdn.e.com/play?id=2", title: "News", published: row.published)]
         let next = PublicationDate(seconds: noon + 2 * day, offset: 0)
         let third = IdentityFacts(url: "https://cdn.e.com/play?id=3", title: "News", published: next)
         #expect(Identity.match(items: [third], rows: moved) == [nil])
-        // A token that rotates, all the same.
+        // A rotating token does not matter.
         #expect(Identity.match(items: [facts(nil, "play?id=1&t=2", "News", noon)], rows: [row]) == [0])
         let untitled = facts(nil, "play?id=1", nil, noon)
         #expect(Identity.match(items: [facts(nil, "play?id=1&t=2", nil, noon)], rows: [untitled]) == [0])
@@ -77,7 +77,7 @@ struct IdentityTests {
     @Test func aNewGuidAtTheSameURLIsTheSameEpisodeIfTheOldOneIsAbsent() {
         let rows = [facts("old", "a.mp3", "One", noon)]
         #expect(Identity.match(items: [facts("new", "a.mp3", "One (fixed)", noon + 3 * day)], rows: rows) == [0])
-        // Not absent: the row belongs to the item with its guid.
+        // Not absent: the row matches the item with its guid.
         let items = [facts("new", "a.mp3", "Rerun", noon + 9 * day), facts("old", "a.mp3", "One", noon)]
         #expect(Identity.match(items: items, rows: rows) == [nil, 0])
     }
@@ -97,7 +97,7 @@ struct IdentityTests {
     }
 
     @Test func datesInAnotherZoneMoveDaysAndNoEpisodes() {
-        // 20:00 and 04:00 UTC of the day after. East of Greenwich the first gets the day that the second had.
+        // 20:00 and 04:00 UTC of the next day. East of Greenwich the first gets the day of the second.
         func bulletins(_ guids: [String?], _ path: String, zone: Int) -> [IdentityFacts] {
             zip(guids, [0, 1]).map { guid, number in
                 var bulletin = facts(guid, "\(path)\(number).mp3", "News", noon + Int64(number + 1) * 28_800)
@@ -108,7 +108,7 @@ struct IdentityTests {
         let rows = bulletins(["1", "2"], "", zone: 0)
         let moved = bulletins(["3", "4"], "cdn/", zone: 36_000)
         #expect(Identity.match(items: moved, rows: rows) == [0, 1])
-        // The second has left.
+        // The second was removed.
         #expect(Identity.match(items: [moved[0]], rows: rows) == [0])
         // With one guid for both.
         let shared = bulletins(["x", "x"], "", zone: 0)
@@ -134,10 +134,10 @@ struct IdentityTests {
         #expect(Identity.match(items: items, rows: []) == [nil, nil])
         #expect(Identity.match(items: items, rows: items) == [0, 1])
         #expect(Identity.match(items: items.reversed(), rows: items) == [1, 0])
-        // One guid for all, in a feed that keeps two: the oldest left, a new one came.
+        // One guid for all, in a feed that lists two: the oldest was removed, a new one added.
         let next = [facts("same", "c.mp3", "Three", noon + 2 * day), items[0]]
         #expect(Identity.match(items: next, rows: items) == [nil, 0])
-        // Only one is left; it is the one with its URL.
+        // Only one is left: the one with this URL.
         #expect(Identity.match(items: [items[1]], rows: items) == [1])
     }
 

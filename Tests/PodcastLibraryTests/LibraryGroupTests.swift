@@ -31,7 +31,7 @@ struct LibraryGroupTests {
             #expect(try size(1, library) == 10)
             #expect(try size(1, reader) == nil)
             try library.confirm(episode: episodes[1], size: 20, now: noon)
-            // Reads of several statements too.
+            // Also for reads of several statements.
             let podcast = try #require(try library.podcasts().first).id
             #expect(try library.episodes(of: podcast).compactMap(\.confirmedSize).sorted() == [10, 20])
             #expect(try reader.changeCounter() == before)

@@ -71,7 +71,7 @@ struct LibraryMergeTests {
     @Test func subscribingTwiceIsAnErrorWithTheName() throws {
         _ = try library.subscribe([], title: "My Show")
         #expect(throws: LibraryError.alreadySubscribed(name: "My Show")) { try library.subscribe([]) }
-        // Another address that leads to the same feed.
+        // Another address of the same feed.
         #expect(throws: LibraryError.alreadySubscribed(name: "My Show")) {
             try library.subscribe(
                 url: "https://short.example/x", feed: makeFeed([]), name: nil, response: ok, template: .standard,
@@ -105,7 +105,7 @@ struct LibraryMergeTests {
             makeItem("cover", url: "https://e.com/0.mp3", published: nil),
         ]
         let id = try library.subscribe(items).podcast.id
-        // The undated one stands where it was first seen; the oldest of equals keeps the plain name.
+        // The undated one is sorted by its first refresh; the oldest of equal names gets the plain one.
         #expect(
             try library.entries(of: id).map(\.name) == [
                 "cover (2).mp3", "2026-11-20 Same (3).ogg", "2026-11-20 same (2).mp3", "2026-11-20 Same.mp3",
@@ -158,7 +158,7 @@ struct LibraryMergeTests {
         #expect(try library.episode(id: ids[0])?.confirmedSize == nil)
         #expect(try library.episode(id: ids[1])?.confirmedSize == 200_000)
         #expect(try library.entry(id: ids[1])?.size == 200_000)
-        // Evicted, it is the file of the new address that counts, and of that nobody has said anything.
+        // After the eviction the file of the new address counts, whose size no server has confirmed.
         try library.dropRendition(episode: ids[1], now: noon + 2)
         #expect(try library.episode(id: ids[1])?.confirmedSize == nil)
         #expect(try library.entry(id: ids[1])?.sizeSource != .server)

@@ -16,7 +16,7 @@ struct LibraryOpeningTests {
         return try #require(attributes[.posixPermissions] as? Int)
     }
 
-    /// The files as a writer leaves them that is killed now, in a folder of their own.
+    /// Copies the files as a writer killed now would leave them, into another folder.
     private func killed(_ writer: Library, withSharedMemory: Bool) throws -> String {
         let target = folder.path + "/killed-\(withSharedMemory)"
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
@@ -74,7 +74,7 @@ struct LibraryOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: path + "-shm"))
         let reader = try Library.openForReading(at: path)
         #expect(try reader.podcasts().map(\.name) == ["Show"])
-        // A writer that comes later is seen by the same reader.
+        // The same reader sees a later writer.
         let writer = try Library.openForWriting(at: path)
         _ = try writer.subscribe([], url: "https://e.com/second", title: "Second")
         #expect(try reader.podcasts().map(\.name) == ["Second", "Show"])
@@ -87,7 +87,7 @@ struct LibraryOpeningTests {
         let left = try killed(writer, withSharedMemory: withSharedMemory)
         let reader = try Library.openForReading(at: left)
         #expect(try reader.podcasts().map(\.name) == ["Show"])
-        // The next writer goes on from there while the reader stays.
+        // The next writer continues from there while the reader stays open.
         let next = try Library.openForWriting(at: left)
         _ = try next.subscribe([], url: "https://e.com/second", title: "Second")
         #expect(try reader.podcasts().map(\.name) == ["Second", "Show"])

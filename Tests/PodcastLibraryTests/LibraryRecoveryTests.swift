@@ -32,7 +32,7 @@ struct LibraryRecoveryTests {
             let library = try Library.openForWriting(at: path)
             _ = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")])
             try library.backup(to: backup)
-            // After the backup: lost, but its ids are not given again.
+            // After the backup: lost, but its ids are not reused.
             _ = try library.subscribe([makeItem("Two", url: "https://e.com/2.mp3")], url: "https://e.com/2", title: "B")
             last = try library.identifiers()
         }()
@@ -62,18 +62,18 @@ struct LibraryRecoveryTests {
             return
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == 65_536)
-        // Who knows the subscriptions from elsewhere may begin anew; the damaged file is kept.
+        // If the subscriptions are known from elsewhere a new library is created; the damaged file is kept.
         let (library, recovery) = try open(canRebuild: true)
         #expect(recovery == LibraryRecovery(damaged: path + ".damaged-4711", backup: nil))
         #expect(try library.podcasts().isEmpty)
         #expect(FileManager.default.fileExists(atPath: path + ".damaged-4711"))
-        // What ids the damaged library gave is unknown: new ones are far beyond.
+        // The ids used in the damaged library are unknown: new ones start far above.
         let fresh = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast
         #expect(fresh.id.rawValue == 4_711 * 256 + 1)
         #expect(try library.episodes(of: fresh.id).map(\.id.rawValue) == [4_711 * 256 + 1])
     }
 
-    /// A library all of which is still in its log, as a killed daemon leaves a new one; `change` spoils the log.
+    /// Creates a library that is entirely in its log, like a killed daemon's new one; `change` damages the log.
     private func leaveLog(_ change: (inout Data) -> Void) throws {
         let copies = ["", "-wal"].map { (path + $0, path + ".copy" + $0) }
         try {
@@ -95,7 +95,7 @@ struct LibraryRecoveryTests {
         let (library, recovery) = try open()
         #expect(recovery == nil)
         #expect(try library.podcasts().map(\.name) == ["Show"])
-        // What a person copies, or a disk keeps, is the one file.
+        // Only the database file itself is damaged.
         try library.checkpoint()
         let copy = folder.path + "/copied.sqlite"
         try FileManager.default.copyItem(atPath: path, toPath: copy)
@@ -111,7 +111,7 @@ struct LibraryRecoveryTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        // Whoever knows the subscriptions begins anew, and the damaged files are kept.
+        // If the subscriptions are known a new library is created, and the damaged files are kept.
         let (library, recovery) = try open(canRebuild: true)
         #expect(recovery == LibraryRecovery(damaged: path + ".damaged-4711", backup: nil))
         #expect(try library.podcasts().isEmpty)
@@ -120,7 +120,7 @@ struct LibraryRecoveryTests {
 
     @Test func aWriterKilledInItsFirstTransactionLeavesNoDamage() throws {
         try leaveLog { $0 = $0.prefix(100) }
-        // Nobody knows of any subscriptions, and there is no backup.
+        // Neither subscriptions nor a backup exist.
         let (library, recovery) = try open()
         #expect(recovery == nil)
         #expect(try library.podcasts().isEmpty)

@@ -4,7 +4,7 @@ import PodcastLibrary
 import Testing
 import TransferCore
 
-/// What refreshes read and write, and shows that arrive together.
+/// Reads and writes of refreshes, and groups of new shows.
 struct LibraryRefreshTests {
     private let folder: TemporaryFolder
     private let library: Library
@@ -98,7 +98,7 @@ struct LibraryRefreshTests {
         #expect(try library.refreshSubject(of: id)?.updateInterval == 7_200)
     }
 
-    // MARK: Shows that arrive together
+    // MARK: Groups of new shows
 
     private func arriving(_ url: String, title: String, name: String? = nil) -> ArrivingShow {
         ArrivingShow(
@@ -137,7 +137,7 @@ struct LibraryRefreshTests {
         #expect(try library.podcasts().map(\.name) == ["Show 1", "Show 3"])
     }
 
-    /// The clock was a year ahead at the last refresh, and has been set right since.
+    /// The clock was a year ahead at the last refresh, and has been corrected since.
     @Test func whatWasScheduledInTheFutureIsDue() throws {
         let now: Int64 = 1_800_000_000
         let year: Int64 = 365 * 86_400
@@ -149,7 +149,7 @@ struct LibraryRefreshTests {
         #expect(try library.nextRefresh() == now + year + 3_600)
         try library.forgetFutureSchedules(now: now)
         #expect(try library.nextRefresh() == now)
-        // A schedule that is right stays.
+        // A plausible schedule stays.
         response.nextRefresh = now + 3_600
         _ = try library.merge(
             feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,

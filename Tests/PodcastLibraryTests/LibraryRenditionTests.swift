@@ -58,7 +58,7 @@ struct LibraryRenditionTests {
         #expect(try library.renditions() == [pinned])
         let entry = try #require(try library.entry(id: episode))
         #expect(entry.size == 123_456 && entry.sizeSource == .server && entry.changed == noon + 1)
-        // Pinned again, with more known of it.
+        // Pinned again, with more metadata.
         var more = pinned
         more.received = 50
         #expect(try library.pin(more, now: noon + 2) == nil)
@@ -68,7 +68,7 @@ struct LibraryRenditionTests {
 
     @Test func anOpeningTellsWhatOneHasToKnow() throws {
         func server(_ size: Int64) -> EpisodeSize { EpisodeSize(bytes: size, source: .server) }
-        // The feed's claim.
+        // The size in the feed.
         let claim = EpisodeOpening(generation: 1, told: EpisodeSize(bytes: 20_000, source: .feed))
         #expect(try library.opening(of: episode) == claim)
         #expect(claim.size == nil)
@@ -81,7 +81,7 @@ struct LibraryRenditionTests {
         try library.complete(episode: episode, generation: 3, size: 120, sha256: "00", now: noon)
         let whole = EpisodeOpening(generation: 3, told: server(120), isComplete: true, file: "f1", fileSize: 120)
         #expect(try library.opening(of: episode) == whole)
-        // A server has meanwhile another file.
+        // The server has another file meanwhile.
         try library.confirm(episode: episode, size: 130, now: noon)
         #expect(try library.opening(of: episode)?.size == 130)
         #expect(try library.opening(of: episode)?.fileSize == 120)
@@ -118,7 +118,7 @@ struct LibraryRenditionTests {
         #expect(try library.dropRendition(episode: episode, now: noon) == 6)
         #expect(try library.dropRendition(episode: episode, now: noon) == 7)
         #expect(try library.entry(id: episode)?.generation == 7)
-        // What a server said of the size outlives the bytes.
+        // The size confirmed by the server survives the eviction.
         #expect(try library.entry(id: episode)?.size == 100)
         #expect(throws: LibraryError.noSuchEpisode(999)) { try library.dropRendition(episode: 999, now: noon) }
     }
@@ -169,7 +169,7 @@ struct LibraryRenditionTests {
         try library.setPinned(episode: episode, true, now: noon)
         #expect(try library.evictionCandidates().map(\.file) == ["two"])
         #expect(try library.rendition(of: episode)?.pinned == true)
-        // A user's pin outlives the rendition.
+        // A user's pin survives the rendition.
         let next = try library.dropRendition(episode: episode, now: noon)
         try library.pin(rendition(next, "anew"), now: noon)
         #expect(try library.rendition(of: episode)?.pinned == true)

@@ -22,7 +22,7 @@ struct LibrarySearchTests {
         #expect(Set(first.map(\.podcast)).count == 3)
         let row = try #require(try library.podcast(id: first[0].podcast))
         #expect(row.ephemeral && row.url == "https://e.com/1" && row.author == "A" && row.lastRefresh == nil)
-        // In another order, among others, with another title: the same rows, the same names.
+        // In another order, with other results, with another title: the same rows and names.
         let again = try library.keep(
             found: [found("NEWS", "2"), found("News", "4"), found("Newest", "1")], now: noon + 5)
         #expect(again.map(\.name) == ["news (2)", "News (3)", "News"])
@@ -42,7 +42,7 @@ struct LibrarySearchTests {
         #expect(results.map(\.name) == ["Show (2)", "Show"])
         #expect(results[1].podcast == show.id)
         #expect(try !library.isEphemeral(podcast: show.id) && library.isEphemeral(podcast: results[0].podcast))
-        // Renamed to what a result is called: the subscribed one keeps the name in the folder.
+        // Renamed to a result's name: the subscribed show keeps the name in the folder.
         try library.renamePodcast(id: show.id, to: "Show (2)")
         let after = try library.keep(found: [found("Show", "2"), found("Show", "1")], now: noon)
         #expect(after.map(\.name) == ["Show (2) (2)", "Show (2)"])
@@ -54,7 +54,7 @@ struct LibrarySearchTests {
         try library.renew(found: [ids[2]], now: noon + 10)
         #expect(try library.purgeEphemeral(before: noon + 5).isEmpty)
         #expect(try ids.map { try library.podcast(id: $0) != nil } == [false, true, true])
-        // Another row, never the same number.
+        // Another row; numbers are not reused.
         let new = try library.keep(found: [found("A", "1")], now: noon + 10)
         #expect(new[0].name == "A" && new[0].podcast > ids[2])
     }

@@ -7,14 +7,14 @@ import TransferCore
 
 @testable import PodcastLibrary
 
-/// Rows as an earlier version may have stored them, or a disk has changed them.
+/// Rows with numbers from an earlier version or a damaged disk.
 @Suite struct StoredNumberTests {
     private static let tables = [
         "podcast", "episode", "attachment", "rendition", "download", "event", "session", "counter", "upload",
         "sync_account", "sync_feed", "sync_subscription", "sync_episode", "sync_pending", "sync_parked", "sync_action",
         "sync_removed", "sqlite_sequence",
     ]
-    /// What says which row it is, or of which; and what silences the triggers.
+    /// Columns that identify the row or its parent; and those that disable the triggers.
     private static let kept: Set<String> = ["id", "podcast", "episode", "kind", "applying", "ephemeral", "sequence"]
 
     private static func makeLibrary(_ path: String) throws {
@@ -51,7 +51,7 @@ import TransferCore
         try library.closeWhole()
     }
 
-    /// Writes into each column of numbers what `number` gives for it.
+    /// Writes the values of `number` into each numeric column.
     private static func spoil(_ path: String, _ number: () -> Double) throws {
         let queue = try DatabaseQueue(path: path)
         var integers: Set<Int64> = []
@@ -66,14 +66,14 @@ import TransferCore
                     let value = number()
                     let integer = Int64(exactly: value) ?? (value < 0 ? Int64.min : .max)
                     integers.insert(integer)
-                    // Some are parts of keys.
+                    // Some columns are parts of keys.
                     try db.execute(
                         sql: "UPDATE OR IGNORE \(table) SET \(name) = ?",
                         arguments: type == "REAL" ? [value] : [integer])
                 }
             }
             try db.execute(sql: "UPDATE sync_account SET applying = 0")
-            // It is there as it was written.
+            // The values were stored unchanged.
             let raw = try Set(Int64.fetchAll(db, sql: "SELECT changed FROM episode UNION SELECT value FROM counter"))
             #expect(!raw.isDisjoint(with: integers), "\(raw) \(integers)")
         }
@@ -108,7 +108,7 @@ import TransferCore
         _ = try (library.downloads(), library.uploads(), library.events(since: .min), library.identifiers())
         _ = try (library.syncAccount(), library.syncQueue(), library.syncHistory(limit: 9), library.subscriptionBook())
 
-        // What is written goes on from what is there.
+        // New values continue from the stored ones.
         let clock = SyncClock(local: now, server: now + 100)
         for pending in try library.pendingActions(clock: clock, device: "d", limit: 100) {
             #expect(pending.action.timestamp.magnitude <= UInt64(2 * SyncMoment.latest), "\(context)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PodcastLibrary
 
-/// What an earlier version's library has of names that it would not give today.
+/// Names in an earlier version's library that are no longer allowed.
 struct UnsafeNameTests {
     private let folder: TemporaryFolder
 
@@ -44,11 +44,11 @@ struct UnsafeNameTests {
             ])
         #expect(rows.map { $0["id"] as Int64 } == Array(1...Int64(names.count)))
         #expect(rows.allSatisfy { ($0["generation"] as Int) == 7 })
-        // Only what has another name has changed.
+        // Only renamed rows count as changed.
         for (row, name) in zip(rows, names) {
             #expect(((row["changed"] as Int64) > 1) == ((row["name"] as String) != name), "\(name)")
         }
-        // It is what a listing shows, and what a name leads to.
+        // Listings show the new name, and lookups find it.
         let show = try #require(try library.podcasts().first?.id)
         #expect(try library.episodes(of: show).map(\.name).contains("b.bin"))
     }

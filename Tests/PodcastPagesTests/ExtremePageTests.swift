@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import PodcastPages
 
-/// Pages of rows whose numbers make no sense.
+/// Pages of rows with absurd numbers.
 @Suite struct ExtremePageTests {
     @Test func pagesOfExtremeNumbersAreWritten() {
         var dice = SeededGenerator(seed: 12)

@@ -7,7 +7,7 @@ import TransferCore
 
 @testable import PodcastPages
 
-/// What strangers would like to have on a page.
+/// Hostile content for a page.
 private let hostile = [
     "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='alert(1)", "</title></style><b>",
     "&lt;script&gt;", "a\u{202E}b\u{0}c\nd\u{85}e", "--><!--", "\u{2028}", "javascript:alert(1)", "{{7*7}}",
@@ -17,14 +17,14 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
 
 private func count(_ part: String, in page: String) -> Int { page.components(separatedBy: part).count - 1 }
 
-/// The page without our own style and scripts, in which quotes and brackets are right.
+/// Returns the page without podfs's own style and scripts, in which quotes and brackets are legitimate.
 private func markup(_ page: String) -> String {
     var page = page
     for own in [PageStyle.sheet, PageStyle.retry, PageStyle.script] { page = page.replacing(own, with: "") }
     return page
 }
 
-/// That no character of a text has become markup: every tag is one of those that pages are made of.
+/// Checks that no character of a text became markup: every tag is one of the pages' own.
 private func expectHarmless(_ page: String, _ location: SourceLocation = #_sourceLocation) {
     let page = markup(page)
     let known: Set<String> = [
@@ -36,7 +36,7 @@ private func expectHarmless(_ page: String, _ location: SourceLocation = #_sourc
         let name = tag.drop { $0 == "/" }.prefix { $0.isLetter || $0.isNumber || $0 == "!" }
         #expect(known.contains(String(name)), "<\(tag.prefix(60))", sourceLocation: location)
         let inside = tag.prefix { $0 != ">" }
-        // Without the values, in which anything may stand.
+        // Without the values, which may contain anything.
         let names = inside.replacing(/"[^"]*"/, with: "")
         #expect(!names.contains("onerror") && !names.contains("onmouse"), "\(inside)", sourceLocation: location)
         #expect(count("\"", in: String(inside)) % 2 == 0, "\(inside)", sourceLocation: location)
@@ -202,7 +202,7 @@ struct ShowPageTests {
                     duration: 3_000, size: 50_000_000, sizeSource: .feed, sidecars: .notes)
             })
         #expect(count("<li><details", in: text) == 10_000)
-        // The newest thousand have their players, the others get them when they are opened.
+        // The newest thousand have players, the others get them when they are opened.
         #expect(count("<audio controls preload=\"none\"", in: text) == ShowPage.playerLimit)
         #expect(count("<a data-player=\"audio\"", in: text) == 10_000 - ShowPage.playerLimit)
         #expect(text.contains("class=\"filter\"") && text.utf8.count < 8_000_000)
@@ -222,7 +222,7 @@ struct ShelfPageTests {
         ] {
             #expect(text.contains(part), "\(part)")
         }
-        // Without art there is nothing to load.
+        // Without art no image is loaded.
         #expect(!markup(text).contains("<img"))
     }
 
@@ -249,7 +249,7 @@ struct StatusPageTests {
         let page = text(StatusPage(StatusReport(tasks: []), rates: [0, 0]).bytes)
         #expect(page.contains("no active tasks") && page.contains("http-equiv=\"refresh\" content=\"10\""))
         #expect(!markup(page).contains("<svg") && !markup(page).contains("<progress"))
-        // What was fast a moment ago is still to be seen.
+        // The rates of the last minutes are still shown.
         #expect(text(StatusPage(StatusReport(tasks: []), rates: [9, 0]).bytes).contains("<svg "))
     }
 

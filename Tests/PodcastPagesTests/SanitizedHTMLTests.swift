@@ -3,7 +3,7 @@ import PodcastPages
 import Testing
 
 struct SanitizedHTMLTests {
-    /// Notes that would run, load or send something in a browser, and what is left of them.
+    /// Notes that would run, load or send something in a browser, with the expected result.
     private static let hostile: [(html: String, text: String)] = [
         ("<script>alert(1)</script>a", "a"),
         ("a<script src=//evil.example/x.js></script>b", "ab"),
@@ -67,14 +67,14 @@ struct SanitizedHTMLTests {
 
     @Test func hostileNotesAreHarmless() {
         for (html, text) in Self.hostile {
-            // The parser puts text that stands in no element into a paragraph.
+            // The parser puts text outside any element into a paragraph.
             let found = SanitizedHTML.text(of: html)
             #expect(found == text || found == "<p>\(text)</p>", "\(html)")
         }
     }
 
     @Test func whatComesOutHasNothingThatIsNotAllowed() {
-        // All of them in a row, in elements of every kind, and cut anywhere.
+        // All of them concatenated, in elements of every kind, and cut anywhere.
         let all = Self.hostile.map(\.html).joined()
         for wrapper in [
             "", "<div>", "<table><tr><td>", "<ul><li>", "<select>", "<p><b>", "<a href='https://a.example'>",

@@ -77,7 +77,7 @@ struct StatusReportTests {
             let value = try firstTask(StatusReport(tasks: [task(state: state)]))
             #expect(value["eta"] is NSNull, "\(state)")
         }
-        // Nor one that stands still, nor one of which more has come than was expected.
+        // Nor for a stalled task, nor for one that has received more than expected.
         #expect(task(rate: 0).eta == nil)
         #expect(task(received: 1_001).eta == nil)
         #expect(task(received: 1_000).eta == 0)
@@ -107,7 +107,7 @@ struct StatusReportTests {
         let value = try firstTask(report)
         #expect(value["path"] as? String == path)
         #expect(value["error"] as? String == "a\nb\u{1B}c")
-        // A terminal that the JSON is printed on is not steered by it.
+        // The JSON cannot control a terminal.
         #expect(!report.jsonBytes.contains(0x1B))
         #expect(!report.jsonBytes.contains(0x07))
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// What comes over the socket from somebody who does not speak the protocol, or speaks it with numbers of no sense.
+/// Malformed frames, and valid ones with absurd numbers.
 @Suite struct ExtremeMessageTests {
     private func bytes(_ numbers: [Int64]) -> [UInt8] {
         numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }

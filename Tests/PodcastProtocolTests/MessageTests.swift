@@ -124,7 +124,7 @@ import TransferCore
         for reply in replies { #expect(roundTrip(reply), "\(reply)") }
     }
 
-    /// `podfs events --since` reads what earlier versions have kept.
+    /// `podfs events --since` reads events stored by earlier versions.
     @Test func statesAndKindsOfTasksAreWords() throws {
         var event = Event(sequence: 1, time: 2, kind: .state)
         event.state = .cancelled

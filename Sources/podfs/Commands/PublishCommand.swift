@@ -116,7 +116,7 @@ struct PublishCommand: PodfsCommand {
         "avif": "image/avif", "svg": "image/svg+xml",
     ]
 
-    /// How many daemons may die during the request.
+    /// The maximum number of daemons that may die during the request.
     private static let tries = 10
 
     /// Sends the request until a daemon answers. A request with the same copy is the same upload, so it is repeated if

@@ -21,11 +21,11 @@ struct Configuration: Sendable, Equatable {
         var readersPerHost = 6
         /// Bytes per second; `nil` means no limit.
         var rateLimit: Int64?
-        /// How long a read waits without progress before it fails.
+        /// The time without progress after which a read fails.
         var readerDeadline = Duration.seconds(60)
-        /// How long a connection may deliver nothing.
+        /// The time after which a silent connection is closed.
         var stall = Duration.seconds(20)
-        /// How long a task is retried without progress.
+        /// The time without progress after which a task fails.
         var giveUp = Duration.seconds(24 * 3_600)
         /// Private hosts and networks that feeds of less private networks may lead to.
         var allowPrivate: [ReachPolicy.Exception] = []
@@ -86,7 +86,7 @@ struct Configuration: Sendable, Equatable {
     var names = Names()
     var search = Search()
     var hooks = Hooks()
-    /// How many of a show's newest episodes are downloaded automatically.
+    /// The number of a show's newest episodes to download automatically.
     var autoDownload = 0
     var keep = Keep.all
     /// `nil` stands for podfs and its version.

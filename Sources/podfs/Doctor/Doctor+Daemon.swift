@@ -9,7 +9,7 @@ import TransferEngine
 
 // Checks of the daemon and of what starts it.
 extension Doctor {
-    /// How long a daemon may take to answer a hello.
+    /// The time for a daemon to answer a hello.
     private static let patience = Duration.seconds(10)
 
     /// Checks the socket and the daemon that listens on it. Only the hello is sent: unlike other commands this does not

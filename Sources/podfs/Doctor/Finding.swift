@@ -14,7 +14,7 @@ struct Finding: Equatable, Sendable {
     var check: String
     var status: Status
     var message: String
-    /// What the user can do about it.
+    /// The user's remedy.
     var remedy: String?
 
     static func ok(_ check: String, _ message: String) -> Finding {

@@ -38,9 +38,9 @@ struct ModelPublisher: Sendable {
     let dates: Dates
     /// Whether one script serves all media, distinguished by the query.
     let isScript: Bool
-    /// Percent of the edits that are a new episode.
+    /// The percentage of edits that add an episode.
     let productivity: Int
-    /// Percent of the hours in which anything is edited.
+    /// The percentage of hours with an edit.
     let diligence: Int
 
     var guids: GUIDs
@@ -48,15 +48,15 @@ struct ModelPublisher: Sendable {
     var host = 1
     var isSecure: Bool
     var trackers: [String] = []
-    /// A token that every media URL bears.
+    /// A token in every media URL.
     var token: Int?
-    /// Seconds east of UTC of new dates.
+    /// The UTC offset of new dates in seconds.
     var zone: Int
     var cap: Int?
     var order = Order.newestFirst
-    /// How dates are written; they stay what they are.
+    /// The spelling of dates; their values stay.
     var dateSpelling = 0
-    /// Counts what must be new whenever it is made.
+    /// A counter for unique values.
     var counter = 0
 
     init(using dice: inout SeededGenerator, now: Int64) {
@@ -78,7 +78,7 @@ struct ModelPublisher: Sendable {
         return counter
     }
 
-    /// What the feed says of an episode, listed or not.
+    /// Returns the feed's data of an episode, listed or not.
     func say(_ episode: ModelEpisode) -> Said {
         var address = "host\(host).example/"
         var query: [String] = []
@@ -102,7 +102,7 @@ struct ModelPublisher: Sendable {
         return Said(episode, guid: guid, scheme: scheme, address: address)
     }
 
-    /// The document as it would be served now.
+    /// The current document.
     var document: [Said] {
         var listed = episodes.filter { !$0.isRemoved }
         listed.sort { one, other in

@@ -4,7 +4,7 @@ import PodcastLibrary
 import Testing
 import TransferCore
 
-/// The offline queue, and what is taken from the server, in the library's tables.
+/// The offline queue, and changes from the server, in the library's tables.
 @Suite struct LibrarySyncTests {
     private let folder: TemporaryFolder
     private let library: Library
@@ -26,7 +26,7 @@ import TransferCore
                 makeItem("One", guid: "guid-1", url: "https://m.example/1.mp3", duration: 100),
                 makeItem("Two", guid: "guid-2", url: "https://m.example/2.mp3?t=1"),
             ], url: url)
-        // The oldest is inserted first, and the documents are newest first.
+        // The oldest is inserted first, and documents list the newest first.
         return (result.podcast.id, result.inserted.reversed())
     }
 
@@ -156,7 +156,7 @@ import TransferCore
         #expect(try library.episode(id: episodes[0])?.played == true, "a player that rewinds has still played it")
     }
 
-    // MARK: What comes
+    // MARK: Changes from the server
 
     @Test func whatComesIsNotSentBack() throws {
         try logIn()
@@ -280,7 +280,7 @@ import TransferCore
         #expect(try library.syncQueue().parked == 10_000)
     }
 
-    // MARK: Shows that go and come
+    // MARK: Shows removed and added
 
     @Test func aShowThatAnotherDeviceRemovesComesBackAsItWas() throws {
         try logIn()

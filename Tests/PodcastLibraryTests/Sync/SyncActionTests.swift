@@ -1,7 +1,7 @@
 import PodcastLibrary
 import Testing
 
-/// What an action says, and which of two holds.
+/// The meaning of an action, and the resolution of conflicts.
 @Suite struct SyncActionTests {
     private func play(_ position: Int?, of total: Int?) -> SyncAction {
         SyncAction(
@@ -26,7 +26,7 @@ import Testing
         #expect(SyncedState(action) == nil)
     }
 
-    /// Whatever the episode's length is thought to be, the other side understands what was meant.
+    /// The other side understands the state whatever duration it assumes for the episode.
     @Test(arguments: [SyncedState.new, .begun(1), .begun(99), .begun(100), .begun(5_000), .played])
     func everyStateComesBackAsItWas(state: SyncedState) {
         for total in [nil, 0, 0.4, 1, 99.9, 100, 4_000.0, -1, .infinity, .nan] as [Double?] {
