@@ -55,7 +55,7 @@ struct SessionEndTests {
         #expect(kernel.greeting.error == -EPROTO)
         let end = kernel.waitForEnd()
         #expect(end.ended)
-        #expect(end.error?.contains("agree") == true)
+        #expect(end.error?.contains("common protocol") == true)
     }
 
     @Test func anUnknownOptionIsNamed() {
