@@ -63,7 +63,7 @@ import Testing
         #expect(found.allSatisfy { $0.status == "ok" }, "\(found.filter { $0.status != "ok" })")
         expect(lines, "library", "ok", "there is none yet")
         expect(lines, "cache", "ok", "podfs evict PATH")
-        expect(lines, "daemon", "ok", "does not run")
+        expect(lines, "daemon", "ok", "not running")
         expect(lines, "catalogue", "ok", "not asked")
         // No file was created and no process started.
         #expect(!FileManager.default.fileExists(atPath: home.dataDirectory))
@@ -242,7 +242,7 @@ import Testing
         try damage(home.library)
         expect(try await examine(home), "library", "problem", "is damaged", remedy: "there is no backup")
         try subscriptions.write(to: URL(fileURLWithPath: list))
-        expect(try await examine(home), "library", "problem", "is damaged", remedy: "subscribes anew")
+        expect(try await examine(home), "library", "problem", "is damaged", remedy: "subscribes again")
         try sound.write(to: URL(fileURLWithPath: backup))
         expect(try await examine(home), "library", "problem", "is damaged", remedy: "restores the backup of")
         unlink(home.library)
@@ -278,7 +278,7 @@ import Testing
             stopped, "daemon", "problem", "process \(pid) does not answer", remedy: "kill -9 \(pid)")
         show.home.killDaemon()
         try await show.home.waitUntilDaemonHasEnded()
-        expect(try await examine(show.home), "daemon", "ok", "does not run")
+        expect(try await examine(show.home), "daemon", "ok", "not running")
         #expect(FileManager.default.fileExists(atPath: show.home.socket))
     }
 
