@@ -1,11 +1,11 @@
 package import PodcastFeed
 
-/// The day of a date as its feed wrote it: in the feed's own time zone, whatever the zone of this machine.
+/// The day of a date in the feed's own time zone, independent of this machine's.
 package struct CalendarDay: Sendable, Hashable, CustomStringConvertible {
     /// Days since 1970-01-01.
     package let number: Int64
 
-    /// `nil` for years that do not have four digits: nobody published then, the date is a mistake.
+    /// `nil` for years without four digits, which are mistakes in the feed.
     package init?(_ date: PublicationDate) {
         self.init(seconds: date.seconds, offset: date.offset)
     }
@@ -21,7 +21,7 @@ package struct CalendarDay: Sendable, Hashable, CustomStringConvertible {
 
     /// `2026-11-20` in the Gregorian calendar.
     package var description: String {
-        // Days to year, month and day, counted from 0000-03-01 so that the leap day ends a year:
+        // Converts days to year, month and day, counted from 0000-03-01 so that the leap day ends a year:
         // "chrono-Compatible Low-Level Date Algorithms", H. Hinnant, civil_from_days.
         let shifted = number + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

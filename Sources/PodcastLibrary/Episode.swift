@@ -1,9 +1,9 @@
 package import PodcastFeed
 package import TransferCore
 
-/// All that the library knows of an episode but its transcripts, chapters and alternate media (`EpisodeExtras`).
+/// An episode's row, except its transcripts, chapters and alternate media (`EpisodeExtras`).
 package struct Episode: Sendable, Equatable {
-    /// The row id: positive, never given to another episode.
+    /// The row id: positive, never reused for another episode.
     package var id: EpisodeID
     package var podcast: ShowID
     /// The file's name with its extension.
@@ -13,39 +13,39 @@ package struct Episode: Sendable, Equatable {
     package var published: Int64?
     /// Seconds east of UTC, as the feed wrote them.
     package var publishedOffset: Int
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Double?
-    /// Where the media is asked for; what the feed said last.
+    /// The media address, as last given by the feed.
     package var url: String
     package var type: String?
-    /// Bytes as the feed claims; see `EpisodeSize`.
+    /// The length in bytes according to the feed; see `EpisodeSize`.
     package var length: Int64?
     package var season: Int?
     package var episode: Double?
     package var episodeType: String?
     package var explicit: Bool?
     package var link: String?
-    /// Show notes as found in the feed, not sanitised.
+    /// The show notes from the feed, unsanitized.
     package var notes: String?
     package var image: String?
     package var author: String?
     package var firstSeen: Int64
-    /// When something that users can see changed. A new query in the media URL is no such thing.
+    /// The time of the last change that users can see. A new query in the media URL is not one.
     package var changed: Int64
-    /// Whether the episode stands in the feed as last fetched.
+    /// Whether the feed listed the episode when last fetched.
     package var listed: Bool
-    /// Bytes, from a server.
+    /// The size in bytes confirmed by a server.
     package var confirmedSize: Int64?
-    /// Counts renditions from 1; never goes back.
+    /// The number of the rendition, from 1; never decreases.
     package var generation: Int
     package var cachedBytes: Int64
     package var complete: Bool
-    /// Of the whole file, when complete; lower-case hexadecimal.
+    /// The SHA-256 of the complete file, in lower-case hexadecimal.
     package var sha256: String?
     package var played: Bool
-    /// Seconds.
+    /// The playback position in seconds.
     package var position: Double?
-    /// Kept in the cache whatever its age; outlives renditions.
+    /// Whether the episode is exempt from eviction, also with later renditions.
     package var pinned: Bool
     package var lastOpened: Int64?
     package var sidecars: Sidecars
@@ -103,7 +103,7 @@ package struct Episode: Sendable, Equatable {
     }
 }
 
-/// What lookup and a folder's listing need of an episode.
+/// The part of an episode that lookups and listings need.
 package struct EpisodeEntry: Sendable, Equatable {
     package var id: EpisodeID
     package var podcast: ShowID
@@ -111,7 +111,7 @@ package struct EpisodeEntry: Sendable, Equatable {
     package var published: Int64?
     package var firstSeen: Int64
     package var changed: Int64
-    /// Bytes.
+    /// The size in bytes.
     package var size: Int64
     package var sizeSource: SizeSource
     package var generation: Int
@@ -141,12 +141,12 @@ package struct EpisodeEntry: Sendable, Equatable {
     }
 }
 
-/// What a playlist says of an episode.
+/// The part of an episode that a playlist needs.
 package struct Track: Sendable, Equatable {
-    /// Of the file.
+    /// The file name.
     package var name: String
     package var title: String
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Double?
 
     package init(name: String, title: String, duration: Double? = nil) {
@@ -156,7 +156,7 @@ package struct Track: Sendable, Equatable {
     }
 }
 
-/// What a feed offers beside an episode's media, so that a listing knows which files to show without reading more.
+/// The files that a feed offers beside an episode's media; stored as a set, so that a listing needs no further reads.
 package struct Sidecars: OptionSet, Sendable, Hashable {
     package let rawValue: Int
 
@@ -165,19 +165,19 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
     }
 
     package static let notes = Sidecars(rawValue: 1 << 0)
-    /// Art of its own.
+    /// Its own art.
     package static let art = Sidecars(rawValue: 1 << 1)
-    /// In the feed itself or at an address.
+    /// Chapters, in the feed itself or at an address.
     package static let chapters = Sidecars(rawValue: 1 << 2)
     /// A transcript as WebVTT.
     package static let vtt = Sidecars(rawValue: 1 << 3)
     /// A transcript as SubRip.
     package static let srt = Sidecars(rawValue: 1 << 4)
-    /// A transcript in any other form (JSON, HTML, plain text).
+    /// A transcript in any other format (JSON, HTML, plain text).
     package static let transcript = Sidecars(rawValue: 1 << 5)
 }
 
-/// What stands in the feed for an episode beside its facts; read when it is asked for.
+/// An episode's data from the feed that is read only on request.
 package struct EpisodeExtras: Sendable, Equatable {
     /// Other encodings of the same episode, in the feed's order.
     package var alternates: [Enclosure]

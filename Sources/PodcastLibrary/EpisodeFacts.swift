@@ -1,20 +1,20 @@
 package import PodcastFeed
 
-/// An item as it becomes a row: the facts, cleaned, and digests by which a later merge sees whether they changed.
+/// An item converted to the values of a row, with digests by which a later merge detects changes.
 struct EpisodeFacts {
     let item: Item
-    /// The enclosure that is the episode's media.
+    /// The enclosure chosen as the episode's media.
     let media: Enclosure
     let title: String
     let guid: String?
     let sidecars: Sidecars
-    /// Of all that is stored.
+    /// The digest of all stored values.
     let digest: Int64
-    /// Of all that is stored but the queries of media URLs: tokens in them change at every fetch, and a change of
-    /// theirs is none to users.
+    /// The digest of all stored values except the queries of media URLs: these may contain tokens that change at every
+    /// fetch, which users do not see.
     let visibleDigest: Int64
 
-    /// `nil` for an item without any enclosure.
+    /// `nil` for an item without an enclosure.
     init?(_ item: Item) {
         guard let media = item.enclosures.first(where: { !$0.url.isEmpty }) else { return nil }
         self.item = item
@@ -71,7 +71,7 @@ struct EpisodeFacts {
             duration: item.duration)
     }
 
-    /// Other encodings than `media`.
+    /// Encodings other than `media`.
     var alternates: [Enclosure] {
         guard item.enclosures.count > 1, let index = item.enclosures.firstIndex(of: media) else { return [] }
         var others = item.enclosures
@@ -90,7 +90,7 @@ struct EpisodeFacts {
 }
 
 extension Transcript {
-    /// Which of the sidecars this transcript makes, by its type, else by its URL.
+    /// The sidecar for this transcript, from its type, otherwise from its URL.
     package var kind: Sidecars {
         let type = type?.lowercased() ?? ""
         if type.contains("vtt") { return .vtt }
@@ -104,10 +104,10 @@ extension Transcript {
     }
 }
 
-/// A hash of 64 bits that is the same in every process, unlike `Hasher`'s, because it is stored.
+/// A 64-bit hash that is the same in every process, unlike `Hasher`'s, because it is stored.
 ///
-/// Not cryptographic: who can make two texts collide is the feed's own publisher, and all that happens is that a change
-/// is not seen.
+/// Not cryptographic: only the feed's own publisher could construct a collision, whose effect would be an undetected
+/// change.
 struct Digest {
     private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
 

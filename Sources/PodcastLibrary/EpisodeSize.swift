@@ -1,38 +1,39 @@
-/// Where the size of an episode's file comes from.
+/// The source of the size of an episode's file.
 package enum SizeSource: String, Sendable, Equatable {
-    /// A server said so.
+    /// Confirmed by a server.
     case server = "server"
-    /// The feed's claim, which is plausible.
+    /// The feed, with a plausible value.
     case feed = "feed"
-    /// From the duration and a usual bit rate.
+    /// Computed from the duration and a usual bit rate.
     case estimate = "estimate"
-    /// Nothing is known: the size is 0.
+    /// Unknown: the size is 0.
     case unknown = "unknown"
 }
 
-/// The size of an episode's file before and after a server told it. Pure.
+/// The size of an episode's file before and after a server has confirmed it. A pure value.
 ///
-/// A file must have a size long before anybody asks for its content: players and `ls` take 0 for an empty file. Feeds
-/// are often wrong about it: they say 0, 1, the seconds of the duration, or the length of another encoding.
+/// A file needs a size long before its content is requested: players and `ls` treat 0 as an empty file. Feeds often
+/// give wrong sizes: 0, 1, the seconds of the duration, or the length of another encoding.
 package struct EpisodeSize: Sendable, Equatable {
     package let bytes: Int64
     package let source: SizeSource
 
-    /// A shorter file is no episode: 10 kB is less than a second of music, or ten seconds of the most frugal speech.
-    /// Below it stand the placeholders (0, 1, 1024) and durations written in the wrong attribute.
+    /// The minimum plausible length: 10 kB is less than a second of music, or ten seconds of the lowest speech bit
+    /// rate. Smaller values are placeholders (0, 1, 1024) or durations in the wrong attribute.
     static let leastLength: Int64 = 10_000
-    /// 16 TiB, the largest file of ext4: a greater claim is a mistake, whoever makes it.
+    /// The maximum: 16 TiB, the largest file of ext4. A larger value is a mistake.
     package static let greatest: Int64 = 1 << 44
-    /// Bytes a second: 8 kbit/s, under what any speech codec in use makes of a podcast (Opus begins at 6, MP3 at 8).
+    /// The minimum plausible rate in bytes per second: 8 kbit/s, below any speech codec in use for podcasts (Opus
+    /// starts at 6, MP3 at 8).
     static let leastRate = 1_000.0
-    /// Bytes a second: 80 Mbit/s, above 4K video as published, and far above uncompressed audio (0.2 to 1.2 MB/s). A
-    /// length beyond it was counted in bits, or is a number of something else.
+    /// The maximum plausible rate in bytes per second: 80 Mbit/s, above published 4K video and far above uncompressed
+    /// audio (0.2 to 1.2 MB/s). A greater length was counted in bits, or is another number.
     static let greatestRate = 10_000_000.0
-    /// Bytes a second for an estimate: 128 kbit/s, the most usual rate of podcasts in MP3 and AAC.
+    /// The assumed audio rate in bytes per second: 128 kbit/s, the most common rate of podcasts in MP3 and AAC.
     static let audioRate = 16_000.0
-    /// Bytes a second for an estimate: 1 Mbit/s, a talk in 720p.
+    /// The assumed video rate in bytes per second: 1 Mbit/s, a talk in 720p.
     static let videoRate = 125_000.0
-    /// A duration above this is not believed (100 days): estimates stay far from overflow.
+    /// The maximum plausible duration in seconds (100 days), which keeps estimates far from overflow.
     static let greatestDuration = 8_640_000.0
 
     package init(bytes: Int64, source: SizeSource) {
@@ -41,10 +42,10 @@ package struct EpisodeSize: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - confirmed: what a server said.
-    ///   - length: the feed's claim in bytes.
-    ///   - duration: in seconds.
-    ///   - isVideo: `MediaType.isVideo`; asked only for an estimate, since listings make thousands of sizes.
+    ///   - confirmed: The size confirmed by a server.
+    ///   - length: The feed's value in bytes.
+    ///   - duration: The duration in seconds.
+    ///   - isVideo: `MediaType.isVideo`; evaluated only for an estimate, since listings compute thousands of sizes.
     package init(confirmed: Int64?, length: Int64?, duration: Double?, isVideo: @autoclosure () -> Bool) {
         let seconds = duration.flatMap { $0 > 0 && $0 <= Self.greatestDuration ? $0 : nil }
         if let confirmed, (0...Self.greatest).contains(confirmed) {

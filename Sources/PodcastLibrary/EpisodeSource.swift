@@ -1,33 +1,33 @@
 import GRDB
 package import TransferCore
 
-/// All that a transfer of an episode's file begins with, in one read: an open of a file waits for it.
+/// Everything needed to start a transfer of an episode's file, in one read, since an open of a file waits for it.
 package struct EpisodeSource: Sendable, Equatable {
     package var podcast: ShowID
     package var url: String
-    /// Of its file.
+    /// The file name.
     package var name: String
     package var generation: Int
-    /// What a server said; `nil` while none has.
+    /// The size confirmed by a server; `nil` if none has.
     package var confirmedSize: Int64?
     /// The cache file of this generation.
     package var file: String?
-    /// Its size, if known, and how it looked when it was whole.
+    /// The cache file's size, if known, and its recorded state when it was completed.
     package var fileSize: Int64?
     package var fileState: String?
-    /// All of it is there.
+    /// Whether the file is complete.
     package var isComplete: Bool
-    /// The download task, if there is one.
+    /// The download task, if any.
     package var task: Task?
-    /// What the show has of its own, as `Library.settings(of:)` gives it.
+    /// The show's own settings, as from `Library.settings(of:)`.
     package var settings: [String: String]
-    /// The show's.
+    /// The show's access.
     package var access: ShowAccess
 
     package struct Task: Sendable, Equatable {
-        /// A person has suspended it.
+        /// Whether a person has suspended the task.
         package var isSuspended: Bool
-        /// Nobody has asked for it.
+        /// Whether the task was created automatically, without a request.
         package var isAutomatic: Bool
     }
 }

@@ -1,30 +1,30 @@
 import Foundation
 
-/// Makes one path component of any text.
+/// Conversion of any text to one path component.
 ///
-/// Titles come from strangers: they may hold slashes, NUL, line breaks, characters that turn the reading direction
-/// around, or kilobytes of text. What comes out is a name that every Linux filesystem and every player accepts. Pure.
+/// Titles are untrusted: they may contain slashes, NUL, line feeds, characters that change the text direction, or
+/// kilobytes of text. The result is a name that every Linux filesystem and every player accepts. Pure.
 package enum FileName {
-    /// Bytes of UTF-8 that a name without its extension may have.
+    /// The maximum number of UTF-8 bytes of a name without its extension.
     ///
-    /// NAME_MAX is 255 on Linux (limits.h). The 20 bytes left over hold the extension of the episode or of a file that
-    /// lies beside it (transcript, art, notes, chapters).
+    /// NAME_MAX is 255 on Linux (limits.h). The remaining 20 bytes are for the extension of the episode or of a file
+    /// beside it (transcript, art, notes, chapters).
     package static let stemLimit = 235
 
-    /// The name of what has none.
+    /// The name of an episode without a title.
     package static let untitled = "Untitled"
 
-    /// The text as a name: NFC, no slash, no control character, no leading dot, no outer space, not empty, at most
+    /// Converts text to a name: NFC, no slash, no control character, no leading dot, no outer space, not empty, at most
     /// `stemLimit` bytes.
     package static func stem(_ text: String) -> String {
         let name = trimmed(cut(normalized(replacing(text)), to: stemLimit))
         return name.isEmpty ? untitled : name
     }
 
-    /// The text with everything replaced that may not stand inside a name; it may still be too long, begin with a dot
-    /// or be empty.
+    /// Replaces all characters that are forbidden inside a name; the result may still be too long, start with a dot or
+    /// be empty.
     ///
-    /// A slash becomes a hyphen. Every other character that may not stand becomes a space, and a run of spaces one.
+    /// A slash becomes a hyphen, every other forbidden character a space, and a run of spaces one space.
     static func replacing(_ text: String) -> String {
         if isPlain(text) { return text }
         var result = ""
@@ -41,7 +41,7 @@ package enum FileName {
         return result
     }
 
-    /// Whether nothing in a text is to be replaced, as in most titles: printable ASCII without slashes, and single spaces
+    /// Whether a text needs no replacement, like most titles: printable ASCII without slashes, and single spaces
     /// between words.
     private static func isPlain(_ text: String) -> Bool {
         var last = UInt8(ascii: " ")
@@ -53,8 +53,8 @@ package enum FileName {
         return last != UInt8(ascii: " ")
     }
 
-    /// Whether a character may not stand in a name: it would not be seen, would break a line, or would change how the
-    /// characters around it are read.
+    /// Whether a character is forbidden in a name: it is invisible, breaks a line, or changes how the characters around
+    /// it are read.
     static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: true  // C0, DEL, C1
@@ -66,10 +66,9 @@ package enum FileName {
         }
     }
 
-    /// The text cut to at most `limit` bytes of UTF-8 at the end of a character as people see it.
+    /// Cuts the text to at most `limit` bytes of UTF-8 at the end of a grapheme cluster.
     ///
-    /// A single character may be longer than the limit (a letter under a heap of accents): that one is cut between
-    /// Unicode scalars.
+    /// A single cluster may be longer than the limit (a letter with many accents); it is cut between Unicode scalars.
     package static func cut(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var end = text.startIndex
@@ -90,17 +89,17 @@ package enum FileName {
         return String(scalars)
     }
 
-    /// The text without leading dots, and without white space at either end.
+    /// Removes leading dots, and white space at both ends.
     static func trimmed(_ text: String) -> String {
         if hasPlainEnds(text), text.utf8.first != UInt8(ascii: ".") { return text }
         var rest = text.unicodeScalars[...]
-        // By scalar: a dot under a combining accent is another character to Swift, but a leading dot to the kernel.
+        // By scalar: to Swift a dot with a combining accent is another character, to the kernel it is a leading dot.
         while let first = rest.first, first.properties.isWhitespace || first == "." { rest.removeFirst() }
         while let last = rest.last, last.properties.isWhitespace { rest.removeLast() }
         return String(rest)
     }
 
-    /// The text without white space at either end.
+    /// Removes white space at both ends.
     static func trimmedSpace(_ text: String) -> String {
         if hasPlainEnds(text) { return text }
         var rest = Substring(text)
@@ -109,47 +108,47 @@ package enum FileName {
         return String(rest)
     }
 
-    /// Whether a text begins and ends with printable ASCII that is no space, as nearly all do.
+    /// Whether a text starts and ends with printable ASCII other than space, like nearly all.
     private static func hasPlainEnds(_ text: String) -> Bool {
         guard let first = text.utf8.first, let last = text.utf8.last else { return true }
         return first > 0x20 && first < 0x7F && last > 0x20 && last < 0x7F
     }
 
-    /// The text in Unicode's Normalization Form C.
+    /// Converts the text to Unicode's Normalization Form C.
     static func normalized(_ text: String) -> String {
         text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping
     }
 
-    /// The text as two names are compared: names that a case-insensitive system (SMB, exFAT) takes for one are equal.
+    /// Folds a name for comparison: names that a case-insensitive system (SMB, exFAT) treats as equal become equal.
     ///
-    /// Upper case, then lower: that also makes `ß` and `SS`, and the two small sigmas, equal. Lower case before it, for
-    /// the one capital that upper case leaves alone although its small form becomes two letters: `ẞ` (U+1E9E).
+    /// Upper case, then lower case: this also equates `ß` and `SS`, and the two small sigmas. Lower case first, for the
+    /// one capital that upper-casing leaves unchanged although its small form becomes two letters: `ẞ` (U+1E9E).
     package static func folded(_ name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.lowercased() }
         return normalized(name.lowercased().uppercased().lowercased())
     }
 
-    /// The name without its last extension: what an episode and the files beside it have in common.
+    /// Returns the name without its last extension, which an episode and the files beside it share.
     package static func stem(ofFile name: String) -> String {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return name }
         return String(name[..<dot])
     }
 
-    /// What follows the last dot of a file name, without the dot; empty when there is none.
+    /// Returns the text after the last dot of a file name; empty if there is none.
     package static func fileExtension(of name: String) -> String {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return "" }
         return String(name[name.utf8.index(after: dot)...])
     }
 
-    /// Why a name that a user chose cannot be used, or `nil` when it can.
+    /// Returns the reason why a name chosen by a user is not allowed, or `nil` if it is.
     ///
-    /// A name that a user typed is never changed silently: it is taken as it is or refused.
+    /// A name typed by a user is never changed silently: it is used unchanged or rejected.
     package static func objection(to stem: String) -> String? {
         if stem.isEmpty { return "it is empty" }
         if stem.utf8.first == UInt8(ascii: ".") { return "it begins with a dot" }
         if stem.utf8.contains(UInt8(ascii: "/")) { return "it contains a slash" }
         if stem.unicodeScalars.contains(where: isForbidden) { return "it contains a control character" }
-        // By scalar, as `trimmed` does: to Swift a space under a combining accent is white space, too.
+        // By scalar, like `trimmed`: Swift also treats a space with a combining accent as white space.
         if stem.unicodeScalars.first?.properties.isWhitespace == true { return "it begins with a space" }
         if stem.unicodeScalars.last?.properties.isWhitespace == true { return "it ends with a space" }
         if normalized(stem).utf8.count > stemLimit { return "it is longer than \(stemLimit) bytes" }

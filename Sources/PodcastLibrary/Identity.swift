@@ -1,14 +1,14 @@
 package import PodcastFeed
 
-/// What tells one episode from another, of an item in a document or of a row in the library.
+/// The facts that identify an episode, of an item in a document or of a row in the library.
 package struct IdentityFacts: Sendable, Equatable {
     package var guid: String?
     package var url: String
     package var title: String?
     package var published: PublicationDate?
-    /// MIME type as the feed says it.
+    /// The MIME type according to the feed.
     package var type: String?
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Double?
 
     package init(
@@ -24,25 +24,26 @@ package struct IdentityFacts: Sendable, Equatable {
     }
 }
 
-/// Decides which items of a document are episodes that the library knows. Pure; linear in items and rows.
+/// The matching of a document's items with known episodes. Pure; linear in items and rows.
 ///
-/// Every item is paired with at most one row and every row with at most one item, so that two items of a document are
-/// never one episode. The stronger sign is asked first, over the whole document, and what it pairs is out of the game:
+/// Every item is matched with at most one row and every row with at most one item, so that two items of a document are
+/// never one episode. The criteria are applied in this order, each to the whole document, and matched items and rows
+/// are excluded from the following ones:
 ///
 /// 1. the guid, where it is unique;
-/// 2. a guid that several share (broken generators give one to all), together with URL;
-/// 3. the media URL, where it is unique, else together with title and day;
-/// 4. the media URL without its query, where that is unique and title or day agree (tokens that rotate), or both
-///    where there is no other file name;
-/// 5. title and second, then title and day of publication, with a guid that several share, or with the same kind of
-///    media and nearly the same duration (an episode issued anew).
+/// 2. a guid shared by several (broken generators give one to all), together with the URL;
+/// 3. the media URL, if it is unique, otherwise together with title and day;
+/// 4. the media URL without its query, if that is unique and title or day agree (rotating tokens); both must agree if
+/// there is only one file name;
+/// 5. title and second, then title and day of publication, with a shared guid, or with the same kind of media and
+/// nearly the same duration (a reissued episode).
 ///
-/// From 2 on a row is considered only because nothing stronger found it in the document: it is absent from it.
+/// From 2 on only rows are considered that no earlier criterion has found in the document.
 package struct Identity {
-    /// Seconds by which the durations of one episode issued twice may differ: other advertisements.
+    /// The maximum difference in seconds between the durations of a reissued episode, due to other advertisements.
     static let durationTolerance = 600.0
 
-    /// For each item the index of its row, or `nil` when it is new.
+    /// Returns for each item the index of its row, or `nil` if the episode is new.
     package static func match(items: [IdentityFacts], rows: [IdentityFacts]) -> [Int?] {
         guard !rows.isEmpty else { return Array(repeating: nil, count: items.count) }
         var matching = Identity(items: items, rows: rows)
@@ -50,22 +51,22 @@ package struct Identity {
         return matching.rowOfItem
     }
 
-    /// Facts in the form in which they are compared.
+    /// Facts normalized for comparison.
     private struct Derived {
-        /// Without scheme (a move to https is no new file) and fragment.
+        /// The URL without scheme (a move to https is not a new file) and fragment.
         var url: String
-        /// Without query, too.
+        /// `url` without the query.
         var path: String
-        /// What follows the last slash of `path`.
+        /// The text after the last slash of `path`.
         var fileName: Substring { path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[$0...] } ?? path[...] }
-        /// Letters and digits only, case folded; `nil` when nothing is left or it says nothing.
+        /// The letters and digits of the title, case folded; `nil` if none are left.
         var title: String?
         var day: CalendarDay?
         var seconds: Int64?
         var major: MediaType.Major?
         var duration: Double?
         var guid: String?
-        /// Whether the guid is the media URL once more: then it changes with it, and says no more than it.
+        /// Whether the guid equals the media URL: it then changes with it, and is no additional evidence.
         var repeatsURL: Bool
 
         init(_ facts: IdentityFacts) {
@@ -84,7 +85,7 @@ package struct Identity {
     private struct Key: Hashable {
         var first: String
         var second: String
-        /// Two unknown dates are equal.
+        /// The day; two unknown days are equal.
         var number: Int64?
 
         init(first: String, second: String = "", _ number: Int64? = nil) {
@@ -97,7 +98,7 @@ package struct Identity {
     private struct Group {
         var items = 0
         var rows: [Int] = []
-        /// How many of `rows` were looked at.
+        /// The number of examined `rows`.
         var used = 0
     }
 
@@ -124,7 +125,7 @@ package struct Identity {
         let items = items.map(Derived.init)
         let rows = rows.map(Derived.init)
 
-        // 2. A shared guid, never alone.
+        // 2. A shared guid, never on its own.
         pair(items, rows, uniqueOnly: false) { facts in
             facts.guid.map { Key(first: $0, second: facts.url + "\n" + (facts.title ?? ""), facts.seconds) }
         }
@@ -142,9 +143,9 @@ package struct Identity {
             Key(first: facts.url, second: facts.title ?? "", facts.day?.number)
         }
 
-        // 4. The URL without its query. A script that tells episodes apart by the query serves them all by one name, so
-        // where there is one file name only, it proves nothing: then title and day must both agree, else one of them.
-        // Two guids that differ are a sign against it.
+        // 4. The URL without its query. A script that distinguishes episodes by the query serves all of them under one
+        // file name. If there is only one file name it proves nothing, and title and day must both agree; otherwise one
+        // of them. Two different guids rule the match out.
         guard freeItems > 0, freeRows > 0 else { return }
         let hasSeveralNames = Self.hasSeveralFileNames(rows) || Self.hasSeveralFileNames(items)
         pair(items, rows, uniqueOnly: true, by: { Key(first: $0.path) }) { item, row in
@@ -156,13 +157,13 @@ package struct Identity {
             return isSameTitle && isSameDay && (item.title != nil || item.day != nil)
         }
 
-        // 5. Title and time. The second before the day: where dates are written in another zone all at once, an episode
-        // gets the day that another had. A shared guid helps where a title is shared, too.
+        // 5. Title and time. The second before the day: if all dates change their time zone at once, an episode gets
+        // the day that another had. A shared guid helps if a title is shared too.
         pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndSecond(facts, $0) } }
         pair(items, rows, uniqueOnly: true, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
         pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndDay(facts, $0) } }
         pair(items, rows, uniqueOnly: true, by: { Self.titleAndDay($0) }, if: Self.isSameMedia)
-        // Several of one title in one second: what is left is their order.
+        // Several with one title in one second: only their order is left.
         pair(items, rows, uniqueOnly: false, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
     }
 
@@ -187,12 +188,12 @@ package struct Identity {
         return true
     }
 
-    /// Pairs free items with free rows of the same key.
+    /// Matches free items with free rows by equal keys.
     ///
     /// - Parameters:
-    ///   - uniqueOnly: whether the key must be that of one item and one row only, counting those already paired.
-    ///     Otherwise items and rows of one key are paired in their order.
-    ///   - isSame: a further condition.
+    ///   - uniqueOnly: Whether the key must occur in one item and one row only, including matched ones. Otherwise items
+    ///     and rows with one key are matched in their order.
+    ///   - isSame: A further condition.
     private mutating func pair<Facts>(
         _ items: [Facts], _ rows: [Facts], uniqueOnly: Bool, by key: (Facts) -> Key?,
         if isSame: (Facts, Facts) -> Bool = { _, _ in true }
@@ -221,7 +222,7 @@ package struct Identity {
         }
     }
 
-    /// The guid without outer space; an empty one is none.
+    /// Returns the guid without outer space; `nil` if it is empty.
     private static func guid(_ facts: IdentityFacts) -> String? {
         guard let guid = facts.guid else { return nil }
         if let first = guid.utf8.first, let last = guid.utf8.last, first > 0x20, last > 0x20 { return guid }
@@ -238,11 +239,11 @@ package struct Identity {
         return String(rest.prefix { $0 != "#" })
     }
 
-    /// The title as two spellings of it are compared: `Ep. 12 – Hello!` and `ep 12: hello` are one.
+    /// Normalizes a title for comparison: `Ep. 12 – Hello!` and `ep 12: hello` become equal.
     static func canonical(title: String?) -> String? {
         guard let title else { return nil }
         let letters = FileName.folded(title).filter { $0.isLetter || $0.isNumber }
-        // Titles of symbols only are compared as they are.
+        // Titles without letters or digits are compared unchanged.
         let result = letters.isEmpty ? FileName.trimmedSpace(title) : letters
         return result.isEmpty || result == "untitled" ? nil : result
     }

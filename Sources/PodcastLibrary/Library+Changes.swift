@@ -2,13 +2,13 @@ import GRDB
 package import TransferCore
 
 extension Library {
-    /// What a reader needs to forget about an episode that changed.
+    /// The position in the tree of a changed episode, for cache invalidation.
     package struct EpisodePlace: Sendable, Equatable {
         package var id: EpisodeID
         package var podcast: ShowID
         package var name: String
         package var generation: Int
-        /// It has left all listings.
+        /// Whether it was removed from all listings.
         package var isBuried: Bool
     }
 
@@ -18,7 +18,7 @@ extension Library {
         EpisodePlace(id: row[0], podcast: row[1], name: row[2], generation: row[3], isBuried: row[4])
     }
 
-    /// Where an episode stands in the tree; cheap.
+    /// Returns an episode's position in the tree; cheap.
     package func place(of episode: EpisodeID) throws -> EpisodePlace? {
         try read { db in
             try Row.fetchOne(db.cachedStatement(sql: "\(Self.placeColumns) id = ?"), arguments: [episode])
@@ -26,15 +26,15 @@ extension Library {
         }
     }
 
-    /// The episodes that changed at `moment` or later: what a reader catches up with after it has heard nothing for a
-    /// while. Reads the whole table.
+    /// Returns the episodes that changed at `moment` or later, for a reader that has missed events. Reads the whole
+    /// table.
     package func places(changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
             try Row.fetchAll(db, sql: "\(Self.placeColumns) changed >= ?", arguments: [moment]).map(Self.place)
         }
     }
 
-    /// Those of one show; cheap.
+    /// Returns the changed episodes of one show; cheap.
     package func places(of podcast: ShowID, changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
             let statement = try db.cachedStatement(sql: "\(Self.placeColumns) podcast = ? AND changed >= ?")
@@ -42,7 +42,7 @@ extension Library {
         }
     }
 
-    /// Bytes in the cache, as last written down.
+    /// Returns the number of cached bytes, as last persisted.
     package func cachedBytes() throws -> Int64 {
         try read { db in
             try StoredNumber.fetchOne(

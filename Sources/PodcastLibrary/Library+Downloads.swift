@@ -2,7 +2,7 @@ import GRDB
 package import TransferCore
 
 extension Library {
-    /// All downloads that are outstanding or failed, oldest first.
+    /// Returns all outstanding or failed downloads, oldest first.
     package func downloads() throws -> [Download] {
         try query { db in try Self.downloads(db, "1 ORDER BY id", []) }
     }
@@ -15,14 +15,14 @@ extension Library {
         try query { db in try Self.downloads(db, "episode = ?", [episode]).first }
     }
 
-    /// Downloads of a background session, oldest first.
+    /// Returns the downloads of a background session, oldest first.
     package func downloads(session: String) throws -> [Download] {
         try query { db in try Self.downloads(db, "session = ? ORDER BY id", [session]) }
     }
 
-    /// Makes sure that an episode has a download, and that it has not failed. One that exists keeps its id and
-    /// suspension; its session too, unless that is the one whose downloads end with their clients (`""`). One that
-    /// somebody asks for is automatic no more.
+    /// Ensures that an episode has a download that has not failed. An existing one keeps its id and suspension; also
+    /// its session, unless that is the one whose downloads end with their clients (`""`). A requested download is no
+    /// longer automatic.
     package func enqueue(
         episode: EpisodeID, session: String, automatic: Bool = false, now: Int64
     ) throws -> Download {
@@ -60,14 +60,14 @@ extension Library {
         }
     }
 
-    /// Somebody wants an episode: it is no longer there because it was fetched ahead, nor declined.
+    /// Records a request for an episode: it is no longer marked as automatic, nor as declined.
     private static func ask(for episode: EpisodeID, _ db: Database) throws {
         try db.cachedStatement(
             sql: "UPDATE episode SET automatic = 0, declined = 0 WHERE id = ? AND (automatic = 1 OR declined = 1)"
         ).execute(arguments: [episode])
     }
 
-    /// A person does not want an episode now: it is not fetched ahead again.
+    /// Marks an episode as declined by a person: it is not downloaded automatically again.
     package func decline(episode: EpisodeID) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET declined = 1, automatic = 0 WHERE id = ?")
@@ -75,7 +75,7 @@ extension Library {
         }
     }
 
-    /// Which of a show's episodes are there because they were fetched ahead, and which a person has declined.
+    /// Returns the episodes of a show that were downloaded automatically, and those that a person has declined.
     package func marks(of podcast: ShowID) throws -> (automatic: Set<EpisodeID>, declined: Set<EpisodeID>) {
         try query { db in
             let rows = try Row.fetchCursor(
@@ -91,7 +91,7 @@ extension Library {
         }
     }
 
-    /// A user's suspension, which stays across restarts.
+    /// Sets a person's suspension, which persists across restarts.
     package func setSuspended(download: TaskID, _ suspended: Bool) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE download SET suspended = ? WHERE id = ?")
@@ -100,7 +100,7 @@ extension Library {
         }
     }
 
-    /// Writes down why a download gave up. It stays until it is enqueued anew or removed.
+    /// Persists the reason for a failed download, until it is enqueued again or removed.
     package func fail(download: TaskID, error: String, errorNumber: Int) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE download SET error = ?, error_number = ? WHERE id = ?")
@@ -109,7 +109,7 @@ extension Library {
         }
     }
 
-    /// Forgets a download that was cancelled. One that is not there is no error: it may have completed meanwhile.
+    /// Removes a cancelled download. A missing one is not an error: it may have completed meanwhile.
     package func removeDownload(id: TaskID) throws {
         try write { db in
             try db.cachedStatement(sql: "DELETE FROM download WHERE id = ?").execute(arguments: [id])
@@ -133,7 +133,7 @@ extension Library {
 }
 
 extension Library {
-    /// The episodes of a show, or of all shows, that have a download: outstanding, suspended or failed.
+    /// Returns the episodes of a show, or of all shows, with an outstanding, suspended or failed download.
     package func episodesInTransfer(of podcast: ShowID?) throws -> [EpisodeID] {
         try query { db in
             let statement = try db.cachedStatement(
@@ -145,7 +145,7 @@ extension Library {
         }
     }
 
-    /// The episodes of a show, or of all shows, of which something is cached.
+    /// Returns the episodes of a show, or of all shows, with cached bytes.
     package func episodesCached(of podcast: ShowID?) throws -> [EpisodeID] {
         try query { db in
             let statement = try db.cachedStatement(

@@ -6,14 +6,14 @@ package import TransferCore
 extension Library {
     // MARK: - Queries
 
-    /// The episodes of a show, newest first; those without a date stand where they were first seen.
+    /// Returns the episodes of a show, newest first; undated ones are sorted by when they were first seen.
     package func entries(of podcast: ShowID) throws -> [EpisodeEntry] {
         try query { db in
             try EpisodeSQL.entries(db, "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast])
         }
     }
 
-    /// Those of them that have one of these beside them.
+    /// Returns the episodes of a show that have one of these sidecars.
     package func entries(of podcast: ShowID, with sidecars: Sidecars) throws -> [EpisodeEntry] {
         try query { db in
             try EpisodeSQL.entries(
@@ -31,7 +31,7 @@ extension Library {
         }
     }
 
-    /// The episode whose file name without extension is exactly this: what a file beside it is looked up by.
+    /// Returns the episode with exactly this file name without extension, for lookups of files beside it.
     package func entry(of podcast: ShowID, stem: String) throws -> EpisodeEntry? {
         try query { db in
             try EpisodeSQL.entries(
@@ -44,10 +44,11 @@ extension Library {
         try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried = 0", [id]).first }
     }
 
-    /// The newest episodes of all subscribed shows, newest first.
+    /// Returns the newest episodes of all subscribed shows, newest first.
     package func latest(limit: Int) throws -> [EpisodeEntry] {
         try query { db in
-            // The unary plus keeps SQLite from beginning with the shows: it is to walk the index by time and stop.
+            // The unary plus prevents SQLite from starting with the shows: it must walk the index by time and stop at
+            // the limit.
             try EpisodeSQL.entries(
                 db,
                 """
@@ -57,7 +58,7 @@ extension Library {
         }
     }
 
-    /// What is completely cached of all subscribed shows, newest first.
+    /// Returns the completely cached episodes of all subscribed shows, newest first.
     package func completeEntries() throws -> [EpisodeEntry] {
         try query { db in
             try EpisodeSQL.entries(
@@ -83,14 +84,14 @@ extension Library {
         }
     }
 
-    /// The episodes of a show with their notes, newest first.
+    /// Returns the episodes of a show with their notes, newest first.
     package func episodes(of podcast: ShowID) throws -> [Episode] {
         try query { db in
             try EpisodeSQL.episodes(db, "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast])
         }
     }
 
-    /// Transcripts, chapters and other encodings, as the feed offers them.
+    /// Returns transcripts, chapters and other encodings from the feed.
     package func extras(of episode: EpisodeID) throws -> EpisodeExtras {
         try read { db in
             var extras = EpisodeExtras()
@@ -117,7 +118,7 @@ extension Library {
         }
     }
 
-    /// What a playlist needs of a show's episodes, newest first; small rows, without notes.
+    /// Returns the tracks of a show's playlist, newest first; small rows, without notes.
     package func tracks(of podcast: ShowID) throws -> [Track] {
         try query { db in
             let statement = try db.cachedStatement(
@@ -133,9 +134,9 @@ extension Library {
 
     // MARK: - Changes
 
-    /// Gives an episode's file another name. The extension stays: `name` may carry it or leave it out.
+    /// Renames an episode's file. The extension stays: `name` may contain it or omit it.
     ///
-    /// - Returns: the file's new name, with its extension.
+    /// - Returns: The file's new name, with its extension.
     /// - Throws: `invalidName` or `nameTaken`.
     @discardableResult
     package func renameEpisode(id: EpisodeID, to name: String, now: Int64 = Int64(time(nil))) throws -> String {
@@ -165,10 +166,10 @@ extension Library {
         }
     }
 
-    /// Takes episodes out of all listings (media gone for good, or the show keeps fewer). Their rows stay as
-    /// tombstones: an episode that leaves the feed and comes back is the same file again.
+    /// Removes episodes from all listings (media gone for good, or a narrower `keep`). Their rows stay as tombstones:
+    /// an episode that leaves the feed and returns is the same file again.
     ///
-    /// - Returns: the renditions whose cache files have nobody any more.
+    /// - Returns: The renditions whose cache files are now unreferenced.
     package func bury(episodes: [EpisodeID], now: Int64) throws -> [Rendition] {
         try write { db in
             var renditions: [Rendition] = []
@@ -188,10 +189,10 @@ extension Library {
         }
     }
 
-    /// The tombstones of a show's episodes that its feed lists, newest first: `keep` alone has buried them.
+    /// Returns the tombstones of a show's episodes that its feed lists, newest first; only `keep` creates these.
     package func buriedEpisodes(of podcast: ShowID) throws -> [Episode] {
         try query { db in
-            // Most shows have none, and every refresh asks.
+            // Fast path: most shows have none, and every refresh asks.
             let one = try db.cachedStatement(
                 sql: "SELECT 1 FROM episode WHERE podcast = ? AND buried = 1 AND listed = 1 LIMIT 1")
             guard try Int.fetchOne(one, arguments: [podcast]) != nil else { return [] }
@@ -200,7 +201,7 @@ extension Library {
         }
     }
 
-    /// Puts buried episodes back into the listings, under their names.
+    /// Restores buried episodes to the listings, under their names.
     package func unbury(episodes: [EpisodeID], now: Int64) throws {
         try write { db in
             let statement = try db.cachedStatement(
@@ -209,8 +210,8 @@ extension Library {
         }
     }
 
-    /// With a sync server what was heard is one thing, played or a position: marking an episode forgets the position. See
-    /// podfs-sync(7).
+    /// Sets the played flag. With a sync server the playback state is one value, played or a position: marking an
+    /// episode as played clears the position. See podfs-sync(7).
     package func setPlayed(episode: EpisodeID, _ played: Bool, now: Int64) throws {
         try write { db in
             let forgets = try played && SyncSQL.hasAccount(db)
@@ -225,9 +226,10 @@ extension Library {
         }
     }
 
-    /// With a sync server a position begins a played episode again, and one at the end marks it as played.
+    /// Sets the playback position. With a sync server a position makes a played episode started again, and a position
+    /// at the end marks it as played.
     ///
-    /// - Parameter position: seconds; `nil` forgets it.
+    /// - Parameter position: The position in seconds; `nil` clears it.
     package func setPosition(episode: EpisodeID, _ position: Double?, now: Int64) throws {
         try write { db in
             var position = position
@@ -252,20 +254,20 @@ extension Library {
         }
     }
 
-    /// Keeps what is cached of an episode, now or later, from eviction.
+    /// Exempts the current and future cached bytes of an episode from eviction.
     package func setPinned(episode: EpisodeID, _ pinned: Bool, now: Int64) throws {
         try update(
             episode, "changed = CASE WHEN pinned = ?1 THEN changed ELSE ?2 END, pinned = ?1", [pinned, now])
     }
 
-    /// Writes down the size that a server told when no rendition was kept of its answer.
+    /// Persists a size confirmed by a server when no rendition of that response is stored.
     package func confirm(episode: EpisodeID, size: Int64, now: Int64) throws {
         try update(
             episode,
             "changed = CASE WHEN confirmed_size IS ?1 THEN changed ELSE ?2 END, confirmed_size = ?1", [size, now])
     }
 
-    /// Runs `UPDATE episode SET assignments`; the id is the argument after those given.
+    /// Executes `UPDATE episode SET assignments`; the id is the argument after the given ones.
     private func update(_ episode: EpisodeID, _ assignments: String, _ arguments: StatementArguments) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET \(assignments) WHERE id = ?3")
@@ -275,13 +277,13 @@ extension Library {
     }
 }
 
-/// Rows of `episode` as values.
+/// Conversion of `episode` rows to values.
 enum EpisodeSQL {
     static let alternateKind = 0
     static let transcriptKind = 1
     static let chapterKind = 2
 
-    /// What a server said of the file that the feed names, else of the one that is cached.
+    /// The size confirmed for the file that the feed names, otherwise that of the cached one.
     static let size = "coalesce(e.confirmed_size, r.size)"
 
     private static let entry = """

@@ -1,11 +1,11 @@
 import GRDB
 
-/// An event that is kept for clients that were away when it came.
+/// An event stored for clients that were not connected.
 package struct KeptEvent: Sendable, Equatable {
-    /// Grows from event to event, over all runs of the daemon.
+    /// The sequence number, increasing over all runs of the daemon.
     package var sequence: Int64
     package var time: Int64
-    /// The message, not understood here.
+    /// The message, opaque to this module.
     package var payload: String
 
     package init(sequence: Int64, time: Int64, payload: String) {
@@ -16,13 +16,14 @@ package struct KeptEvent: Sendable, Equatable {
 }
 
 extension Library {
-    /// The most events kept, and how long one is, in seconds: enough for a client that looks once a week.
+    /// The maximum number of stored events and their maximum age in seconds: enough for a client that connects once a
+    /// week.
     package static let mostKeptEvents = 1_000
     package static let keepsEventsFor: Int64 = 7 * 86_400
 
-    /// Numbers for events, given to nobody else, in this run or a later one.
+    /// Reserves sequence numbers that are never used again, in this run or a later one.
     ///
-    /// - Returns: the numbers; what is not used of them is lost, which is no harm.
+    /// - Returns: The numbers; unused ones are lost, which is harmless.
     package func reserveSequences(_ count: Int64) throws -> Range<Int64> {
         try write { db in
             let sql = """
@@ -35,12 +36,12 @@ extension Library {
         }
     }
 
-    /// Keeps an event, and drops those that are too many or too old.
+    /// Stores an event, and prunes those that are too many or too old.
     package func keep(_ event: KeptEvent) throws {
         try write { db in try Self.keep(event, db) }
     }
 
-    /// The same within a transaction.
+    /// Stores an event as part of a transaction.
     static func keep(_ event: KeptEvent, _ db: Database) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO event (sequence, time, payload) VALUES (?, ?, ?)")
             .execute(arguments: [event.sequence, event.time, event.payload])
@@ -54,7 +55,7 @@ extension Library {
         ).execute(arguments: [mostKeptEvents])
     }
 
-    /// The kept events after `sequence`, in order.
+    /// Returns the stored events after `sequence`, in order.
     package func events(since sequence: Int64) throws -> [KeptEvent] {
         try query { db in
             let statement = try db.cachedStatement(
@@ -65,7 +66,7 @@ extension Library {
         }
     }
 
-    /// The last event that a background session's client has taken note of; 0 for one that is new.
+    /// Returns the last event acknowledged by a background session's client; 0 for a new one.
     package func acknowledged(session: String) throws -> Int64 {
         try query { db in
             try StoredNumber.fetchOne(
@@ -73,7 +74,7 @@ extension Library {
         }
     }
 
-    /// Events up to this one are not told to the session again. Earlier numbers change nothing.
+    /// Acknowledges all events up to this one for a session. Earlier numbers have no effect.
     package func acknowledge(session: String, through sequence: Int64) throws {
         try write { db in
             try db.cachedStatement(

@@ -5,12 +5,12 @@ package import TransferCore
 extension Library {
     /// Adds a show with the episodes of its feed, in one transaction.
     ///
-    /// A search result of the same address becomes the subscription: its ids and what is cached of it stay.
+    /// A search result with the same address becomes the subscription: its ids and its cached bytes stay.
     ///
     /// - Parameters:
-    ///   - name: the folder's name, taken as it is; `nil` makes one of the title.
-    ///   - ephemeral: whether this is a search result. It may be found again, which is no error and renews it.
-    ///   - server: the address by which the sync server has named it: it need not be told.
+    ///   - name: The folder's name, used unchanged; `nil` derives one from the title.
+    ///   - ephemeral: Whether this is a search result. It may be found again, which is not an error and renews it.
+    ///   - server: The address that the sync server has sent, and that need not be sent back.
     /// - Throws: `alreadySubscribed`, `invalidName`, `nameTaken`.
     package func subscribe(
         url: String, feed: Feed, name: String?, response: FeedResponse, template: NameTemplate, now: Int64,
@@ -24,16 +24,16 @@ extension Library {
         return try result.get()
     }
 
-    /// Adds shows with the episodes of their feeds, in one transaction. One that is refused is no reason for the others.
+    /// Adds shows with the episodes of their feeds, in one transaction. A rejected show does not affect the others.
     ///
-    /// - Returns: what became of each: refused are `alreadySubscribed`, `invalidName`, `nameTaken`.
+    /// - Returns: The result for each; the rejections are `alreadySubscribed`, `invalidName`, `nameTaken`.
     package func subscribe(
         _ shows: [ArrivingShow], template: NameTemplate
     ) throws -> [Result<MergeResult, any Error>] {
         try write { db in try shows.map { show in try Self.add(show, template, db) } }
     }
 
-    /// Refuses before it writes anything; an error that is thrown is the library's.
+    /// Adds a show. Rejects it before any write; a thrown error is the library's.
     private static func add(
         _ show: ArrivingShow, _ template: NameTemplate, _ db: Database
     ) throws -> Result<MergeResult, any Error> {
@@ -92,7 +92,7 @@ extension Library {
         ) ?? false
     }
 
-    /// Brings a show up to the feed as it is now, in one transaction that writes only what changed.
+    /// Updates a show from its current feed, in one transaction that writes only changes.
     package func merge(
         feed: Feed, into podcast: ShowID, response: FeedResponse, template: NameTemplate, now: Int64
     ) throws -> MergeResult {
@@ -103,35 +103,35 @@ extension Library {
         }
     }
 
-    /// The show's title, else the host it comes from.
+    /// Returns the show's title, otherwise the host of its address.
     static func title(_ title: String?, url: String) -> String {
         let title = FileName.trimmedSpace(title ?? "")
         if !title.isEmpty { return title }
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? Substring(url)
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        // What stands before the last "@" are credentials (RFC 3986 §3.2.1).
+        // The text before the last "@" is the user info (RFC 3986 §3.2.1).
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
         return host.isEmpty ? FileName.untitled : String(host)
     }
 }
 
-/// A show that is to be subscribed to, with its feed.
+/// A show to be added, with its feed.
 package struct ArrivingShow: Sendable {
     let url: String
     let feed: Feed
-    /// The folder's name, taken as it is.
+    /// The folder's name, used unchanged.
     let name: String?
     let response: FeedResponse
     let now: Int64
     let ephemeral: Bool
     let server: String?
-    /// As a person gave it; `nil` where a catalogue or a server named it.
+    /// The address as entered by a person; `nil` if it comes from a catalogue or a server.
     let givenURL: String?
-    /// The most private space that the feed may be in; `nil` stands for that of the response.
+    /// The most private space allowed for the feed; `nil` stands for that of the response.
     let reach: AddressSpace?
     let items: Merge.Items
 
-    /// - Parameters: as for `Library.subscribe`.
+    /// - Parameters: As for `Library.subscribe`.
     package init(
         url: String, feed: Feed, name: String?, response: FeedResponse, now: Int64, ephemeral: Bool = false,
         fromServer server: String? = nil, givenURL: String? = nil, reach: AddressSpace? = nil
@@ -148,6 +148,6 @@ package struct ArrivingShow: Sendable {
         items = Merge.Items(feed)
     }
 
-    /// How many rows it will have at most.
+    /// The maximum number of rows that it needs.
     package var episodes: Int { items.episodes.count }
 }

@@ -1,22 +1,23 @@
 import GRDB
 package import TransferCore
 
-/// What decides how an episode is opened.
+/// The facts that decide how an episode is opened.
 package struct EpisodeOpening: Sendable, Equatable {
     package var generation: Int
-    /// A search result rather than of a subscribed show.
+    /// Whether the show is a search result and not subscribed.
     package var isEphemeral: Bool
-    /// What is told of it.
+    /// The size shown to programs.
     package var told: EpisodeSize
-    /// The cache holds all of a rendition.
+    /// Whether a rendition is completely cached.
     package var isComplete: Bool
-    /// Of a rendition of this generation, which need not be complete: its file, and how many bytes that has, if known.
+    /// The cache file of the rendition with this generation, which may be incomplete; its number of received bytes, if
+    /// known.
     package var file: String?
     package var fileSize: Int64?
-    /// How the cache file looked when it was whole: text of the cache, not understood here.
+    /// The recorded state of the complete cache file; opaque to this module.
     package var fileState: String?
 
-    /// What a server said, in bytes.
+    /// The size in bytes confirmed by a server.
     package var size: Int64? { told.source == .server ? told.bytes : nil }
 
     package init(
@@ -34,9 +35,9 @@ package struct EpisodeOpening: Sendable, Equatable {
 }
 
 extension Library {
-    /// All that an open has to know, in one statement: every open of a file in a mount passes here.
+    /// Returns the facts for an open in one statement, since every open in a mount needs them.
     ///
-    /// - Returns: `nil` where there is no such episode, or no longer.
+    /// - Returns: `nil` if the episode does not exist, or no longer.
     package func opening(of episode: EpisodeID) throws -> EpisodeOpening? {
         try query { db in
             let statement = try db.cachedStatement(

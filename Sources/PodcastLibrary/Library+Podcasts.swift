@@ -5,7 +5,7 @@ package import TransferCore
 extension Library {
     // MARK: - Queries
 
-    /// The subscribed shows by name.
+    /// Returns the subscribed shows, sorted by name.
     package func podcasts() throws -> [Podcast] {
         try query { db in
             let statement = try db.cachedStatement(
@@ -14,21 +14,21 @@ extension Library {
         }
     }
 
-    /// The rows of the subscribed shows: without their facts, for which the episodes of all shows are counted.
+    /// Returns the rows of the subscribed shows. Cheap, unlike `podcasts()`, which counts the episodes of all shows.
     package func podcastIDs() throws -> Set<ShowID> {
         try query { db in
             try ShowID.fetchSet(db.cachedStatement(sql: "SELECT id FROM podcast WHERE ephemeral = 0"))
         }
     }
 
-    /// The subscribed shows, with what a listing of the root folder needs, by name.
+    /// Returns the folder entries of the subscribed shows, sorted by name.
     package func folders() throws -> [FolderEntry] {
         try query { db in
             try PodcastSQL.folders(db, "p.ephemeral = 0 ORDER BY p.folded, p.name", [])
         }
     }
 
-    /// What a lookup in the root folder needs of the subscribed show whose folder has exactly this name.
+    /// Returns the folder entry of the subscribed show with exactly this folder name.
     package func folder(named name: String) throws -> FolderEntry? {
         try query { db in
             try PodcastSQL.folders(
@@ -37,7 +37,7 @@ extension Library {
         }
     }
 
-    /// The same of any show, ephemeral ones included.
+    /// Returns the folder entry of any show, including ephemeral ones.
     package func folder(id: ShowID) throws -> FolderEntry? {
         try query { db in try PodcastSQL.folders(db, "p.id = ?", [id]).first }
     }
@@ -46,14 +46,14 @@ extension Library {
         try query { db in try PodcastSQL.fetch(db, "p.id = ?", [id]) }
     }
 
-    /// The subscribed show whose folder has exactly this name.
+    /// Returns the subscribed show with exactly this folder name.
     package func podcast(named name: String) throws -> Podcast? {
         try query { db in
             try PodcastSQL.fetch(db, "p.folded = ? AND p.name = ? AND p.ephemeral = 0", [FileName.folded(name), name])
         }
     }
 
-    /// The name of a subscribed show that has one of these addresses.
+    /// Returns the name of a subscribed show with one of these addresses.
     package func subscribedName(atAnyOf urls: [String]) throws -> String? {
         try query { db in
             let marks = Array(repeating: "?", count: urls.count).joined(separator: ", ")
@@ -63,23 +63,24 @@ extension Library {
         }
     }
 
-    /// The show of this feed, subscribed or ephemeral.
+    /// Returns the show of this feed, subscribed or ephemeral.
     package func podcast(url: String) throws -> Podcast? {
         try query { db in try PodcastSQL.fetch(db, "p.url = ?", [url]) }
     }
 
-    /// What a user set for one show alone, as written.
+    /// Returns the show's own settings, as text.
     package func settings(of podcast: ShowID) throws -> [String: String] {
         try query { db in try PodcastSQL.settings(db, of: podcast) }
     }
 
     // MARK: - Changes
 
-    /// Writes down that a refresh failed, and counts it. 410 means that the show is gone: it is not asked for again.
+    /// Records a failed refresh, and increments the count of failures. 410 marks the show as gone: it is not requested
+    /// again.
     ///
     /// - Parameters:
-    ///   - status: the HTTP status, `nil` when no answer came.
-    ///   - next: when to try again.
+    ///   - status: The HTTP status, `nil` without a response.
+    ///   - next: The time of the next attempt.
     package func refreshFailed(podcast: ShowID, status: Int?, error: String, next: Int64?, now: Int64) throws {
         try write { db in
             let state = status == 410 ? Podcast.gone : Podcast.failed
@@ -95,7 +96,7 @@ extension Library {
         }
     }
 
-    /// Writes down that the feed is as it was: a 304. Validators that the answer left out stay.
+    /// Records an unchanged feed (304). Validators that the response omits stay.
     package func notModified(podcast: ShowID, response: FeedResponse, now: Int64) throws {
         try write { db in
             try db.cachedStatement(
@@ -124,17 +125,18 @@ extension Library {
     }
 
     /// Moves the subscription to another address (301, 308, `itunes:new-feed-url`). The validators of the old address
-    /// say nothing about the new one and are forgotten.
+    /// are removed, since they do not apply to the new one.
     ///
-    /// - Parameter space: of the address, which nobody but the server has given: it may be in no more private one later.
-    /// - Throws: `alreadySubscribed` when another show has the address.
+    /// - Parameter space: The space of the new address. It comes from a server, so the feed must not move to a more
+    ///   private one later.
+    /// - Throws: `alreadySubscribed` if another show has the address.
     package func move(podcast: ShowID, to url: String, space: AddressSpace? = nil, now: Int64) throws {
         try write { db in
             if let other = try Row.fetchOne(
                 db, sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ? AND id <> ?", arguments: [url, podcast])
             {
                 guard other[2] else { throw LibraryError.alreadySubscribed(name: other[1]) }
-                // A search result does not stand in the way of a subscription.
+                // A search result does not prevent a subscription.
                 let id: ShowID = other[0]
                 try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [id])
             }
@@ -150,9 +152,9 @@ extension Library {
         }
     }
 
-    /// Forgets a show with its episodes and downloads.
+    /// Removes a show with its episodes and downloads.
     ///
-    /// - Returns: the renditions whose cache files have nobody any more.
+    /// - Returns: The renditions whose cache files are now unreferenced.
     package func unsubscribe(podcast: ShowID) throws -> [Rendition] {
         try write { db in
             let renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [podcast])
@@ -163,7 +165,7 @@ extension Library {
         }
     }
 
-    /// Whether the last show was unsubscribed from; else a library without shows has lost them, or never had any.
+    /// Whether the last show was unsubscribed; otherwise a library without shows has lost them, or never had any.
     package func wasEmptied() throws -> Bool {
         try query { db in
             try Bool.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'emptied'") ?? false
@@ -178,9 +180,9 @@ extension Library {
                 """)
     }
 
-    /// Forgets search results that were last found before this time, but for shows that sync has taken out of the folder.
+    /// Removes search results last found before this time, except shows that sync has removed from the folder.
     ///
-    /// - Returns: the renditions whose cache files have nobody any more.
+    /// - Returns: The renditions whose cache files are now unreferenced.
     package func purgeEphemeral(before: Int64) throws -> [Rendition] {
         try write { db in
             let renditions = try RenditionSQL.fetch(
@@ -195,7 +197,7 @@ extension Library {
     private static let isForgotten =
         "p.ephemeral = 1 AND p.created < ? AND p.id NOT IN (SELECT podcast FROM sync_removed)"
 
-    /// Gives a show's folder another name.
+    /// Renames a show's folder.
     ///
     /// - Throws: `invalidName` or `nameTaken`.
     package func renamePodcast(id: ShowID, to name: String, now: Int64 = Int64(time(nil))) throws {
@@ -214,7 +216,7 @@ extension Library {
         }
     }
 
-    /// Sets or, with `nil`, removes what a user set for one show alone. Keys and values are not judged here.
+    /// Sets one of the show's own settings, or removes it with `nil`. Keys and values are not validated here.
     package func set(podcast: ShowID, key: String, value: String?) throws {
         try write { db in
             guard try Self.podcastExists(podcast, db) else { throw LibraryError.noSuchPodcast(podcast) }
@@ -240,7 +242,7 @@ extension Library {
     }
 }
 
-/// Rows of `podcast` as values.
+/// Conversion of `podcast` rows to values.
 enum PodcastSQL {
     private static let columns = """
         p.id, p.name, p.url, p.title, p.link, p.description, p.language, p.image, p.author, p.guid, p.type, \
@@ -259,7 +261,7 @@ enum PodcastSQL {
         return result
     }
 
-    /// Stands among a show's settings, and is none that users set by name: `settings(of:)` leaves it out.
+    /// An internal key among a show's settings, which users cannot set: `settings(of:)` omits it.
     static let credentialsKey = "credentials"
     static let hasCredentials = """
         EXISTS (SELECT 1 FROM setting s WHERE s.podcast = p.id AND s.key = '\(credentialsKey)')
@@ -268,7 +270,7 @@ enum PodcastSQL {
     static let select = "SELECT \(columns) FROM podcast p"
 
     static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Podcast? {
-        // Not `next().map`: the row is the statement's, which is reset as soon as the cursor goes.
+        // Not `next().map`: the row belongs to the statement, which is reset when the cursor is released.
         let statement = try db.cachedStatement(sql: select + " WHERE " + condition)
         return try Row.fetchCursor(statement, arguments: arguments).mapAll(podcast).first
     }
@@ -296,7 +298,7 @@ enum PodcastSQL {
 }
 
 extension RowCursor {
-    /// The rows as values. (`Array(cursor.map)` needs a closure that lives as long as the cursor.)
+    /// Converts all rows. (`Array(cursor.map)` needs an escaping closure.)
     func mapAll<Value>(_ transform: (Row) throws -> Value) throws -> [Value] {
         var values: [Value] = []
         while let row = try next() { values.append(try transform(row)) }

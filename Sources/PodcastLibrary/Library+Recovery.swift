@@ -2,11 +2,11 @@ import GRDB
 import Glibc
 import TransferCore
 
-/// How a damaged library was replaced.
+/// The replacement of a damaged library.
 package struct LibraryRecovery: Sendable, Equatable {
-    /// Where the damaged file stands now; nothing of it was removed.
+    /// The new path of the damaged file, which is complete.
     package var damaged: String
-    /// When the backup was made that took its place; `nil` when there was none and the library began anew.
+    /// The time of the backup that replaced it; `nil` if there was none and the library is empty.
     package var backup: Int64?
 
     package init(damaged: String, backup: Int64? = nil) {
@@ -16,26 +16,27 @@ package struct LibraryRecovery: Sendable, Equatable {
 }
 
 extension Library {
-    /// Opens the library for the one process that writes, and puts its last good backup in the place of a damaged one.
+    /// Opens the library for the writing process, replacing a damaged one with its last good backup.
     ///
-    /// The damaged file is moved aside. Ids go on well after those of the backup: what was given in between are inode
-    /// numbers that programs may still hold.
+    /// The damaged file is renamed. New ids start well above those of the backup: ids assigned after the backup are
+    /// inode numbers that programs may still use.
     ///
     /// - Parameters:
-    ///   - backup: written by `backup(to:)`; need not exist.
-    ///   - canRebuild: without a usable backup, an empty library takes the place of the damaged one: the caller knows the
-    ///     subscriptions from elsewhere, and is asked only then. Otherwise the damage is thrown, and the file stays where it is.
+    ///   - backup: A file written by `backup(to:)`; need not exist.
+    ///   - canRebuild: Whether an empty library may replace the damaged one without a usable backup, because the caller
+    ///     knows the subscriptions from elsewhere; evaluated only then. Otherwise the damage is thrown, and the file
+    ///     stays.
     package static func openForWriting(
         at path: String, backup: String, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
             do {
-                // Writes nothing: what is spoilt is moved aside as it was found.
+                // Writes nothing: a damaged file is renamed as it was found.
                 _ = try openForReading(at: path)
             } catch LibraryError.damaged(_, let reason) where hasBackup(path) || canRebuild() {
                 throw LibraryError.damaged(path: path, reason: reason)
             } catch {
-                // Whatever else it is, the writer meets it below: a library that is new, or to be migrated.
+                // Other errors are handled by the writer below: a new library, or one to be migrated.
             }
             return (try openSound(at: path), nil)
         } catch LibraryError.damaged(let path, let reason) {
@@ -45,7 +46,7 @@ extension Library {
                 throw LibraryError.damaged(path: path, reason: reason)
             }
             let aside = "\(path).damaged-\(now)"
-            // The log belongs to the damaged file: beside another one SQLite would play it into that.
+            // The log belongs to the damaged file: SQLite would replay it into another file beside it.
             for suffix in ["", "-wal", "-shm"] where rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
                 throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
             }
@@ -62,13 +63,13 @@ extension Library {
         }
     }
 
-    /// Where the backup of a library stands by custom: beside it.
+    /// Returns the path of a library's backup, beside it.
     package static func backupPath(of path: String) -> String {
         (path.hasSuffix(".sqlite") ? String(path.dropLast(7)) : path) + ".backup.sqlite"
     }
 
-    /// Whether a log lies beside a library that has more than its header of 32 bytes
-    /// (https://www.sqlite.org/fileformat2.html, "The WAL File Format").
+    /// Whether a library has a log with more than its header of 32 bytes (https://www.sqlite.org/fileformat2.html, "The
+    /// WAL File Format").
     static func hasLog(_ path: String) -> Bool {
         var status = stat()
         return stat(path + "-wal", &status) == 0 && status.st_size > 32
@@ -76,7 +77,8 @@ extension Library {
 
     static func hasBackup(_ path: String) -> Bool { access(backupPath(of: path), R_OK) == 0 }
 
-    /// Damage shows itself here, as far as it concerns the beginnings of the tables, rather than at a later query.
+    /// Opens the library and checks the beginnings of the tables, so that most damage is detected here rather than by a
+    /// later query.
     private static func openSound(at path: String) throws -> Library {
         let library = try openForWriting(at: path)
         try library.query { db in
@@ -87,9 +89,9 @@ extension Library {
         return library
     }
 
-    /// Copies a backup and makes it ready.
+    /// Copies a backup and prepares it.
     ///
-    /// - Returns: when the backup was made.
+    /// - Returns: The time of the backup.
     private static func restore(_ backup: String, to restored: String) throws -> Int64 {
         var status = stat()
         guard stat(backup, &status) == 0, status.st_size > 0 else { throw LibraryError.missing(path: backup) }
@@ -114,22 +116,23 @@ extension Library {
                 podcast: ShowID(given.podcast.rawValue + idMargin),
                 episode: EpisodeID(given.episode.rawValue + idMargin),
                 download: TaskID(given.download.rawValue + idMargin)))
-        // Whole in its one file: that alone is renamed.
+        // Written into one file, since only that is renamed.
         try library.closeWhole()
         for suffix in ["-wal", "-shm"] { unlink(restored + suffix) }
         return Int64(status.st_mtim.tv_sec)
     }
 
-    /// More rows than come between two backups: ten times as many as in a library of 1,000 shows with 100 episodes each.
+    /// The margin of ids after a restoration; more rows than are created between two backups: ten times those of a
+    /// library of 1,000 shows with 100 episodes each.
     private static let idMargin: Int64 = 1_000_000
 
-    /// What ids a damaged library has given cannot be known. Those of its successor begin at the seconds since 1970, shifted
-    /// by this many bits: beyond all of a library in which less than 256 rows a second were made since its own beginning,
-    /// and within the 40 bits of an inode number until the year 2106.
+    /// The ids assigned by a damaged library are unknown. Those of its successor start at the seconds since 1970,
+    /// shifted by this many bits: above all ids of a library that has created less than 256 rows a second since its own
+    /// start, and within the 40 bits of an inode number until the year 2106.
     private static let idShift: Int64 = 8
 
-    /// After a restoration: generations that were given after the backup must not come again. Those of cached renditions
-    /// are known to be the latest.
+    /// Skips generations after a restoration, since those assigned after the backup must not be reused. The generations
+    /// of cached renditions are known to be current.
     package func skipGenerations() throws {
         try write { db in
             try db.execute(

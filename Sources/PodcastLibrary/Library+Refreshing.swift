@@ -1,15 +1,15 @@
 import GRDB
 package import TransferCore
 
-/// What the next refresh of a show goes by, beside the show itself.
+/// The data of a show that determine its next refresh.
 package struct RefreshRecord: Sendable, Equatable {
-    /// Refreshes in a row that have failed.
+    /// The number of consecutive failed refreshes.
     package var failures: Int
-    /// Seconds between two looks that the feed asks for.
+    /// The interval in seconds that the feed asks for.
     package var updateInterval: Int64?
-    /// Addresses that the show had before, or that were named as new and are none.
+    /// Earlier addresses of the show, and rejected new ones.
     package var formerAddresses: [String]
-    /// When the newest hundred episodes came out.
+    /// The publication times of the newest hundred episodes.
     package var published: [Int64]
 
     package init(
@@ -22,26 +22,26 @@ package struct RefreshRecord: Sendable, Equatable {
     }
 }
 
-/// What asking for a known feed again needs of its show: without what only listings need, for which the episodes of
-/// each show would be counted.
+/// The data of a show needed for a refresh request. Omits what only listings need, for which the episodes of each show
+/// would have to be counted.
 package struct RefreshSubject: Sendable, Equatable {
     package var id: ShowID
-    /// The name of the folder.
+    /// The folder's name.
     package var name: String
-    /// The address of the feed, as it is to be asked for.
+    /// The feed's address.
     package var url: String
     package var etag: String?
     package var lastModified: String?
-    /// The last refresh that succeeded.
+    /// The time of the last successful refresh.
     package var lastRefresh: Int64?
-    /// Seconds between two looks that the feed asked for, when its document last came.
+    /// The interval in seconds requested by the feed's last document.
     package var updateInterval: Int64?
-    /// What a user set for this show alone, as written.
+    /// The show's own settings, as text.
     package var settings: [String: String] = [:]
     package var access: ShowAccess
 }
 
-/// A feed that has been asked for and is as it was.
+/// An unchanged feed after a refresh.
 package struct UnchangedFeed: Sendable, Equatable {
     package var podcast: ShowID
     package var response: FeedResponse
@@ -55,17 +55,17 @@ package struct UnchangedFeed: Sendable, Equatable {
 extension Library {
     // MARK: - Before the request
 
-    /// All subscribed shows, by name.
+    /// Returns all subscribed shows, sorted by name.
     package func refreshSubjects() throws -> [RefreshSubject] {
         try subjects("p.ephemeral = 0 ORDER BY p.folded, p.name", [], settingsOf: nil)
     }
 
-    /// The show with this row; a search result only where that is wanted, too.
+    /// Returns the show with this row; a search result only with `evenFound`.
     package func refreshSubject(of podcast: ShowID, evenFound: Bool = false) throws -> RefreshSubject? {
         try subjects("p.id = ? AND p.ephemeral <= ?", [podcast, evenFound], settingsOf: podcast).first
     }
 
-    /// Subscribed shows that are due at `now`, the most overdue first; those never scheduled among them.
+    /// Returns the subscribed shows due at `now`, most overdue first, including those never scheduled.
     package func refreshSubjects(dueAt now: Int64) throws -> [RefreshSubject] {
         try subjects(
             """
@@ -102,7 +102,7 @@ extension Library {
         }
     }
 
-    /// Forgets the validators of a show's feed: it is asked for as a whole next time.
+    /// Removes the validators of a show's feed, so that the next refresh fetches it completely.
     package func forgetValidators(of podcast: ShowID) throws {
         try write { db in
             try db.execute(
@@ -112,9 +112,9 @@ extension Library {
 
     // MARK: - After the answer
 
-    /// Writes down that feeds are as they were (304), in one transaction. Validators that an answer left out stay.
+    /// Records unchanged feeds (304), in one transaction. Validators that a response omits stay.
     ///
-    /// - Returns: those that are no longer in the library; nothing is written of them.
+    /// - Returns: The shows that are no longer in the library; nothing is recorded for them.
     package func noteUnchanged(_ feeds: [UnchangedFeed], now: Int64) throws -> Set<ShowID> {
         try write { db in
             let statement = try db.cachedStatement(
@@ -139,7 +139,7 @@ extension Library {
         }
     }
 
-    /// When the newest hundred episodes of each of these shows came out, as far as they are dated.
+    /// Returns the publication times of the newest hundred dated episodes of each show.
     package func published(of podcasts: [ShowID]) throws -> [[Int64]] {
         try read { db in try podcasts.map { try Self.published(of: $0, db) } }
     }
@@ -154,9 +154,9 @@ extension Library {
         ).mapAll { $0[0] }
     }
 
-    /// The shows with episodes that are being fetched ahead, or were in part, and that nobody has asked for.
+    /// Returns the shows with automatic downloads, complete or partial, that were not requested since.
     package func podcastsFetchingAhead() throws -> Set<ShowID> {
-        // CROSS JOIN, as SQLite would else go through all episodes (https://www.sqlite.org/optoverview.html).
+        // CROSS JOIN, since SQLite would otherwise scan all episodes (https://www.sqlite.org/optoverview.html).
         try query { db in
             try ShowID.fetchSet(
                 db.cachedStatement(
@@ -184,7 +184,7 @@ extension Library {
         }
     }
 
-    /// Remembers an address that is not to be taken for a new one of this show.
+    /// Records an address that must not be accepted as a new one of this show.
     package func remember(address: String, of podcast: ShowID) throws {
         try write { db in
             try db.cachedStatement(sql: "INSERT OR IGNORE INTO address (podcast, url) VALUES (?, ?)")
@@ -192,8 +192,8 @@ extension Library {
         }
     }
 
-    /// Makes due what was scheduled while the clock was ahead, in one transaction: a show or an account that seems to have been
-    /// asked in the future would be left alone until then.
+    /// Makes schedules due that were set while the clock was ahead, in one transaction: otherwise a show or an account
+    /// refreshed "in the future" would not be refreshed until then.
     package func forgetFutureSchedules(now: Int64) throws {
         let tolerance: Int64 = 3_600
         let isConcerned = try query { db in
@@ -217,7 +217,7 @@ extension Library {
         }
     }
 
-    /// When the next show is due; `nil` when there is none that is refreshed.
+    /// Returns the time of the next due show; `nil` if no show is refreshed.
     package func nextRefresh() throws -> Int64? {
         try query { db in
             try StoredNumber.fetchOne(
@@ -228,7 +228,7 @@ extension Library {
         }
     }
 
-    /// The guids and media addresses of a show's episodes.
+    /// Returns the guids and media addresses of a show's episodes.
     package func identities(of podcast: ShowID) throws -> [(guid: String?, url: String)] {
         try query { db in
             let rows = try Row.fetchCursor(

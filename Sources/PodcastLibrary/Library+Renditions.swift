@@ -4,23 +4,23 @@ package import TransferCore
 extension Library {
     // MARK: - Queries
 
-    /// The current rendition of an episode.
+    /// Returns the current rendition of an episode.
     package func rendition(of episode: EpisodeID) throws -> Rendition? {
         try query { db in try RenditionSQL.fetch(db, "r.episode = ?", [episode]).first }
     }
 
-    /// The rendition whose cache file has this name.
+    /// Returns the rendition with this cache file.
     package func rendition(file: String) throws -> Rendition? {
         try query { db in try RenditionSQL.fetch(db, "r.file = ?", [file]).first }
     }
 
-    /// All renditions: what the cache should hold.
+    /// Returns all renditions, which is what the cache should contain.
     package func renditions() throws -> [Rendition] {
         try query { db in try RenditionSQL.fetch(db, "1 ORDER BY r.episode", []) }
     }
 
-    /// The renditions that may be evicted in the order in which they should be: of played episodes first, then the
-    /// least recently opened. Pinned ones are not among them; open ones and those in transfer the library does not know.
+    /// Returns the evictable renditions in the order of eviction: those of played episodes first, then the least
+    /// recently opened. Pinned ones are omitted; the library does not know which are open or in transfer.
     package func evictionCandidates() throws -> [Rendition] {
         try query { db in
             try RenditionSQL.fetch(db, "e.pinned = 0 ORDER BY e.played DESC, r.last_opened, r.episode", [])
@@ -29,12 +29,12 @@ extension Library {
 
     // MARK: - Changes
 
-    /// Makes a rendition the current one of its episode, in place of any other.
+    /// Sets the current rendition of an episode, replacing any other.
     ///
     /// Its generation becomes the episode's; it must not be lower, nor that of a rendition with another file. Its size,
-    /// when known, becomes the episode's confirmed size. `pinned` is added to the episode's, never taken from it.
+    /// if known, becomes the episode's confirmed size. `pinned` can set the episode's flag but not clear it.
     ///
-    /// - Returns: the rendition that was replaced, whose cache file has nobody any more.
+    /// - Returns: The replaced rendition, whose cache file is now unreferenced.
     /// - Throws: `staleGeneration`.
     @discardableResult
     package func pin(_ rendition: Rendition, now: Int64) throws -> Rendition? {
@@ -50,7 +50,7 @@ extension Library {
                 throw LibraryError.staleGeneration(
                     episode: rendition.episode, given: rendition.generation, current: current)
             }
-            // By hand, not INSERT OR REPLACE: that would also remove another episode's row with the same file.
+            // Not INSERT OR REPLACE, which would also remove another episode's row with the same file.
             try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?")
                 .execute(arguments: [rendition.episode])
             try db.cachedStatement(
@@ -79,9 +79,9 @@ extension Library {
         }
     }
 
-    /// Writes down that every byte is there. The download's row leaves.
+    /// Marks a rendition as complete, and removes the download's row.
     ///
-    /// - Throws: `noSuchRendition` when the generation is no longer the current one.
+    /// - Throws: `noSuchRendition` if the generation is no longer current.
     package func complete(
         episode: EpisodeID, generation: Int, size: Int64, sha256: String, fileState: String? = nil, now: Int64
     ) throws {
@@ -101,7 +101,7 @@ extension Library {
         }
     }
 
-    /// Writes down how a whole cache file looks, once it has been found to be right.
+    /// Records the state of a complete cache file that was verified.
     package func record(fileState: String, of file: String) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE rendition SET file_state = ? WHERE file = ? AND complete = 1")
@@ -109,7 +109,7 @@ extension Library {
         }
     }
 
-    /// Writes down how many bytes are present. Of a generation that is no longer the current one: nothing.
+    /// Records the number of received bytes; ignored if the generation is no longer current.
     package func recordReceived(episode: EpisodeID, generation: Int, bytes: Int64) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE rendition SET received = ? WHERE episode = ? AND generation = ?")
@@ -117,9 +117,9 @@ extension Library {
         }
     }
 
-    /// Forgets the rendition of an episode. The next one has another generation, whether or not there was one now.
+    /// Removes the rendition of an episode. The next one gets a new generation, even if there was none.
     ///
-    /// - Returns: the episode's new generation.
+    /// - Returns: The episode's new generation.
     @discardableResult
     package func dropRendition(episode: EpisodeID, now: Int64) throws -> Int {
         try write { db in
@@ -135,7 +135,7 @@ extension Library {
         }
     }
 
-    /// Writes down that the episode was opened: its access time, and what eviction goes by.
+    /// Records that the episode was opened: its access time, which also orders the eviction.
     package func opened(episode: EpisodeID, now: Int64) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET last_opened = ? WHERE id = ?")
@@ -147,9 +147,9 @@ extension Library {
     }
 }
 
-/// Rows of `rendition` as values.
+/// Conversion of `rendition` rows to values.
 enum RenditionSQL {
-    /// An episode's generation as SQL may count on from it: beyond 64 bits it would no longer be stored.
+    /// A SQL expression of an episode's generation that can be incremented: beyond 64 bits it could not be stored.
     static let generation = "max(0, min(generation, \(StoredNumber.range.upperBound)))"
 
     private static let select = """

@@ -1,16 +1,16 @@
 import GRDB
 package import TransferCore
 
-/// A show that a search has found, as a catalogue describes it. Its feed may not have been fetched yet.
+/// A show found by a search, as described by a catalogue. Its feed may not have been fetched yet.
 package struct FoundPodcast: Sendable, Equatable {
     package var url: String
     package var title: String
     package var author: String?
     package var image: String?
     package var link: String?
-    /// The subscribed show that this is, when the caller knows it to be one by another spelling of its address.
+    /// The subscribed show that this is, if the caller recognizes it by another spelling of its address.
     package var subscription: ShowID?
-    /// The space of the catalogue that names it.
+    /// The space of the catalogue.
     package var reach: AddressSpace?
 
     package init(
@@ -27,7 +27,7 @@ package struct FoundPodcast: Sendable, Equatable {
     }
 }
 
-/// A found show's row, and the name of its folder among the results.
+/// A found show's row, and its folder's name among the results.
 package struct FoundRow: Sendable, Equatable {
     package var podcast: ShowID
     package var name: String
@@ -38,16 +38,16 @@ package struct FoundRow: Sendable, Equatable {
     }
 }
 
-// Search results: rows like all others, flagged ephemeral until somebody subscribes to them.
+// Search results: ordinary rows, flagged as ephemeral until they are subscribed.
 extension Library {
-    /// Unsubscribed shows that are kept at most: a day of searching by hand. Beyond it those go that were found first.
+    /// The maximum number of unsubscribed shows: a day of searching by hand. Beyond it those found first are removed.
     private static let mostEphemeral = 5_000
 
-    /// Makes rows of what a search has found, in its order; what was found before keeps its row and name.
+    /// Creates rows for search results, in their order; shows found before keep their row and name.
     ///
-    /// A new name is unlike that of any other show, found or subscribed, so that it is still free when the show is
-    /// subscribed to. Where two of the results have one name all the same (somebody has renamed a folder since), the one
-    /// that is not subscribed gets a number in this folder.
+    /// A new name differs from that of any other show, found or subscribed, so that it is still free when the show is
+    /// subscribed. If two results have the same name anyway (a folder was renamed since), the unsubscribed one gets a
+    /// number in this folder.
     package func keep(found shows: [FoundPodcast], now: Int64) throws -> [FoundRow] {
         try write { db in
             var names: UniqueNames?
@@ -114,7 +114,7 @@ extension Library {
         return result
     }
 
-    /// Unsubscribed shows are as good as found now: somebody uses them. Others are left as they are.
+    /// Renews unsubscribed shows that are in use, as if they were found now. Others are unchanged.
     package func renew(found podcasts: Set<ShowID>, now: Int64) throws {
         if podcasts.isEmpty { return }
         try write { db in try renew(podcasts.sorted(), db, now: now) }
@@ -127,8 +127,8 @@ extension Library {
         }
     }
 
-    /// Whether the show is a search result that nobody has subscribed to. One that another device has removed is none: what
-    /// is cached of it may be wanted again.
+    /// Whether the show is an unsubscribed search result. A show that another device has removed is not: its cached
+    /// bytes may be needed again.
     package func isEphemeral(podcast: ShowID) throws -> Bool {
         try query { db in
             try Bool.fetchOne(
@@ -138,7 +138,7 @@ extension Library {
         }
     }
 
-    /// The show of exactly this folder name, a search result rather than a subscribed one.
+    /// Returns the show with exactly this folder name, preferring a search result to a subscribed one.
     package func foundFolder(named name: String) throws -> FolderEntry? {
         try query { db in
             try PodcastSQL.folders(
@@ -148,7 +148,7 @@ extension Library {
         }
     }
 
-    /// What is cached of search results and not pinned.
+    /// Returns the unpinned renditions of search results.
     package func ephemeralRenditions() throws -> [Rendition] {
         try query { db in
             try RenditionSQL.fetch(
@@ -160,7 +160,7 @@ extension Library {
         }
     }
 
-    /// The search results of which an episode is pinned: somebody wants them kept.
+    /// Returns the search results with a pinned episode, which must stay.
     package func ephemeralPodcastsPinned() throws -> Set<ShowID> {
         try query { db in
             try ShowID.fetchSet(

@@ -2,10 +2,10 @@ import GRDB
 package import PodcastFeed
 package import TransferCore
 
-/// A subscription, as lists of them need it.
+/// A subscription, for lists of subscriptions.
 package struct Subscription: Sendable, Equatable {
     package var podcast: ShowID
-    /// The name of the folder.
+    /// The folder's name.
     package var name: String
     package var url: String
     package var title: String
@@ -28,34 +28,34 @@ package struct Subscription: Sendable, Equatable {
         self.hasCredentials = hasCredentials
     }
 
-    /// The subscription in a list for other programs, which display the folder's name.
+    /// Returns the subscription in OPML for other programs, which display the folder's name.
     ///
-    /// - Parameter url: the address as this list may show it.
+    /// - Parameter url: The address as it may appear in this list.
     package func outline(url: String) -> OPML.Subscription {
         OPML.Subscription(
             url: url, title: title, text: name, link: link.map { RedactedURL.withoutUserInfo($0) })
     }
 
-    /// The address as everybody may see it.
+    /// The address without secrets.
     package var visibleURL: String { RedactedURL.text(url, isPrivate: hasCredentials) }
 }
 
-/// A show that is to be subscribed to although its feed cannot be had now.
+/// A show to be subscribed although its feed cannot be fetched now.
 package struct UnfetchedShow: Sendable, Equatable {
     package var url: String
-    /// The folder's name as it was before; `nil` makes one of the title.
+    /// The folder's previous name; `nil` derives one from the title.
     package var name: String?
     package var title: String?
     package var link: String?
-    /// Why there is nothing of it yet, one line.
+    /// The reason why the feed is missing, one line.
     package var error: String
-    /// Of the server's answer, if there was one.
+    /// The status of the server's response, if any.
     package var httpStatus: Int?
-    /// When to try again; `nil` for as soon as may be.
+    /// The time of the next attempt; `nil` for as soon as possible.
     package var next: Int64?
-    /// A person gave the address.
+    /// Whether a person entered the address.
     package var isGiven = true
-    /// The most private space that the feed may be in; `nil` for any, as a person gave its address.
+    /// The most private space allowed for the feed; `nil` for any, since a person entered its address.
     package var reach: AddressSpace?
 
     package init(
@@ -72,10 +72,10 @@ package struct UnfetchedShow: Sendable, Equatable {
     }
 }
 
-/// What became of an `UnfetchedShow`.
+/// The result for an `UnfetchedShow`.
 package enum KeptShow: Sendable, Equatable {
     case added(podcast: ShowID, name: String)
-    /// It was subscribed to already.
+    /// It was already subscribed.
     case known(podcast: ShowID, name: String)
 
     package var podcast: ShowID {
@@ -92,7 +92,8 @@ package enum KeptShow: Sendable, Equatable {
 }
 
 extension Library {
-    /// The subscriptions by name. Counts nothing, unlike `podcasts()`: a millisecond for a thousand.
+    /// Returns the subscriptions, sorted by name. Counts nothing, unlike `podcasts()`: takes a millisecond for a
+    /// thousand.
     package func subscriptions() throws -> [Subscription] {
         try query { db in
             let statement = try db.cachedStatement(
@@ -108,7 +109,7 @@ extension Library {
         }
     }
 
-    /// Whether anybody has subscribed to anything.
+    /// Whether there are any subscriptions.
     package func hasSubscriptions() throws -> Bool {
         try query { db in
             try Bool.fetchOne(
@@ -117,17 +118,17 @@ extension Library {
     }
 
     /// Subscribes to shows without their feeds, in one transaction: each is a folder without episodes in the state
-    /// `failed`, until a refresh succeeds. A search result of the same address becomes the subscription.
+    /// `failed`, until a refresh succeeds. A search result with the same address becomes the subscription.
     ///
-    /// A name that is taken, or can be none, gives way as one that comes from a feed does.
+    /// A name that is taken or invalid is changed, like one from a feed.
     ///
-    /// - Parameter server: the address by which the sync server has named the show: it need not be told.
-    /// - Returns: what became of each, in their order.
+    /// - Parameter server: The address that the sync server has sent, and that need not be sent back.
+    /// - Returns: The result for each, in their order.
     package func keep(
         _ shows: [UnfetchedShow], fromServer server: String? = nil, now: Int64
     ) throws -> [KeptShow] {
         try write { db in
-            // Asked of the index name by name: a list of thousands comes here show by show.
+            // Looked up in the index name by name: a list of thousands arrives show by show.
             var names = UniqueNames(taken: UniqueNames.reservedInRoot)
             return try shows.map { show in
                 let kept = try Self.keep(show, &names, db, now: now)
@@ -171,16 +172,16 @@ extension Library {
         return .added(podcast: id, name: folder)
     }
 
-    /// Notes whether a show is fetched with credentials. They themselves are not kept in the library.
+    /// Records whether a show is fetched with credentials, which are not stored in the library.
     package func setHasCredentials(podcast: ShowID, _ hasCredentials: Bool) throws {
         try set(podcast: podcast, key: PodcastSQL.credentialsKey, value: hasCredentials ? "stored" : nil)
     }
 }
 
 extension Podcast {
-    /// What may be shown of an address of this show: of its feed, of its media.
+    /// Returns an address of this show, of its feed or of its media, without secrets.
     package func visible(_ url: String) -> String { RedactedURL.text(url, isPrivate: hasCredentials) }
 
-    /// What may be shown of the feed's address.
+    /// The feed's address without secrets.
     package var visibleURL: String { visible(url) }
 }

@@ -2,30 +2,30 @@ import GRDB
 package import PodcastFeed
 package import TransferCore
 
-/// What a page says of an episode.
+/// The part of an episode that a page shows.
 package struct EpisodeSummary: Sendable, Equatable {
     package var id: EpisodeID
-    /// Of the file.
+    /// The file name.
     package var name: String
     package var title: String
     /// Seconds since 1970 UTC.
     package var published: Int64?
-    /// Of the feed's time zone, in seconds.
+    /// The UTC offset of the feed's time zone in seconds.
     package var publishedOffset: Int
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Double?
-    /// The MIME type as the feed claims it.
+    /// The MIME type according to the feed.
     package var type: String?
     package var link: String?
-    /// Seconds since 1970 UTC: when podfs last changed the row.
+    /// When podfs last changed the row, in seconds since 1970 UTC.
     package var changed: Int64
-    /// Bytes; 0 while nothing is known.
+    /// The size in bytes; 0 while unknown.
     package var size: Int64
     package var sizeSource: SizeSource
-    /// Whether all of it is cached.
+    /// Whether the episode is completely cached.
     package var complete: Bool
     package var sidecars: Sidecars
-    /// As the feed has them. Absent also when they are beyond the limits.
+    /// The notes from the feed; `nil` also if they exceed the limits.
     package var notes: String?
     package var chapters: [Chapter]
 
@@ -53,13 +53,13 @@ package struct EpisodeSummary: Sendable, Equatable {
     }
 }
 
-/// How much of what is long a page takes from the library.
+/// The limits of long texts that a page reads from the library.
 package struct SummaryLimits: Sendable {
-    /// Bytes of the notes of one episode.
+    /// The maximum number of bytes of one episode's notes.
     package var notes: Int
-    /// The same of all together: the newest have theirs, up to the first that do not fit.
+    /// The maximum for all notes together: the newest episodes have theirs, up to the first that does not fit.
     package var notesInAll: Int
-    /// Chapters of one episode.
+    /// The maximum number of chapters of one episode.
     package var chapters: Int
     package var chaptersInAll: Int
 
@@ -72,7 +72,7 @@ package struct SummaryLimits: Sendable {
 }
 
 extension Library {
-    /// Hands out a show's episodes one after the other, newest first: however many there are, one is in memory.
+    /// Passes a show's episodes to `take` one by one, newest first: only one is in memory at a time.
     package func summaries(
         of podcast: ShowID, limits: SummaryLimits, _ take: (EpisodeSummary) throws -> Void
     ) throws {
@@ -100,7 +100,7 @@ extension Library {
                     if let notes = summary.notes {
                         limits.notesInAll -= notes.utf8.count
                     } else if limits.notesInAll < limits.notes {
-                        // To look for shorter ones would be to read those of all.
+                        // Looking for shorter ones would mean reading all notes.
                         limits.notesInAll = 0
                     }
                 }
@@ -114,9 +114,9 @@ extension Library {
         }
     }
 
-    /// `nil` when they are longer than that.
+    /// Returns the notes; `nil` if they are longer than `limit`.
     private static func notes(_ db: Database, of episode: EpisodeID, limit: Int) throws -> String? {
-        // The length of a text in bytes is that of the same as a blob, in every version of SQLite.
+        // The length of a text in bytes is that of the text as a blob, in every version of SQLite.
         try String.fetchOne(
             db.cachedStatement(
                 sql: "SELECT notes FROM detail WHERE episode = ? AND length(CAST(notes AS BLOB)) <= ?"),

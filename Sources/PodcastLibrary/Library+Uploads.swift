@@ -2,7 +2,7 @@ import GRDB
 package import TransferCore
 
 extension Library {
-    /// All uploads that are outstanding or failed, oldest first.
+    /// Returns all outstanding or failed uploads, oldest first.
     package func uploads() throws -> [Upload] {
         try query { db in try Self.uploads(db, "1 ORDER BY id", []) }
     }
@@ -11,12 +11,12 @@ extension Library {
         try query { db in try Self.uploads(db, "id = ?", [id]).first }
     }
 
-    /// The upload whose copy of the media has this name.
+    /// Returns the upload whose copy of the media has this name.
     package func upload(file: String) throws -> Upload? {
         try query { db in try Self.uploads(db, "file = ?", [file]).first }
     }
 
-    /// Adds an upload and gives it a number.
+    /// Adds an upload and assigns its number.
     package func add(_ upload: Upload) throws -> Upload {
         try write { db in
             var upload = upload
@@ -43,7 +43,7 @@ extension Library {
         }
     }
 
-    /// Writes down how far an upload has come. One that is not there is no error: it may have been cancelled meanwhile.
+    /// Records the progress of an upload. A missing one is not an error: it may have been cancelled meanwhile.
     package func record(upload: TaskID, _ progress: Upload.Progress) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET step = ?, location = ?, tus = ?, held = ? WHERE id = ?")
@@ -51,7 +51,7 @@ extension Library {
         }
     }
 
-    /// A person's suspension, which stays across restarts; resumed, it has not failed any more either.
+    /// Sets a person's suspension, which persists across restarts; resuming also clears a failure.
     package func setSuspended(upload: TaskID, _ suspended: Bool) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET suspended = ?1, error = iif(?1, error, NULL) WHERE id = ?2")
@@ -59,7 +59,7 @@ extension Library {
         }
     }
 
-    /// Writes down why an upload gave up, and keeps the event that tells it.
+    /// Records the reason for a failed upload, and stores its event.
     package func fail(upload: TaskID, error: String, keeping event: KeptEvent?) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE upload SET error = ? WHERE id = ?").execute(arguments: [error, upload])
@@ -67,7 +67,7 @@ extension Library {
         }
     }
 
-    /// Forgets an upload that has completed or was cancelled, and keeps the event that tells it: both or neither.
+    /// Removes a completed or cancelled upload and stores its event, atomically.
     package func removeUpload(id: TaskID, keeping event: KeptEvent?) throws {
         try write { db in
             try db.cachedStatement(sql: "DELETE FROM upload WHERE id = ?").execute(arguments: [id])

@@ -5,21 +5,21 @@ package import TransferCore
 
 /// The subscriptions and their episodes, in a SQLite file.
 ///
-/// One process writes (the daemon), any number read at the same time: the file is in WAL mode, so that readers never
-/// wait for the writer nor it for them. Every write is one transaction, durable against the end of the process at once
-/// and against a power failure up to the last checkpoint (`synchronous=NORMAL`, https://www.sqlite.org/wal.html).
+/// One process writes (the daemon), any number read at the same time: the file is in WAL mode, so that readers and the
+/// writer never wait for each other. Every write is one transaction. It survives the end of the process at once, and a
+/// power failure from the next checkpoint on (`synchronous=NORMAL`, https://www.sqlite.org/wal.html).
 ///
-/// Thread-safe. Calls block for the time of a query (fractions of a millisecond) or of a merge (seconds for a feed of
-/// tens of thousands of items). Errors are `LibraryError`.
+/// Thread-safe. Calls block for the duration of a query (fractions of a millisecond) or of a merge (seconds for a feed
+/// of tens of thousands of items). Errors are `LibraryError`.
 package final class Library: Sendable {
-    /// The version of the tables; also in `PRAGMA user_version` of the file.
+    /// The version of the schema, stored as `PRAGMA user_version`.
     package static let schemaVersion = Schema.version
 
     package let path: String
-    /// The one connection that writes; `nil` in a process that only reads.
+    /// The writing connection; `nil` in a process that only reads.
     private let writer: DatabasePool?
     private let readers: ReaderConnections
-    /// The thread in `group`, as `pthread_self` names it; 0 for none.
+    /// The thread executing `group`, as `pthread_self` names it; 0 for none.
     private let grouping = Atomic<UInt>(0)
 
     private init(path: String, writer: DatabasePool?, readers: ReaderConnections) {
@@ -28,9 +28,9 @@ package final class Library: Sendable {
         self.readers = readers
     }
 
-    /// Opens the library for the one process that writes; creates it when there is none, migrates it when it is old.
+    /// Opens the library for the writing process; creates it if there is none, migrates it if it is old.
     ///
-    /// The file is 0600, and its folder 0700 when this call creates it. A damaged file is never replaced.
+    /// The file has mode 0600, and its folder 0700 if this call creates it. A damaged file is never replaced.
     package static func openForWriting(at path: String) throws -> Library {
         try prepareFile(at: path)
         return try LibraryError.translating(path) {
@@ -52,17 +52,17 @@ package final class Library: Sendable {
         }
     }
 
-    /// Opens the library for a process that only reads, whether or not the writer runs, ran, or was killed.
+    /// Opens the library for a process that only reads, whether the writer runs, has exited or was killed.
     ///
-    /// When no writer runs SQLite creates the shared-memory file beside the library, and replays a log that a killed
-    /// writer left, in memory: the folder must be writable for this process, the library itself is not written.
+    /// Without a running writer SQLite creates the shared-memory file beside the library, and replays the log of a
+    /// killed writer in memory: the folder must be writable for this process, the library itself is not written.
     package static func openForReading(at path: String) throws -> Library {
         var status = stat()
         guard stat(path, &status) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { throw LibraryError.missing(path: path) }
             throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
         }
-        // A writer that was killed before its first transaction leaves an empty file.
+        // A writer killed before its first transaction leaves an empty file.
         guard status.st_size > 0 || hasLog(path) else { throw absence(of: path, reason: "the file is empty") }
         return try LibraryError.translating(path) {
             let readers = ReaderConnections(path: path, configuration: configuration(readOnly: true))
@@ -71,8 +71,8 @@ package final class Library: Sendable {
         }
     }
 
-    /// What it means that there is nothing in a library: where it has a backup, or a log, there was something once, and the
-    /// file or its log was spoilt since. SQLite passes over a log whose beginning it cannot trust without a word.
+    /// Interprets an empty library: if it has a backup or a log it once had content, and the file or its log was
+    /// damaged since. SQLite silently ignores a log whose header is damaged.
     private static func absence(of path: String, reason: String) -> LibraryError {
         hasBackup(path) || hasLog(path) ? .damaged(path: path, reason: reason) : .missing(path: path)
     }
@@ -91,7 +91,7 @@ package final class Library: Sendable {
         if found < Schema.version {
             throw LibraryError.olderSchema(found: found, known: Schema.version)
         }
-        // Touches the root pages: a file cut short shows itself here rather than at the first listing.
+        // Reads the root pages, so that a truncated file is detected here rather than at the first listing.
         for table in [
             "podcast", "episode", "detail", "attachment", "rendition", "download", "setting", "event",
             "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed",
@@ -100,8 +100,8 @@ package final class Library: Sendable {
         }
     }
 
-    /// Writes the log into the file, as far as no reader still needs it, so that the one file has all of the library: for a
-    /// person who copies it, and for a disk that spoils the log. Waits a second for readers at the most.
+    /// Writes the log into the file, as far as no reader still needs it, so that the one file contains the whole
+    /// library: for a person who copies it, and against damage to the log. Waits for readers a second at most.
     package func checkpoint() throws {
         guard let writer else { throw LibraryError.readOnly }
         try LibraryError.translating(path) {
@@ -117,7 +117,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Writes the log into the file and ends: all of the library is in that one file then.
+    /// Writes the log into the file and closes the library, which is then entirely in that file.
     func closeWhole() throws {
         try LibraryError.translating(path) {
             try readers.close()
@@ -127,7 +127,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Looks for damage in the whole file; seconds for a large one. `PRAGMA quick_check`.
+    /// Checks the whole file for damage; takes seconds for a large one. `PRAGMA quick_check`.
     package func check() throws {
         let result = try query { db in try String.fetchAll(db, sql: "PRAGMA quick_check(1)") }
         guard result == ["ok"] else {
@@ -135,12 +135,12 @@ package final class Library: Sendable {
         }
     }
 
-    /// Writes a copy of the library as it is now to `destination`, 0600, which it replaces in one step when the copy is
-    /// whole and on the disk. Does not hold up the writer. `VACUUM INTO`.
+    /// Writes a copy of the library to `destination`, 0600, which is replaced atomically when the copy is complete and
+    /// on the disk. Does not block the writer. `VACUUM INTO`.
     package func backup(to destination: String) throws {
         let temporary = destination + ".new"
         unlink(temporary)
-        // SQLite accepts an existing target when it is empty: this one has the right mode from the start.
+        // SQLite accepts an existing empty target; creating it here sets the mode from the start.
         let created = open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         guard created >= 0 else { throw Self.systemError(destination) }
         defer { close(created) }
@@ -157,7 +157,7 @@ package final class Library: Sendable {
 
     // MARK: - Ids
 
-    /// The greatest ids ever given.
+    /// The greatest assigned ids.
     package struct Identifiers: Sendable, Equatable {
         package var podcast: ShowID
         package var episode: EpisodeID
@@ -187,10 +187,10 @@ package final class Library: Sendable {
         }
     }
 
-    /// Makes sure that no id up to these is given from now on.
+    /// Ensures that no id up to these is assigned from now on.
     ///
-    /// For a library that was rebuilt or came back from a backup: the ids given after the backup are inode numbers that
-    /// running programs and the kernel may still hold.
+    /// For a library that was rebuilt or restored from a backup: ids assigned after the backup are inode numbers that
+    /// running programs and the kernel may still use.
     package func reserve(_ identifiers: Identifiers) throws {
         try write { db in
             for (table, last) in [
@@ -209,8 +209,8 @@ package final class Library: Sendable {
 
     // MARK: - Access
 
-    /// Runs one statement. It sees one state of the library without a transaction around it, which would cost two
-    /// more statements on the path of every lookup.
+    /// Runs one statement. It sees a consistent state without an explicit transaction, which would add two statements
+    /// to every lookup.
     func query<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LibraryError.translating(path) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
@@ -218,14 +218,14 @@ package final class Library: Sendable {
         }
     }
 
-    /// A number that is another one when anything was written since, by whatever process.
+    /// Returns a number that changes when any process has written to the library.
     ///
-    /// `PRAGMA data_version`, which counts for one connection: this is always the same one.
+    /// `PRAGMA data_version`, which is specific to a connection: the same one is always used.
     package func changeCounter() throws -> Int64 {
         try LibraryError.translating(path) { try readers.changeCounter() }
     }
 
-    /// Runs several statements that see one state.
+    /// Runs several statements that see the same state.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LibraryError.translating(path) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
@@ -233,7 +233,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Runs a transaction, or within `group` a part of one: all of it or nothing.
+    /// Runs an atomic transaction, or inside `group` an atomic part of one.
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         guard let writer else { throw LibraryError.readOnly }
         return try LibraryError.translating(path) {
@@ -250,12 +250,11 @@ package final class Library: Sendable {
         }
     }
 
-    /// Makes one transaction of several: what they have in common, the pages of the indices and the way through SQLite,
-    /// is most of the cost of a small one. Each part is all or nothing by itself; what this thread reads meanwhile is what
-    /// the parts have written, which others see at the end. Others that write wait.
+    /// Combines several writes in one transaction: their common cost, the pages of the indices and the way through
+    /// SQLite, dominates that of a small one. Each part is atomic by itself; this thread's reads see the parts written
+    /// so far, others see them at the end. Other writers wait.
     ///
-    /// - Throws: what `body` throws, and when the transaction could not be written. Nothing of any part is in the library
-    ///   then.
+    /// - Throws: The error of `body`, or the failure of the transaction. Nothing of any part is then in the library.
     package func group<Value>(_ body: () throws -> Value) throws -> Value {
         guard let writer else { throw LibraryError.readOnly }
         if isInGroup { return try body() }
@@ -268,7 +267,7 @@ package final class Library: Sendable {
         }
     }
 
-    /// Whether this thread is in `group`. Another thread's mark never equals this thread's name, whenever it is seen.
+    /// Whether this thread executes `group`. Another thread's value never equals this thread's name.
     private var isInGroup: Bool { grouping.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     // MARK: - Opening
@@ -277,16 +276,16 @@ package final class Library: Sendable {
         var configuration = Configuration()
         configuration.readonly = readOnly
         configuration.foreignKeysEnabled = true
-        // Readers wait only while another process recovers the log of a killed writer or removes it at its end.
+        // Readers wait only while another process recovers the log of a killed writer, or removes it when it exits.
         configuration.busyMode = .timeout(10)
         configuration.label = "library"
         configuration.prepareDatabase { db in
             guard !readOnly else { return }
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            // 1,000 pages of 4 KiB, SQLite's default, said here because readers depend on it: the longer the log, the
+            // 1,000 pages of 4 KiB, SQLite's default, stated here because readers depend on it: the longer the log, the
             // slower their lookups.
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 1000")
-            // After the first merge of a huge feed the log is cut back to 16 MiB instead of staying as large as it was.
+            // After the first merge of a huge feed the log is truncated to 16 MiB instead of keeping its size.
             _ = try Row.fetchOne(db, sql: "PRAGMA journal_size_limit = 16777216")
         }
         return configuration
@@ -296,7 +295,7 @@ package final class Library: Sendable {
         try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
     }
 
-    /// Tables that are neither SQLite's nor the migrator's.
+    /// Returns the tables that belong neither to SQLite nor to the migrator.
     private static func foreignTables(_ db: Database) throws -> [String] {
         try String.fetchAll(
             db,
@@ -306,11 +305,11 @@ package final class Library: Sendable {
                 """)
     }
 
-    /// Creates folder and file with their modes before SQLite would create them with others. The log and the shared
-    /// memory take theirs from the file.
+    /// Creates folder and file with their modes, before SQLite would create them with others. The log and the shared
+    /// memory inherit the file's mode.
     ///
-    /// An existing file is not opened: closing any descriptor of it would drop the locks that another connection of
-    /// this process holds (fcntl(2), "Advisory record locking").
+    /// An existing file is not opened: closing any descriptor of it would release the locks of another connection in
+    /// this process (fcntl(2), "Advisory record locking").
     private static func prepareFile(at path: String) throws {
         if let slash = path.lastIndex(of: "/"), slash > path.startIndex {
             try createFolder(String(path[..<slash]), for: path)

@@ -1,13 +1,13 @@
 import GRDB
 package import TransferCore
 
-/// What can go wrong with the library. The description is one line for users: what happened, and what to do.
+/// An error of the library. The description is one line for users: what happened, and what to do.
 package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// There is no library at this path, or nothing in it yet.
+    /// The library does not exist at this path, or is empty.
     case missing(path: String)
-    /// Written by a newer podfs.
+    /// The library was written by a newer podfs.
     case newerSchema(found: Int, known: Int)
-    /// Written by an older podfs and not yet migrated: only the daemon may.
+    /// The library was written by an older podfs and not yet migrated, which only the daemon may do.
     case olderSchema(found: Int, known: Int)
     case damaged(path: String, reason: String)
     case alreadySubscribed(name: String)
@@ -17,11 +17,11 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case noSuchEpisode(EpisodeID)
     case noSuchDownload(TaskID)
     case noSuchRendition(episode: EpisodeID, generation: Int)
-    /// A rendition older than the episode's current generation, or a second one of the same generation.
+    /// The rendition is older than the episode's current generation, or has another file with the same generation.
     case staleGeneration(episode: EpisodeID, given: Int, current: Int)
-    /// Opened for reading.
+    /// The library was opened for reading.
     case readOnly
-    /// Another process held the library for longer than the wait.
+    /// Another process held the lock for longer than the timeout.
     case busy(path: String)
     case diskFull(path: String)
     /// Any other failure of SQLite or the system.
@@ -64,7 +64,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// SQLite's result codes in the terms of this module (https://www.sqlite.org/rescode.html).
+    /// Converts SQLite's result codes to errors of this module (https://www.sqlite.org/rescode.html).
     static func translating<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()

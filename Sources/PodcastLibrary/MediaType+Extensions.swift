@@ -1,13 +1,13 @@
-// What is known of types and extensions.
+// Tables of types and extensions.
 extension MediaType {
-    /// Types that servers and feeds give when they do not know.
+    /// Generic types, which servers and feeds send if they do not know the type.
     static let generic: Set<String> = [
         "application/octet-stream", "binary/octet-stream", "application/binary", "application/force-download",
         "application/x-download", "text/plain", "text/html", "unknown/unknown",
     ]
 
-    /// The extensions of the media types that podcasts use, the usual one first (IANA's registrations, RFC 3003,
-    /// RFC 4337, RFC 5334, RFC 6381, RFC 8216, and the `x-` names that are older than they).
+    /// The extensions of the media types used by podcasts, the usual one first (IANA's registrations, RFC 3003, RFC
+    /// 4337, RFC 5334, RFC 6381, RFC 8216, and the older `x-` names).
     static let types: [String: [String]] = [
         "audio/mpeg": ["mp3", "mp2", "mpga", "mpa"],
         "audio/mp3": ["mp3"],
@@ -68,14 +68,14 @@ extension MediaType {
         "audio/x-scpls": ["pls"],
     ]
 
-    /// The extensions that files of a feed may have: of recordings, and of the playlists that are plain text. Playlists in
-    /// XML (`xspf`, `asx`, `wpl`, `smil`) are not among them: browsers show XML, and run what is in it.
+    /// The allowed extensions of files from feeds: those of recordings, and of plain-text playlists. XML playlists
+    /// (`xspf`, `asx`, `wpl`, `smil`) are excluded: browsers show XML, and run scripts in it.
     static let mediaExtensions: Set<String> = Set(
         extensions.lazy.filter { $0.value.major != .other }.map(\.key)
     ).union(["m3u8", "m3u", "pls"])
 
-    /// The same the other way round, and some that are told but never given. `mp4`, `webm` and `3gp` hold both; a feed that
-    /// says nothing means the video.
+    /// The types by extension, including some that are recognized but never assigned. `mp4`, `webm` and `3gp` may be
+    /// audio or video; without a type from the feed they count as video.
     static let extensions: [String: (major: Major, type: String)] = [
         "mp3": (.audio, "audio/mpeg"), "mp2": (.audio, "audio/mpeg"), "mpga": (.audio, "audio/mpeg"),
         "m4a": (.audio, "audio/mp4"), "m4b": (.audio, "audio/mp4"), "aac": (.audio, "audio/aac"),

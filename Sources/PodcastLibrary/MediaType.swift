@@ -1,4 +1,4 @@
-/// What an enclosure is, judged by its MIME type and the path of its URL, without asking a server. Pure.
+/// The type of an enclosure, derived from its MIME type and the path of its URL, without a request. Pure.
 package struct MediaType: Sendable, Equatable {
     package enum Major: Int, Sendable {
         case audio = 1
@@ -6,14 +6,14 @@ package struct MediaType: Sendable, Equatable {
         case other = 3
     }
 
-    /// `nil` when neither type nor URL tells.
+    /// `nil` if neither type nor URL shows it.
     package let major: Major?
     /// The extension of the episode's file, lower case, without a dot: one of `mediaExtensions`, or `bin`.
     package let fileExtension: String
 
     /// - Parameters:
-    ///   - type: the MIME type as the feed claims it; parameters are ignored.
-    ///   - url: the media URL; only the end of its path is looked at.
+    ///   - type: The MIME type according to the feed; parameters are ignored.
+    ///   - url: The media URL; only the end of its path is examined.
     package init(type: String?, url: String) {
         let type = Self.essence(of: type)
         let written = Self.pathExtension(of: url)
@@ -24,7 +24,7 @@ package struct MediaType: Sendable, Equatable {
             if let written, !Self.isAddress(written) {
                 fileExtension = Self.allowed(written) ?? Self.unknown
             } else {
-                // An enclosure that says nothing about itself is nearly always an MP3, and players look at the content.
+                // An enclosure without any information is nearly always an MP3, and players examine the content.
                 fileExtension = "mp3"
             }
             return
@@ -33,7 +33,7 @@ package struct MediaType: Sendable, Equatable {
         let typeMajor = Self.major(of: type)
         major = typeMajor
         if let own = Self.types[type] {
-            // The first extension of a type is the usual one; the others fit too.
+            // The first extension of a type is the usual one; the others are accepted too.
             fileExtension = written.flatMap { own.contains($0) ? $0 : nil } ?? own[0]
         } else if let written, let known, known.major == typeMajor {
             fileExtension = Self.allowed(written) ?? Self.unknown
@@ -46,16 +46,16 @@ package struct MediaType: Sendable, Equatable {
         }
     }
 
-    // MARK: What may be a file's extension
+    // MARK: File extensions
 
-    /// The extension of what is on no list. Browsers and desktops save such a file and do nothing else with it, and web
-    /// servers send it as `application/octet-stream`.
+    /// The extension of unlisted types. Browsers and desktops only save such a file, and web servers send it as
+    /// `application/octet-stream`.
     package static let unknown = "bin"
 
-    /// Whether a file of a feed's may have this extension.
+    /// Whether a file from a feed may have this extension.
     ///
-    /// The list is of what is allowed: a list of what is not would have to name every kind of file that some program
-    /// runs (SVG, XHTML, HTA, JAR, LNK, PDF with its scripts…).
+    /// This is an allowlist: a blocklist would have to name every type that some program runs (SVG, XHTML, HTA, JAR,
+    /// LNK, PDF with its scripts…).
     package static func isAllowed(_ fileExtension: String) -> Bool {
         fileExtension == unknown || mediaExtensions.contains(fileExtension)
     }
@@ -64,22 +64,23 @@ package struct MediaType: Sendable, Equatable {
         isAllowed(fileExtension) ? fileExtension : nil
     }
 
-    /// The type to tell of a feed's file: what the feed claims if that is a known type of media, else what the extension
-    /// says.
+    /// Returns the reported type of a file from a feed: the feed's if it is a known type of media, otherwise that of
+    /// the extension.
     ///
-    /// Some web servers send what a file's attribute `user.mime_type` says: a feed's `image/svg+xml` would run there.
+    /// Some web servers send a file with the type in its attribute `user.mime_type`: a feed's `image/svg+xml` would run
+    /// there.
     package static func told(type: String?, fileExtension: String) -> String? {
         if let type = essence(of: type), types[type] != nil { return type }
         return mimeType(forExtension: fileExtension)
     }
 
-    /// Whether a file is video: by its type, else by its extension. For sizes.
+    /// Whether a file is video: by its type, otherwise by its extension. Used for sizes.
     package static func isVideo(type: String?, fileExtension: String) -> Bool {
         if let type = essence(of: type), !generic.contains(type) { return major(of: type) == .video }
         return extensions[fileExtension.lowercased()]?.major == .video
     }
 
-    /// The type of a file by its name alone.
+    /// Returns the type for a file name's extension.
     package static func mimeType(forExtension fileExtension: String) -> String? {
         extensions[fileExtension.lowercased()]?.type
     }
@@ -90,10 +91,10 @@ package struct MediaType: Sendable, Equatable {
         return .other
     }
 
-    /// `audio/mpeg` of `Audio/MPEG; charset=utf-8`; `nil` when there is no type in it.
+    /// Returns `audio/mpeg` for `Audio/MPEG; charset=utf-8`; `nil` if the text is not a type.
     private static func essence(of type: String?) -> String? {
         guard let type else { return nil }
-        // As nearly all are written; a listing asks for each episode.
+        // Fast path for the usual form, since a listing needs it for each episode.
         if type.utf8.allSatisfy({ isAlphanumeric($0) || "/-+.".utf8.contains($0) }) {
             return type.utf8.contains(UInt8(ascii: "/")) ? type : nil
         }
@@ -101,7 +102,7 @@ package struct MediaType: Sendable, Equatable {
         return bare.isEmpty || !bare.utf8.contains(UInt8(ascii: "/")) ? nil : bare
     }
 
-    /// The extension of the last component of a URL's path, lower case; `nil` when there is none.
+    /// Returns the extension of the last component of a URL's path, in lower case; `nil` if there is none.
     static func pathExtension(of url: String) -> String? {
         let slash = UInt8(ascii: "/")
         var path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -114,7 +115,7 @@ package struct MediaType: Sendable, Equatable {
         if let last = path.lastIndex(of: slash) { path = path[path.index(after: last)...] }
         guard let dot = path.lastIndex(of: UInt8(ascii: ".")), dot > path.startIndex else { return nil }
         let text = Substring(path[path.index(after: dot)...]).lowercased()
-        // Longer than "webm" by some, and letters and digits only: else the dot belonged to a title.
+        // Slightly longer than "webm" at most, and letters and digits only: otherwise the dot belongs to a title.
         guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAlphanumeric) else { return nil }
         return text
     }
@@ -123,8 +124,7 @@ package struct MediaType: Sendable, Equatable {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
-    /// Whether a URL ends so that nothing is said of the file: as addresses of programs do that make the answer, or with
-    /// a number.
+    /// Whether the extension of a URL says nothing about the file: that of a script, or a number.
     private static func isAddress(_ text: String) -> Bool {
         ["php", "asp", "aspx", "jsp", "cgi", "html", "htm"].contains(text)
             || text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

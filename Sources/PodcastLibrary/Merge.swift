@@ -4,7 +4,7 @@ internal import TransferCore
 
 /// One merge of a feed into a show's rows, inside a transaction.
 struct Merge {
-    /// The items that are episodes. Made outside of the transaction: hashing a large feed takes a while.
+    /// The items that are episodes. Created outside the transaction, since hashing a large feed takes a while.
     struct Items {
         let episodes: [EpisodeFacts]
         let skipped: Int
@@ -32,7 +32,7 @@ struct Merge {
     private var inserted: [EpisodeID] = []
     private var updated: [EpisodeID] = []
     private var unlisted: [EpisodeID] = []
-    /// Whether a user can see that something changed.
+    /// Whether the change is visible to users.
     private var isVisible = false
 
     init(db: Database, podcast: ShowID, template: NameTemplate, now: Int64) {
@@ -77,7 +77,7 @@ struct Merge {
             podcast: podcast, inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
     }
 
-    /// The rows with what identity goes by, tombstones included.
+    /// Returns the rows with their identifying facts, including tombstones.
     private func rows() throws -> ([Known], [IdentityFacts]) {
         var known: [Known] = []
         var facts: [IdentityFacts] = []
@@ -106,7 +106,8 @@ struct Merge {
     // MARK: - Known episodes
 
     private mutating func refresh(_ row: Known, _ facts: IdentityFacts, with item: EpisodeFacts) throws {
-        // Buried while it stood in the feed: not to come back before it has left. Buried after: it came back.
+        // An episode buried while the feed listed it must first leave the feed to return; one buried later has
+        // returned.
         let returns = !row.listed && row.buried
         if row.digest == item.digest {
             guard !row.listed else { return }
@@ -127,8 +128,8 @@ struct Merge {
         updated.append(row.id)
     }
 
-    /// Whether the feed now points at another file, as far as it tells: then a size that was confirmed for the old
-    /// one is no longer so. A rendition that is already there keeps its size, as long as it stays.
+    /// Whether the feed now names another file, as far as it shows: the size confirmed for the old one then no longer
+    /// applies. An existing rendition keeps its size until it is removed.
     private func isOtherMedia(_ row: Known, _ facts: IdentityFacts, _ item: EpisodeFacts) -> Bool {
         if let old = row.length, let new = item.media.length, old != new { return true }
         let old = Identity.comparable(url: facts.url).prefix { $0 != "?" }
@@ -160,7 +161,7 @@ struct Merge {
 
     // MARK: - New episodes
 
-    /// Inserts the oldest first, so that ids grow with time and of two equal titles the older keeps the plain name.
+    /// Inserts the oldest first, so that ids increase with time and the older of two equal titles gets the plain name.
     private mutating func insert(_ items: [EpisodeFacts], show: String, isFirst: Bool) throws {
         guard !items.isEmpty else { return }
         let taken: Set<String> =
@@ -169,7 +170,7 @@ struct Merge {
             : try String.fetchSet(
                 db.cachedStatement(sql: "SELECT folded FROM episode WHERE podcast = ?"), arguments: [podcast])
         var names = UniqueNames(taken: taken.union(UniqueNames.reservedInShow))
-        // Documents are newest first as a rule, which orders those that have no date, or the same.
+        // Documents usually list the newest first, which orders undated items and those with equal dates.
         let ordered = items.enumerated().sorted { one, other in
             let first = one.element.item.published?.seconds ?? .max
             let second = other.element.item.published?.seconds ?? .max

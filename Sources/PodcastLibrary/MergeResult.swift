@@ -1,22 +1,22 @@
 package import TransferCore
 
-/// What the answer that carried a feed said beside the feed.
+/// The data of the response that delivered a feed.
 package struct FeedResponse: Sendable, Equatable {
-    /// Where the redirects ended.
+    /// The address after all redirects.
     package var finalURL: String
     package var status: Int
     package var etag: String?
     package var lastModified: String?
     package var contentType: String?
-    /// Of the address that answered.
+    /// The space of the address that responded.
     package var space: AddressSpace?
-    /// Of the address that was asked first, before redirects.
+    /// The space of the requested address, before redirects.
     package var reach: AddressSpace?
-    /// When the feed is due again, as the schedule decided; `nil` leaves it undecided.
+    /// The scheduled time of the next refresh; `nil` leaves it unchanged.
     package var nextRefresh: Int64?
-    /// Whether the document was read to its end. Items missing from a part of a document have not left the feed.
+    /// Whether the whole document was read. Items missing from a partial document have not left the feed.
     package var isWhole: Bool
-    /// Seconds between two looks that the document asks for.
+    /// The interval in seconds that the document asks for.
     package var updateInterval: Int64?
 
     package init(
@@ -37,15 +37,15 @@ package struct FeedResponse: Sendable, Equatable {
     }
 }
 
-/// What a merge did.
+/// The result of a merge.
 package struct MergeResult: Sendable, Equatable {
     package var podcast: Podcast
     /// New episodes, oldest first.
     package var inserted: [EpisodeID]
-    /// Known episodes of which anything changed, media URLs and a return to the feed included.
+    /// Known episodes with any change, including media URLs and a return to the feed.
     package var updated: [EpisodeID]
     /// Episodes that left the feed. They stay in the library.
     package var unlisted: [EpisodeID]
-    /// Items passed over because they have no enclosure.
+    /// The number of items skipped because they have no enclosure.
     package var skipped: Int
 }

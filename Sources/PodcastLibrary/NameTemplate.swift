@@ -1,11 +1,11 @@
 package import PodcastFeed
 
-/// How the name of an episode is made of its facts: text with fields in braces, such as `{date} {title}`.
+/// A template of episode names: text with fields in braces, such as `{date} {title}`.
 ///
-/// A field without a value is left out together with the text that joins it to the next field, so that an episode
-/// without a date is called `Title` and not ` Title`.
+/// A field without a value is omitted together with the text between it and the next field, so that an undated episode
+/// is named `Title` and not ` Title`.
 package struct NameTemplate: Sendable, Equatable {
-    /// The fields a template may use.
+    /// The fields of a template.
     package enum Field: String, CaseIterable, Sendable {
         /// The day of publication in the feed's own time zone, `2026-11-20`.
         case date = "date"
@@ -40,7 +40,7 @@ package struct NameTemplate: Sendable, Equatable {
     package static let standard = NameTemplate(
         text: "{date} {title}", parts: [.field(.date), .text(" "), .field(.title)])
 
-    /// The template as written.
+    /// The text of the template.
     package let text: String
     private let parts: [Part]
 
@@ -49,7 +49,7 @@ package struct NameTemplate: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// - Throws: `NameTemplate.Failure`, which names the field that is not known.
+    /// - Throws: `NameTemplate.Failure`, which names the unknown field.
     package init(_ text: String) throws {
         var parts: [Part] = []
         var rest = Substring(text)
@@ -68,9 +68,9 @@ package struct NameTemplate: Sendable, Equatable {
         self.init(text: text, parts: parts)
     }
 
-    /// The stem of an episode's name, without regard to other episodes.
+    /// Returns the stem of an episode's name, before it is made unique.
     ///
-    /// When it is too long the title is cut, so that what stands after the title stays.
+    /// If it is too long the title is cut, so that the text after the title stays.
     package func stem(for item: Item, show: String) -> String {
         var title = FileName.normalized(FileName.replacing(item.title ?? ""))
         if title.isEmpty { title = FileName.untitled }
@@ -86,14 +86,14 @@ package struct NameTemplate: Sendable, Equatable {
 
     private func render(_ item: Item, title: String, show: String) -> String {
         var result = ""
-        /// Text since the last field that had a value, kept back until the next one has.
+        /// The text since the last field with a value, added when another field has one.
         var pending = ""
         var afterMissing = false
         for part in parts {
             switch part {
             case .text(let text):
                 if afterMissing {
-                    // The text behind a missing field goes with it, and so do the brackets around it.
+                    // The text after a missing field is omitted, and so are the brackets around it.
                     if let last = pending.last, let closing = Self.brackets[last], text.first == closing {
                         pending.removeLast()
                         pending += text.dropFirst()
@@ -127,7 +127,7 @@ package struct NameTemplate: Sendable, Equatable {
         }
     }
 
-    /// `12` for 12.0 and `315.5` for 315.5.
+    /// Returns `12` for 12.0 and `315.5` for 315.5.
     static func decimal(_ number: Double) -> String? {
         guard number.isFinite else { return nil }
         if let whole = Int64(exactly: number) { return String(whole) }

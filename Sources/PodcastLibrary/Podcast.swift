@@ -1,14 +1,14 @@
 package import TransferCore
 
-/// A show as the library keeps it. A value: a copy of a row, which does not change with it.
+/// A show's row. A copy, which does not change with the row.
 ///
 /// Times are seconds since 1970-01-01 UTC, here and in all of this module.
 package struct Podcast: Sendable, Equatable {
-    /// The row id: positive, never given to another show.
+    /// The row id: positive, never reused for another show.
     package var id: ShowID
-    /// The name of the folder.
+    /// The folder's name.
     package var name: String
-    /// The address of the feed, as it is to be asked for.
+    /// The feed's address.
     package var url: String
     package var title: String
     package var link: String?
@@ -19,28 +19,29 @@ package struct Podcast: Sendable, Equatable {
     package var guid: String?
     package var type: String?
     package var explicit: Bool?
-    /// `active`; `failed` when the last refresh did not succeed; `gone` when the server said 410.
+    /// `active`; `failed` after a failed refresh; `gone` after a 410.
     package var state: String
-    /// Why the last refresh failed, one line.
+    /// The reason for the last failed refresh, one line.
     package var error: String?
     package var httpStatus: Int?
     package var etag: String?
     package var lastModified: String?
-    /// Where the redirects ended at the last refresh.
+    /// The address after all redirects at the last refresh.
     package var finalURL: String?
     package var contentType: String?
-    /// The last refresh that succeeded; a 304 is a success.
+    /// The time of the last successful refresh; a 304 counts as success.
     package var lastRefresh: Int64?
     package var nextRefresh: Int64?
     package var created: Int64
-    /// When something that users can see changed.
+    /// The time of the last change that users can see.
     package var changed: Int64
-    /// Found by a search and not subscribed.
+    /// Whether the show is an unsubscribed search result.
     package var ephemeral: Bool
     package var episodes: Int
-    /// Episodes that are complete in the cache.
+    /// The number of completely cached episodes.
     package var cached: Int
-    /// It is fetched with a name and a password, which are kept elsewhere. Queries of its addresses may be as secret.
+    /// Whether it is fetched with a user name and a password, which are stored elsewhere. The queries of its addresses
+    /// may be secret as well.
     package var hasCredentials: Bool
 
     package init(
@@ -87,13 +88,13 @@ package struct Podcast: Sendable, Equatable {
     package static let gone = "gone"
 }
 
-/// What a listing of the root folder needs of a show.
+/// The part of a show that a listing of the root folder needs.
 package struct FolderEntry: Sendable, Equatable {
     package var id: ShowID
     package var name: String
     package var changed: Int64
     package var lastRefresh: Int64?
-    /// When the newest episode was published, or first seen when it has no date; `nil` without episodes.
+    /// When the newest episode was published, or first seen if it is undated; `nil` without episodes.
     package var newest: Int64?
 
     package init(id: ShowID, name: String, changed: Int64, lastRefresh: Int64? = nil, newest: Int64? = nil) {

@@ -1,24 +1,25 @@
 import GRDB
 import Synchronization
 
-/// Connections that read, as many as threads read at the same time.
+/// The reading connections, as many as threads read concurrently.
 ///
-/// In place of the readers of GRDB's own pool, which asks SQLite for the version of the schema before every read: beside
-/// a lookup of one row that is a second statement of the same cost. Nothing here goes by GRDB's knowledge of the schema,
-/// and SQLite itself prepares a statement anew after a migration (https://www.sqlite.org/c3ref/prepare.html).
+/// They replace the readers of GRDB's own pool, which queries the schema version before every read: compared with a
+/// lookup of one row that is a second statement of the same cost. Nothing here depends on GRDB's knowledge of the
+/// schema, and SQLite itself prepares a statement again after a migration (https://www.sqlite.org/c3ref/prepare.html).
 ///
-/// Thread-safe. A read within a read takes another connection.
+/// Thread-safe. A nested read uses another connection.
 final class ReaderConnections: Sendable {
     private let path: String
     private let configuration: Configuration
-    /// Those that nobody uses.
+    /// The idle connections.
     private let idle = Mutex<[DatabaseQueue]>([])
     private let counting = Mutex<DatabaseQueue?>(nil)
 
-    /// How many are kept open: the threads of a mount, and one that listens to the daemon. GRDB's pool has five too.
+    /// The maximum number of idle connections: the threads of a mount, and one that receives events. GRDB's pool has
+    /// five too.
     private static let mostIdle = 5
 
-    /// - Parameter configuration: of connections that only read.
+    /// - Parameter configuration: The configuration of reading connections.
     init(path: String, configuration: Configuration) {
         self.path = path
         self.configuration = configuration
@@ -37,7 +38,7 @@ final class ReaderConnections: Sendable {
         return try body(connection)
     }
 
-    /// `PRAGMA data_version` of a connection that is used for nothing else, and never closed before the others.
+    /// Returns `PRAGMA data_version` of a connection used for nothing else, and closed last.
     func changeCounter() throws -> Int64 {
         let connection = try counting.withLock { kept in
             if let kept { return kept }
@@ -50,7 +51,7 @@ final class ReaderConnections: Sendable {
         }
     }
 
-    /// Closes those that nobody uses; the next read opens another.
+    /// Closes the idle connections; the next read opens a new one.
     func close() throws {
         var connections = idle.withLock { connections in
             defer { connections = [] }

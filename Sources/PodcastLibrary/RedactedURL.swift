@@ -1,27 +1,28 @@
-/// What may be shown of a URL: everything that people and programs can see goes through here.
+/// The removal of secrets from URLs. Every URL that people and programs can see passes through here.
 package enum RedactedURL {
-    /// Without `user:password@`; and where there was one, without the query, which may hold a token as well.
+    /// Removes `user:password@`, and if there was one, also the query, which may contain a token.
     package static func text(_ url: String) -> String {
         guard let (prefix, rest) = parts(url) else { return url }
         return prefix + rest.prefix { $0 != "?" && $0 != "#" }
     }
 
-    /// - Parameter isPrivate: the address is asked for with credentials, although they do not stand in it: then too the
-    ///   query is left out.
+    /// - Parameter isPrivate: The address is requested with credentials that it does not contain; the query is removed
+    ///   then too.
     package static func text(_ url: String, isPrivate: Bool) -> String {
         let text = text(url)
         return isPrivate ? String(text.prefix { $0 != "?" && $0 != "#" }) : text
     }
 
-    /// Without `user:password@` alone: still the address that was asked for.
+    /// Removes only `user:password@`, so that the address can still be requested.
     package static func withoutUserInfo(_ url: String) -> String {
         guard let (prefix, rest) = parts(url) else { return url }
         return prefix + rest
     }
 
-    /// The scheme with its slashes, and what follows the user info; `nil` when there is none (RFC 3986 §3.2.1).
+    /// Returns the scheme with its slashes, and the text after the user info; `nil` without user info (RFC 3986
+    /// §3.2.1).
     private static func parts(_ url: String) -> (String, Substring)? {
-        // Nearly all addresses are done with here.
+        // Fast path for nearly all addresses.
         guard url.utf8.contains(UInt8(ascii: "@")), let scheme = url.firstRange(of: "://") else { return nil }
         let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let at = authority.lastIndex(of: "@") else { return nil }

@@ -1,31 +1,30 @@
 package import TransferCore
 
-/// The bytes of an episode as one server answer defined them: what the cache holds, or is fetching.
+/// The bytes of an episode as defined by one server response, cached or being fetched.
 ///
-/// An episode has at most one current rendition. Its generation is what tells it from those before it.
+/// An episode has at most one current rendition. The generation distinguishes it from earlier ones.
 package struct Rendition: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
     /// The name of the cache file.
     package var file: String
-    /// Bytes of the whole; `nil` while no server said it.
+    /// The total size in bytes; `nil` if no server has confirmed it.
     package var size: Int64?
-    /// Text of the transfer layer, not understood here.
+    /// The validator; opaque to this module.
     package var validator: String?
     package var contentType: String?
     package var finalURL: String?
-    /// Bytes present.
+    /// The number of received bytes.
     package var received: Int64
     package var complete: Bool
     package var sha256: String?
-    /// How the cache file looked when it was whole: text of the cache, not understood here. `nil` while it is not whole, and
-    /// when
-    /// an earlier version wrote it.
+    /// The recorded state of the complete cache file, opaque to this module. `nil` while it is incomplete, and if an
+    /// earlier version completed it.
     package var fileState: String?
     package var created: Int64
     package var lastOpened: Int64
     package var pinned: Bool
-    /// Of the episode.
+    /// Whether the episode was played.
     package var played: Bool
 
     package init(
@@ -53,19 +52,19 @@ package struct Rendition: Sendable, Equatable {
     }
 }
 
-/// A background download that is to be carried on, or that failed. It leaves when it completes or is cancelled.
+/// A background download that is outstanding or failed. The row is removed when it completes or is cancelled.
 package struct Download: Sendable, Equatable {
-    /// The task's id: positive, never given to another task.
+    /// The task's id: positive, never reused for another task.
     package var id: TaskID
     package var episode: EpisodeID
     /// The identifier of the background session.
     package var session: String
-    /// Suspended by a user: stays so until a user resumes it.
+    /// Whether a user has suspended it, until a user resumes it.
     package var suspended: Bool
-    /// Nobody asked for it: it waits for an unmetered link and mains power.
+    /// Whether it was created automatically: it waits for an unmetered link and mains power.
     package var automatic: Bool
     package var created: Int64
-    /// Why it failed, one line; `nil` unless it failed.
+    /// The reason for the failure, one line; `nil` unless it failed.
     package var error: String?
     /// The errno for readers; set together with `error`.
     package var errorNumber: Int?
@@ -84,6 +83,6 @@ package struct Download: Sendable, Equatable {
         self.errorNumber = errorNumber
     }
 
-    /// The state of the task until the daemon has begun it again.
+    /// The state of the task until the daemon has started it again.
     package var state: TaskState { error != nil ? .failed : suspended ? .suspended : .queued }
 }

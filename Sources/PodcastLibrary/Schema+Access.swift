@@ -1,6 +1,6 @@
 extension Schema {
-    /// Who named a show's feed, and where it is. Of shows from before nothing is known until their feeds are fetched again;
-    /// their addresses are taken to be those that a person gave.
+    /// Columns for the origin of a show's feed address, and its address space. For older shows both are unknown until
+    /// their feeds are fetched again; their addresses are assumed to have been entered by a person.
     static let access = """
         ALTER TABLE podcast ADD COLUMN given_url TEXT;   -- NULL where a catalogue or a server named it
         ALTER TABLE podcast ADD COLUMN reach INTEGER;    -- AddressSpace: the most private that the feed may be in

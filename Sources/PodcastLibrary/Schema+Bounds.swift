@@ -1,11 +1,12 @@
 import GRDB
 
 extension Schema {
-    /// Takes numbers out of the tables that no clock and no count can have given: what an earlier version stored of a
-    /// server's word, before that was bounded. Rows are read safely as they are; but SQL counts on from some of them, and
-    /// SQLite refuses to store a sum beyond 64 bits, so that nothing would be written there any more.
+    /// Removes impossible numbers, which earlier versions stored unchecked from servers. Reads bound them; but SQL
+    /// increments some of them, and SQLite refuses to store a sum beyond 64 bits, so that these rows could not be
+    /// updated any more.
     ///
-    /// Runs when the library is opened for writing. These tables are small: one row a show, or one of what was heard.
+    /// Runs when the library is opened for writing. These tables are small: a row for each show, or for each recorded
+    /// action.
     static func bound(_ db: Database) throws {
         let moments = "BETWEEN 0 AND \(SyncMoment.latest)"
         for sql in [
@@ -36,6 +37,6 @@ extension Schema {
         }
     }
 
-    /// Beyond some twenty the pause between two tries no longer grows.
+    /// The maximum count of failures; from some twenty on the delay between two attempts no longer grows.
     private static let mostFailures = 1_000_000
 }

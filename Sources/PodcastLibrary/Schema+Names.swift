@@ -2,12 +2,11 @@ import GRDB
 import TransferCore
 
 extension Schema {
-    /// Gives episodes whose extension is not on the list of what a feed's file may have (`MediaType.isAllowed`) the
-    /// extension `.bin`.
+    /// Renames episodes with forbidden extensions (`MediaType.isAllowed`) to `.bin`.
     ///
-    /// Names never change otherwise. Earlier versions took a feed's word for `.svg`, `.xhtml`, `.jar` and the like, which
-    /// browsers and desktops run: that nothing of a feed runs counts for more than that a path stays. The stem is the same,
-    /// and it alone is what is unique in a folder.
+    /// Names never change otherwise. Earlier versions accepted `.svg`, `.xhtml`, `.jar` and the like from feeds, which
+    /// browsers and desktops run: safety outweighs stable paths here. The stem, which alone is unique in a folder,
+    /// stays.
     static func renameUnsafeFiles(_ db: Database) throws {
         var unsafe: [(id: EpisodeID, name: String)] = []
         let rows = try Row.fetchCursor(db, sql: "SELECT id, name FROM episode")

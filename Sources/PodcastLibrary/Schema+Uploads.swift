@@ -1,6 +1,6 @@
 extension Schema {
-    /// What people publish: outstanding until the server has it, or failed. The id is of the sequence that downloads have
-    /// theirs from, so that a task's number is its own.
+    /// The uploads, outstanding or failed. Their ids come from the sequence of the downloads' ids, so that a task's
+    /// number is unique.
     static let third = """
         CREATE TABLE upload (
             id INTEGER PRIMARY KEY,

@@ -1,11 +1,10 @@
 import GRDB
 
-/// The tables, and how older files become the newest.
+/// The tables, and the migrations of older files.
 ///
-/// Migrations are registered by name and never edited once released: a change is a further migration and a further
-/// version.
+/// Migrations are registered by name and never edited once released: a change is a new migration with a new version.
 enum Schema {
-    /// Also in `PRAGMA user_version`, where readers of any age find it.
+    /// The version of the tables, stored in `PRAGMA user_version`, where readers of any version find it.
     static let version = 7
 
     static var migrator: DatabaseMigrator {
@@ -31,7 +30,7 @@ enum Schema {
             try reach(5, db)
         }
         migrator.registerMigration("6") { db in
-            // How the cache file looked when it was whole; text of the cache, not understood here.
+            // The state of the complete cache file; opaque to this module.
             try db.execute(sql: "ALTER TABLE rendition ADD COLUMN file_state TEXT")
             try reach(6, db)
         }
@@ -42,13 +41,13 @@ enum Schema {
         return migrator
     }
 
-    /// A migration has been done.
+    /// Records the completion of a migration.
     private static func reach(_ version: Int, _ db: Database) throws {
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
-    /// AUTOINCREMENT, because an id is an inode number: an id given twice would be two files to the kernel's cache.
-    /// Show notes stand in a table of their own, so that listings read small rows.
+    /// AUTOINCREMENT, because an id is an inode number: a reused id would be mixed up with another file in the kernel's
+    /// cache. Show notes have a separate table, so that listings read small rows.
     private static let first = """
         CREATE TABLE podcast (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -172,7 +171,7 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// What is kept for clients that are away, and what decides on transfers and refreshes without a person.
+    /// Events stored for disconnected clients, and the data for automatic transfers and refreshes.
     private static let second = """
         CREATE TABLE event (
             sequence INTEGER PRIMARY KEY,

@@ -1,15 +1,15 @@
 import GRDB
 package import TransferCore
 
-/// What decides on the requests that a show leads to: who named its feed, and where that is.
+/// The facts that decide which requests a show may cause: the origin of its feed address, and its address spaces.
 package struct ShowAccess: Sendable, Equatable {
-    /// The address of the feed.
+    /// The feed's address.
     package var url: String
-    /// The address that a person gave; `nil` where a catalogue or a server named it.
+    /// The address entered by a person; `nil` if it comes from a catalogue or a server.
     package var givenURL: String?
-    /// The most private space that the feed may be in: that in which it was found. `nil` while it was never fetched.
+    /// The most private space allowed for the feed: that in which it was found. `nil` if it was never fetched.
     package var reach: AddressSpace?
-    /// The space that the feed was last fetched from.
+    /// The space of the feed's last fetch.
     package var space: AddressSpace?
 
     package init(
@@ -21,7 +21,7 @@ package struct ShowAccess: Sendable, Equatable {
         self.space = space
     }
 
-    /// The most private space that what the feed names may be in.
+    /// The most private space allowed for addresses in the feed.
     package var leads: AddressSpace? { space ?? reach }
 
     /// The columns of `podcast p` that `init(_:from:)` reads.
@@ -45,7 +45,7 @@ extension Library {
         }
     }
 
-    /// A person gives the address of a show anew, and its feed was fetched from that space.
+    /// Records that a person entered a show's address again, and that its feed was fetched from that space.
     package func give(podcast: ShowID, url: String, reach: AddressSpace?) throws {
         try write { db in try Self.give(podcast: podcast, url: url, reach: reach, db) }
     }

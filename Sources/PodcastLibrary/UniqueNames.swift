@@ -1,19 +1,19 @@
-/// Hands out stems so that no two in one folder are equal when case is ignored.
+/// An allocator of stems that are unique in a folder, ignoring case.
 ///
-/// Stems are compared, not whole names: the transcript, art, notes and chapters of an episode have its stem, and so two
-/// episodes that differ in their extension alone would fight over them. A value; not shared between threads.
+/// Stems are unique rather than whole names: the transcript, art, notes and chapters of an episode have its stem, so
+/// two episodes that differ only in their extension would share these names. A value; not shared between threads.
 package struct UniqueNames: Sendable {
-    /// Stems in a show's folder that belong to files podfs makes: `cover.jpg`, `playlist.m3u8`, `index.html`.
+    /// Stems reserved in a show's folder for generated files: `cover.jpg`, `playlist.m3u8`, `index.html`.
     package static let reservedInShow: Set<String> = ["cover", "playlist", "index"]
-    /// Names in the root folder that podfs makes. Names that begin with a dot need no entry: no show's name does.
+    /// Names reserved in the root folder. Names with a leading dot need no entry, since no show's name has one.
     package static let reservedInRoot: Set<String> = ["latest", "downloaded", "index.html"]
 
     private var taken: Set<String>
-    /// The number to try next for a stem that was taken: a thousand episodes of one title need a thousand looks, not
-    /// half a million.
+    /// The next number to try for a used stem: a thousand episodes with one title need a thousand lookups, not half a
+    /// million.
     private var next: [String: Int] = [:]
 
-    /// - Parameter taken: folded names (`FileName.folded`), the reserved ones among them.
+    /// - Parameter taken: The used folded names (`FileName.folded`), including the reserved ones.
     package init(taken: Set<String>) {
         self.taken = taken
     }
@@ -22,13 +22,13 @@ package struct UniqueNames: Sendable {
         taken.contains(FileName.folded(stem))
     }
 
-    /// The stem itself when it is free, else the stem with the first free of ` (2)`, ` (3)`, …; taken from now on. Where many
-    /// of these are taken it is a free one behind a taken one, which need not be the first.
+    /// Reserves and returns the stem itself if it is free, otherwise with the first free suffix of ` (2)`, ` (3)`, ….
+    /// If many are used it is a free one after a used one, which need not be the first.
     package mutating func claim(_ stem: String) -> String { claim(stem) { _ in false } }
 
-    /// The same.
+    /// Reserves a stem like `claim(_:)`.
     ///
-    /// - Parameter isTaken: whether a folded name is taken, of those that are not known here.
+    /// - Parameter isTaken: Whether a folded name that is not known here is used.
     package mutating func claim(_ stem: String, isTaken: (_ folded: String) throws -> Bool) rethrows -> String {
         let folded = FileName.folded(stem)
         if try !isTaken(folded), taken.insert(folded).inserted { return stem }
@@ -38,7 +38,7 @@ package struct UniqueNames: Sendable {
         }
         var number = next[folded] ?? 2
         let first = number
-        // Names of thousands that are called the same, one by one: not all before are looked at each time.
+        // For thousands of equal names, reserved one by one: not all previous ones are looked up each time.
         while number - first < Self.patience, try !isFree(number) { number += 1 }
         if number - first == Self.patience {
             var (lastTaken, step) = (number - 1, 1)
@@ -47,7 +47,7 @@ package struct UniqueNames: Sendable {
                 step *= 2
             }
             number = lastTaken + step
-            // A free one whose predecessor is taken.
+            // Find a free one whose predecessor is used.
             while number - lastTaken > 1 {
                 let middle = lastTaken + (number - lastTaken) / 2
                 if try isFree(middle) { number = middle } else { lastTaken = middle }
@@ -59,7 +59,7 @@ package struct UniqueNames: Sendable {
         return candidate
     }
 
-    /// Numbers that are tried one after the other.
+    /// The number of candidates that are tried one after the other.
     private static let patience = 16
 
     private static func numbered(_ stem: String, _ number: Int) -> String {

@@ -1,12 +1,12 @@
 package import TransferCore
 
-/// Something that a person publishes. It leaves when the server has it, or when it is cancelled.
+/// An episode being published. The row is removed when the server has stored it, or when it is cancelled.
 package struct Upload: Sendable, Equatable {
-    /// A file's copy, which nobody changes, and what the server is told of it.
+    /// A private copy of a file, and its description for the server.
     package struct Part: Sendable, Equatable {
-        /// Of the file that was published.
+        /// The name of the original file.
         package var name: String
-        /// Of the copy, in the folder of uploads.
+        /// The name of the copy in the uploads folder.
         package var file: String
         package var type: String?
 
@@ -17,13 +17,13 @@ package struct Upload: Sendable, Equatable {
         }
     }
 
-    /// How far it has come on the server.
+    /// The progress on the server.
     package struct Progress: Sendable, Equatable {
         /// `unposted`, `posting` or `posted`.
         package var step: String
         package var location: String?
         package var tus: Bool?
-        /// Bytes.
+        /// The number of bytes stored by the server.
         package var held: Int64
 
         package init(step: String = "unposted", location: String? = nil, tus: Bool? = nil, held: Int64 = 0) {
@@ -34,25 +34,25 @@ package struct Upload: Sendable, Equatable {
         }
     }
 
-    /// The task's id: positive, never given to another task.
+    /// The task's id: positive, never reused for another task.
     package var id: TaskID
-    /// Where it is posted, without user info.
+    /// The address of the POST, without user info.
     package var url: String
     package var title: String
     package var description: String?
     package var media: Part
-    /// Of the media, in bytes.
+    /// The size of the media in bytes.
     package var size: Int64
     package var image: Part?
     package var idempotencyKey: String
     package var progress = Progress()
-    /// Suspended by a person: stays so until a person resumes it.
+    /// Whether a person has suspended it, until a person resumes it.
     package var suspended = false
     package var created: Int64
-    /// Why it failed, one line; `nil` unless it failed.
+    /// The reason for the failure, one line; `nil` unless it failed.
     package var error: String?
 
-    /// The state of the task until the daemon has begun it again.
+    /// The state of the task until the daemon has started it again.
     package var state: TaskState { error != nil ? .failed : suspended ? .suspended : .queued }
 
     package init(

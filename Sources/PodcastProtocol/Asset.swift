@@ -1,6 +1,6 @@
-/// A small file that a feed offers beside the media: fetched when it is read, as a whole.
+/// A small file that a feed offers besides the media; fetched completely when it is opened.
 package enum AssetKind: String, Sendable, Codable, CaseIterable {
-    /// The show's art; all others are an episode's.
+    /// The show's art; all others belong to an episode.
     case cover
     case art
     /// Transcripts.
@@ -9,8 +9,8 @@ package enum AssetKind: String, Sendable, Codable, CaseIterable {
     /// `podcast:chapters`.
     case chapters
 
-    /// The name of its file in the cache's folder `assets`.
+    /// Returns the file name in the cache's folder `assets`.
     ///
-    /// - Parameter id: the row of the show or of the episode.
+    /// - Parameter id: The row of the show or of the episode.
     package func fileName(_ id: Int64) -> String { "\(rawValue)-\(id)" }
 }

@@ -1,7 +1,7 @@
 internal import Foundation
 package import TransferCore
 
-/// The version of the messages; both sides must agree.
+/// The version of the protocol; both sides must agree.
 package let protocolVersion = 3
 
 /// The first message of a client.
@@ -54,7 +54,7 @@ package struct Welcome: Sendable, Codable, Equatable {
     }
 }
 
-/// What can be done with an episode's task and its cached bytes: the values of `user.podfs.task`, and `download`.
+/// Tasks end with the client's connection, unless another client has the same one; received bytes stay cached.
 package enum TaskAction: String, Sendable, Codable, CaseIterable {
     case download, resume, suspend, cancel, evict, pin, unpin
 }
@@ -70,101 +70,101 @@ package enum SessionConfiguration: Sendable, Codable, Equatable {
     case background(identifier: String)
 }
 
-/// What a client asks for.
+/// A client's command.
 package enum Command: Sendable, Codable, Equatable {
     case subscribe(url: String, name: String?)
-    /// As `subscribe`, for a show of a list; waits for its turn. A feed that cannot be had now is no failure.
+    /// Subscribes to a show of a list, when its turn comes. A feed that cannot be fetched now is not a failure.
     case importShow(ImportItem)
     case unsubscribe(podcast: ShowID)
-    /// All shows when empty.
+    /// Refreshes shows; all if the list is empty.
     case refresh(podcasts: [ShowID])
     case rename(podcast: ShowID?, episode: EpisodeID?, name: String)
-    /// Fetches a feed and answers with what it says, as the JSON of `podfs inspect`; stores nothing.
+    /// Fetches a feed and returns the JSON of `podfs inspect`; stores nothing.
     case inspect(url: String)
     case tasks
     case act(TaskAction, episodes: [EpisodeID])
-    /// An upload of a copy that is in the folder of uploads; begins at once. Asked for twice with the same copy it is one.
+    /// Starts the upload of a copy in the uploads folder. A repeated request with the same copy is the same upload.
     case publish(PublishRequest)
-    /// `resume`, `suspend` and `cancel` of uploads, by their tasks' numbers.
+    /// Resumes, suspends or cancels uploads, by their tasks' numbers.
     case actOnUploads(TaskAction, ids: [TaskID])
     case setPlayed(episode: EpisodeID, Bool)
     case setPosition(episode: EpisodeID, seconds: Double)
-    /// Sets what a show has of its own, each as `KEY=VALUE`, or takes it away with `KEY=`. None is set unless all can be.
-    /// A `keep` that removes what is cached or played is refused unless `confirmed` is true.
+    /// Sets the show's own settings, each as `KEY=VALUE`, or removes one with `KEY=`. All or none are set. A `keep`
+    /// that would remove cached or played episodes is refused unless `confirmed` is true.
     case set(podcast: ShowID, assignments: [String], confirmed: Bool? = nil)
-    /// From now on, events are sent.
+    /// Subscribes to events.
     case watch
-    /// The kept events after a sequence number.
+    /// Returns the stored events after a sequence number.
     case events(since: Int64)
-    /// The client's tasks are of this session from now on; one session for a connection.
+    /// Opens a session, to which the client's tasks then belong; one for each connection.
     case openSession(SessionConfiguration)
-    /// A task for an episode, suspended until `resumeTask`.
+    /// Creates a task for an episode, suspended until `resumeTask`.
     case createTask(episode: EpisodeID)
-    /// Nest, and end with the connection.
+    /// Suspends a task. Suspensions nest, and end with the connection.
     case suspendTask(episode: EpisodeID)
     case resumeTask(episode: EpisodeID)
-    /// Ends a task for everybody. `producingResumeData` keeps the bytes that are here, else they are dropped.
+    /// Cancels a task for all clients. `producingResumeData` retains the received bytes, otherwise they are deleted.
     case cancelTask(episode: EpisodeID, producingResumeData: Bool)
-    /// As `createTask`, for what a cancelled task has left.
+    /// Creates a task like `createTask` that continues a cancelled one.
     case continueTask(ResumeData)
-    /// The client of a background session has taken note of all events up to this one.
+    /// Acknowledges all events up to this one for a background session.
     case acknowledge(through: Int64)
-    /// Asks the catalogues for shows, at most so many; stores nothing.
+    /// Searches the catalogues, with a maximum number of results; stores nothing.
     case search(term: String, limit: Int)
-    /// The same, and makes rows of the results, which are forgotten a day after they were last found.
+    /// Searches like `search`, and creates rows for the results, which are removed a day after they were last found.
     case searchFolder(term: String)
-    /// Fetches the feed of a show that a search has found, unless it is fresh.
+    /// Fetches the feed of a found show, unless it is fresh.
     case fetchShow(podcast: ShowID)
-    /// Makes sure that an asset is in the cache; the row is the show's or the episode's.
+    /// Ensures that an asset is cached; the row is the show's or the episode's.
     case asset(AssetKind, id: Int64)
-    /// Reads the whole files of these episodes, and drops those that are not what was downloaded. `acted` counts the good
-    /// ones, and says of each other one what is wrong with it.
+    /// Reads the complete files of these episodes, and evicts those that differ from what was downloaded. `acted`
+    /// contains the number of good ones, and the defect of each other one.
     case verify(episodes: [EpisodeID])
-    /// Keeps the subscriptions and what was heard alike with a server's, from now on.
+    /// Starts synchronization with a server.
     case syncLogin(SyncLoginRequest)
-    /// Exchanges with the server now; `despiteHold` also when it has asked to be left alone for a while.
+    /// Synchronizes now; with `despiteHold` even if the server has asked to wait.
     case syncNow(despiteHold: Bool)
     case syncStatus
-    /// Forgets the server and the password.
+    /// Deletes the server and the password.
     case syncLogout
-    /// Finish the write under way and leave: a newer program takes over, or a person wants it.
+    /// Finishes the current write and exits: a newer program takes over, or a person has requested it.
     case leave
 }
 
-/// The daemon's answers to commands; a `Failure` is a frame of its own.
+/// The daemon's replies to commands; a `Failure` is a separate frame.
 package enum Reply: Sendable, Codable, Equatable {
     case done
-    /// The folder's name, the number of episodes, and how many items of the feed were none.
+    /// The folder's name, the number of episodes, and the number of skipped items.
     case subscribed(name: String, episodes: Int, skipped: Int)
     case imported(ImportResult)
     case refreshed([RefreshResult])
     case tasks([TaskInfo])
     case text(String)
-    /// How many episodes the action changed, and what it could not do.
+    /// The number of episodes that the action changed, and the failures.
     case acted(count: Int, problems: [String])
     case events([Event])
-    /// What a show has of its own, by key, and what another `keep` has done.
+    /// The show's own settings by key, and the effect of a changed `keep`.
     case settings([String: String], kept: KeepChange? = nil)
-    /// What is outstanding of a background session, and what has ended while its client was away.
+    /// The outstanding tasks of a background session, and its final events since the last acknowledgement.
     case session(tasks: [TaskInfo], ended: [Event])
     case task(TaskInfo)
-    /// What the catalogues have found, and what those say that could not be asked.
+    /// The shows found, and the errors of catalogues that could not be searched.
     case found([FoundShow], problems: [String])
     case foundFolders([FoundFolder])
-    /// The name in the cache's folder `assets`, and bytes.
+    /// The name in the cache's folder `assets`, and the size in bytes.
     case asset(file: String, size: Int64)
     case sync(SyncStatus)
-    /// `nil` when nothing had arrived.
+    /// `nil` if nothing had arrived.
     case resumeData(ResumeData?)
 }
 
-/// What became of a show's episodes when its `keep` was changed.
+/// The effect of a changed `keep` on a show's episodes.
 package struct KeepChange: Sendable, Codable, Equatable {
-    /// How many were removed, how many there were, and the bytes that this has freed.
+    /// The number of removed episodes, the number before, and the freed bytes.
     package var removed: Int
     package var total: Int
     package var bytes: Int64
-    /// How many have come back that the feed lists.
+    /// The number of listed episodes that returned.
     package var returned: Int
 
     package init(removed: Int, total: Int, bytes: Int64, returned: Int) {
@@ -187,9 +187,9 @@ package struct RefreshResult: Sendable, Codable, Equatable {
     }
 }
 
-/// One task, as `.status` shows it.
+/// A task, as in `.status`.
 package struct TaskInfo: Sendable, Codable, Equatable {
-    /// What a task is for.
+    /// The purpose of a task.
     package enum Kind: String, Sendable, Codable {
         case download, refresh, search, artwork, transcript, upload
     }
@@ -198,7 +198,7 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     package var kind: Kind
     /// `SHOW/EPISODE`, or `SHOW`.
     package var path: String
-    /// The episode, when the task is about one.
+    /// The episode, if the task concerns one.
     package var episode: EpisodeID?
     package var state: TaskState
     package var received: Int64
@@ -206,7 +206,7 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     /// Bytes per second.
     package var rate: Double?
     package var error: String?
-    /// The task rests until the cache has space for the whole file; `error` says why.
+    /// Whether the task waits for space for the whole file; `error` has the reason.
     package var waitsForSpace: Bool?
     /// Seconds since 1970 UTC.
     package var started: Int64
@@ -228,7 +228,7 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     }
 }
 
-/// Something that happened, for every client that watches.
+/// An event, sent to every client that watches.
 package struct Event: Sendable, Codable, Equatable {
     package enum Kind: String, Sendable, Codable {
         case progress, completed, failed, state, library, idle
@@ -247,18 +247,18 @@ package struct Event: Sendable, Codable, Equatable {
     package var podcast: ShowID?
     package var generation: Int?
     package var path: String?
-    /// The name that the episode's file or the show's folder had until now, in library events.
+    /// The previous name of the episode's file or the show's folder, in library events.
     package var formerName: String?
     package var state: TaskState?
     package var received: Int64?
     package var expected: Int64?
     package var rate: Double?
-    /// Present bytes, as text.
+    /// The cached ranges, as text.
     package var ranges: String?
-    /// The identifier of the background session that a task belongs to.
+    /// The identifier of the task's background session.
     package var session: String?
     package var error: String?
-    /// The task rests until the cache has space for the whole file; `error` says why.
+    /// Whether the task waits for space for the whole file; `error` has the reason.
     package var waitsForSpace: Bool?
 
     package init(sequence: Int64, time: Int64, kind: Kind) {
@@ -269,23 +269,23 @@ package struct Event: Sendable, Codable, Equatable {
 }
 
 extension Event {
-    /// Whether this is the last that is heard of a task.
+    /// Whether this is the final event of a task.
     package var endsTask: Bool {
         switch kind {
         case .completed, .failed: return true
-        // Of a download, and of an upload, that was cancelled.
+        // A cancelled download or upload.
         case .state: return state == .remote || state == .cancelled
         case .progress, .library, .idle: return false
         }
     }
 }
 
-/// The JSON payloads.
+/// The encoding of JSON payloads.
 package enum WireJSON {
     package static func encode<Value: Encodable>(_ value: Value) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
-        // The messages are plain values: numbers are finite, keys are text; encoding them cannot fail.
+        // The messages are plain values with finite numbers and text keys, so encoding cannot fail.
         guard let data = try? encoder.encode(value) else { return Array("null".utf8) }
         return [UInt8](data)
     }

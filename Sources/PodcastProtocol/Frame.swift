@@ -1,7 +1,7 @@
-/// One message on the socket: a length, a kind, the number of the request it belongs to, and a payload.
+/// One message on the socket: a length, a kind, the number of its request, and a payload.
 ///
-/// On the wire: payload length (4 bytes, little-endian), kind (1), number (4), payload. What is sent for every read is
-/// fixed binary; everything else is JSON.
+/// Wire format: payload length (4 bytes, little-endian), kind (1), number (4), payload. Messages of each read have a
+/// fixed binary format; all others are JSON.
 package struct Frame: Sendable, Equatable {
     package enum Kind: UInt8, Sendable {
         // From clients.
@@ -11,7 +11,7 @@ package struct Frame: Sendable, Equatable {
         case read = 4
         case cancel = 5
         case close = 6
-        /// An episode was opened that the daemon was not asked for; no answer.
+        /// An episode was opened without a request to the daemon; no response.
         case opened = 7
         // From the daemon.
         case welcome = 65
@@ -22,12 +22,12 @@ package struct Frame: Sendable, Equatable {
     }
 
     package var kind: Kind
-    /// Chosen by the client, repeated in the answer; 0 in events.
+    /// Chosen by the client, repeated in the response; 0 in events.
     package var number: UInt32
     package var payload: [UInt8]
 
     package static let headerSize = 9
-    /// A larger payload is an error: the largest that is sent is the list of all tasks or an inspected feed.
+    /// The maximum payload; the largest are the list of all tasks and an inspected feed.
     package static let largestPayload = 128 << 20
 
     package init(kind: Kind, number: UInt32, payload: [UInt8] = []) {
@@ -46,7 +46,7 @@ package struct Frame: Sendable, Equatable {
     }
 }
 
-/// Cuts a stream of bytes into frames.
+/// A parser of frames in a stream of bytes.
 package struct FrameDecoder: Sendable {
     package struct Malformed: Error, CustomStringConvertible {
         package var description: String { "the other side of the socket does not speak podfs's protocol" }
@@ -59,7 +59,7 @@ package struct FrameDecoder: Sendable {
 
     package mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(contentsOf: bytes) }
 
-    /// The next whole frame; `nil` when more bytes are needed.
+    /// Returns the next complete frame; `nil` if more bytes are needed.
     package mutating func next() throws -> Frame? {
         guard buffer.count - start >= Frame.headerSize else { return nil }
         var reader = WireReader(buffer[start..<(start + Frame.headerSize)])
@@ -81,7 +81,7 @@ package struct FrameDecoder: Sendable {
     }
 }
 
-/// Little-endian integers, counted text and counted bytes.
+/// A writer of little-endian integers, and of text and bytes with their length.
 struct WireWriter {
     var bytes: [UInt8] = []
 

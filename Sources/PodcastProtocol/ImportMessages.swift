@@ -1,7 +1,7 @@
-/// A show of a list of subscriptions.
+/// A show in a list of subscriptions.
 package struct ImportItem: Sendable, Codable, Equatable {
     package var url: String
-    /// The show's name and site as the list has them, for as long as the feed does not say.
+    /// The show's name and site in the list, used until the feed is fetched.
     package var title: String?
     package var link: String?
 
@@ -12,13 +12,13 @@ package struct ImportItem: Sendable, Codable, Equatable {
     }
 }
 
-/// What has become of it.
+/// The result of importing a show.
 package enum ImportResult: Sendable, Codable, Equatable {
     case added(name: String, episodes: Int)
-    /// It is subscribed to already.
+    /// It was already subscribed.
     case known(name: String)
-    /// It is subscribed to, without episodes until a refresh succeeds.
+    /// It is subscribed, without episodes until a refresh succeeds.
     case kept(name: String, error: String)
-    /// It is no show, or not any more.
+    /// It is not a show, or no longer.
     case refused(error: String)
 }

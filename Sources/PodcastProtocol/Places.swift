@@ -1,4 +1,5 @@
-/// Where podfs keeps things, by the XDG Base Directory specification. Two environments are two installations.
+/// The paths of an installation, according to the XDG Base Directory specification. Different environments make
+/// different installations.
 package struct Places: Sendable, Equatable {
     /// `$XDG_DATA_HOME/podfs`: the library.
     package var data: String
@@ -8,14 +9,13 @@ package struct Places: Sendable, Equatable {
     package var config: String
     /// `$XDG_STATE_HOME/podfs`: the log.
     package var state: String
-    /// `$XDG_RUNTIME_DIR/podfs`, or a folder in the state folder where there is none: the socket.
+    /// `$XDG_RUNTIME_DIR/podfs`, or without that variable a folder in the state folder: the socket.
     package var runtime: String
 
-    /// - Parameter environment: the process's variables. A relative path in one of them is ignored, as the
-    ///   specification demands.
-    /// - Returns: `nil` when neither the variables nor HOME say where.
+    /// - Parameter environment: The process's variables. Relative paths are ignored, as the specification requires.
+    /// - Returns: `nil` if neither the variables nor HOME are set.
     package init?(environment: [String: String]) {
-        /// The folder that a variable names, spelled in one way: daemon and client compare their paths as text.
+        /// Returns the normalized folder of a variable: daemon and client compare their paths as text.
         func base(_ variable: String) -> String? {
             guard var value = environment[variable], value.hasPrefix("/") else { return nil }
             while value.hasSuffix("/") { value.removeLast() }
@@ -36,17 +36,17 @@ package struct Places: Sendable, Equatable {
     }
 
     package var library: String { data + "/library.sqlite" }
-    /// The library as it was when it was last found sound, a day ago at most.
+    /// The last good copy of the library, a day old at most.
     package var libraryBackup: String { data + "/library.backup.sqlite" }
-    /// The subscriptions as they are, with what their addresses keep secret.
+    /// The current subscriptions, including the secrets in their addresses.
     package var subscriptionsCopy: String { data + "/subscriptions.opml" }
-    /// The names and passwords of feeds.
+    /// The user names and passwords of feeds.
     package var credentials: String { data + "/credentials.json" }
-    /// The feeds' documents as last fetched.
+    /// The feed documents as last fetched.
     package var feeds: String { data + "/feeds" }
-    /// Copies of what is published, until its server has it.
+    /// Copies of files to publish, until their upload has finished.
     package var uploads: String { data + "/uploads" }
-    /// The names and passwords of servers that something is published on, until it is there.
+    /// The user names and passwords of upload servers, until the uploads have finished.
     package var uploadCredentials: String { data + "/upload-credentials.json" }
     /// Art, transcripts and chapters.
     package var assets: String { cache + "/assets" }
@@ -54,13 +54,13 @@ package struct Places: Sendable, Equatable {
     package var socket: String { runtime + "/daemon.sock" }
     package var pidFile: String { runtime + "/daemon.pid" }
     package var log: String { state + "/daemon.log" }
-    /// What runs by itself in the daemon, for the next one to see what this one died under.
+    /// Markers of automatic work in the daemon, from which the next daemon learns during which work this one died.
     package var workMarkers: String { state + "/work" }
-    /// What daemons have died under.
+    /// The recorded deaths of daemons.
     package var workDeaths: String { state + "/deaths.json" }
-    /// Held by whoever starts a daemon, so that one is started once.
+    /// The lock of the process that starts a daemon, so that only one does.
     package var startLock: String { runtime + "/start.lock" }
 
-    /// All folders, in the order in which to make them; each 0700.
+    /// All folders, in the order of their creation; each 0700.
     package var folders: [String] { [data, feeds, uploads, cache, assets, config, state, runtime] }
 }

@@ -1,8 +1,8 @@
-/// A file's copy that a client has put into the folder of uploads, and what the server is told of it.
+/// A copy of a file in the uploads folder, and its description for the server.
 package struct SnapshotFile: Sendable, Codable, Equatable {
-    /// In the folder of uploads. The client holds a lock on it until it has an answer.
+    /// The name in the uploads folder. The client holds a lock on the copy until it gets a response.
     package var file: String
-    /// Of the file that was copied.
+    /// The name of the original file.
     package var name: String
     package var type: String?
 
@@ -13,9 +13,9 @@ package struct SnapshotFile: Sendable, Codable, Equatable {
     }
 }
 
-/// Something to be published.
+/// A request to publish an episode.
 package struct PublishRequest: Sendable, Codable, Equatable {
-    /// With the user info that it was given with.
+    /// The address, including user info.
     package var url: String
     package var title: String
     package var description: String?

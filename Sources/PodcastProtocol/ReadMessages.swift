@@ -1,11 +1,11 @@
 package import TransferCore
 
-/// A reader needs bytes of an episode that the mount does not know to be present.
+/// A request for bytes of an episode that are missing as far as the mount knows.
 package struct ReadRequest: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
     package var range: Range<Int64>
-    /// The first bytes alone will do, if there is no file yet.
+    /// Whether the client accepts only the first bytes if there is no file yet.
     package var takesHead: Bool
 
     package init(episode: EpisodeID, generation: Int, range: Range<Int64>, takesHead: Bool = false) {
@@ -34,7 +34,7 @@ package struct ReadRequest: Sendable, Equatable {
     }
 }
 
-/// Names an episode that was opened or closed.
+/// The episode of an open or close.
 package struct EpisodeReference: Sendable, Equatable {
     package var episode: EpisodeID
 
@@ -53,16 +53,16 @@ package struct EpisodeReference: Sendable, Equatable {
     }
 }
 
-/// The answer to an open or a read: the rendition, its cache file, and what of it may be read.
+/// The response to an open or a read: the rendition, its cache file, and the ranges that may be read.
 package struct Grant: Sendable, Equatable {
     package var generation: Int
-    /// Bytes; `nil` while no server has said.
+    /// The size in bytes; `nil` if no server has confirmed it.
     package var total: Int64?
-    /// The name of the cache file; `nil` while nothing is stored.
+    /// The name of the cache file; `nil` if nothing is stored.
     package var file: String?
     package var present: ByteRanges
-    /// The first bytes of the rendition where nothing of it is stored and the server has sent them: a reader of them need not
-    /// wait for the file. Answers to opens, and to reads of nothing else.
+    /// The first bytes of the rendition, if the server has sent them and nothing is stored yet, so that a read of them
+    /// need not wait for the file. Only in responses to opens, and to reads within these bytes.
     package var head: [UInt8]
 
     package init(generation: Int, total: Int64?, file: String?, present: ByteRanges, head: [UInt8] = []) {
@@ -105,9 +105,9 @@ package struct Grant: Sendable, Equatable {
     }
 }
 
-/// Something could not be done.
+/// The failure of a request.
 package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Who can do what about it; the command line's exit codes follow from it.
+    /// The category, which determines the exit code of the command line.
     package enum Kind: UInt8, Sendable {
         case failed = 1
         case usage = 64
@@ -115,9 +115,9 @@ package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package var kind: Kind
-    /// The error number for a reader of the file system; 0 where none fits.
+    /// The errno for readers; 0 if there is no suitable one.
     package var errorNumber: Int32
-    /// One line: what went wrong and what to do.
+    /// One line: the error and its remedy.
     package var message: String
 
     package init(kind: Kind = .failed, errorNumber: Int32 = 0, message: String) {

@@ -1,16 +1,16 @@
 package import TransferCore
 
-/// A show that the catalogues know, for people and programs to choose from.
+/// A search result.
 package struct FoundShow: Sendable, Codable, Equatable {
     package var title: String
     package var author: String?
-    /// The feed's address, to subscribe by. Catalogues name no credentials in it, so that it may be shown as it is.
+    /// The feed's address, for subscribing. Catalogues list no credentials, so it can be displayed unchanged.
     package var url: String
     package var artwork: String?
     package var episodes: Int?
     /// The show's page.
     package var link: String?
-    /// The folder, when the show is subscribed.
+    /// The folder, if the show is subscribed.
     package var subscribed: String?
 
     package init(
@@ -27,7 +27,7 @@ package struct FoundShow: Sendable, Codable, Equatable {
     }
 }
 
-/// A show among the results of a search, as a folder: a row of the library, and its name there.
+/// A search result as a folder: a row of the library, and its name there.
 package struct FoundFolder: Sendable, Codable, Equatable {
     package var podcast: ShowID
     package var name: String

@@ -1,10 +1,10 @@
-/// A server to be kept alike with, and whose account there.
+/// A sync server, with the account and its password.
 package struct SyncLoginRequest: Sendable, Codable, Equatable, CustomStringConvertible {
     package var url: String
     package var user: String?
     package var password: String
     package var device: String?
-    /// `gpodder` or `nextcloud`; `nil` finds out.
+    /// `gpodder` or `nextcloud`; `nil` detects it.
     package var kind: String?
     package var allowsHTTP: Bool
 
@@ -20,17 +20,17 @@ package struct SyncLoginRequest: Sendable, Codable, Equatable, CustomStringConve
         self.allowsHTTP = allowsHTTP
     }
 
-    /// Without the password: values are printed in logs.
+    /// Omits the password, since values are printed in logs.
     package var description: String { "login" }
 }
 
-/// How it stands with the sync server. All is absent when nobody has logged in.
+/// The state of the synchronization. Empty without a login.
 package struct SyncStatus: Sendable, Codable, Equatable {
     package enum State: String, Sendable, Codable {
-        /// Nobody has logged in.
+        /// There is no account.
         case none
         case idle, running, failed
-        /// The server refuses the password.
+        /// The server rejects the password.
         case stopped
     }
 
@@ -39,15 +39,15 @@ package struct SyncStatus: Sendable, Codable, Equatable {
     package var kind: String?
     package var user: String?
     package var device: String?
-    /// Why the last exchange failed, one line.
+    /// The error of the last synchronization, one line.
     package var error: String?
     /// Seconds since 1970 UTC.
     package var lastSync: Int64?
     package var nextSync: Int64?
-    /// What the server has not been told of yet.
+    /// The numbers of unsent changes.
     package var waitingSubscriptions = 0
     package var waitingActions = 0
-    /// What was heard of episodes that are not here.
+    /// The number of states waiting for their episodes.
     package var parkedActions = 0
 
     package init() {}

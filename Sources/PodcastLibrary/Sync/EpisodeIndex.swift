@@ -1,24 +1,24 @@
 import GRDB
 import TransferCore
 
-/// Finds the episodes that actions are about: by guid, else by the media's address, both within the show. The rows of a
-/// show are read once.
+/// A lookup of the episodes of actions: by guid, otherwise by media address, both within the show. The rows of a show
+/// are read once.
 struct EpisodeIndex {
     private struct Show {
         var byGUID: [String: EpisodeID] = [:]
         var byURL: [String: EpisodeID] = [:]
-        /// Files by their addresses without the query, which may be a token that changes; `nil` where it is that of
-        /// several.
+        /// Files by their addresses without the query, which may be a rotating token; `nil` if several files have the
+        /// address.
         var byPath: [String: EpisodeID?] = [:]
         var withGUID: Set<EpisodeID> = []
     }
 
     private let only: ShowID?
     private var shows: [ShowID: Show] = [:]
-    /// By comparable address.
+    /// The shows by normalized address.
     private var podcasts: [String: ShowID]?
 
-    /// - Parameter only: looks in no other show.
+    /// - Parameter only: Restricts the lookup to one show.
     init(only: ShowID? = nil) { self.only = only }
 
     mutating func episode(of action: SyncAction, _ db: Database) throws -> EpisodeID? {
@@ -29,11 +29,12 @@ struct EpisodeIndex {
         let url = Identity.comparable(url: action.episode)
         if let found = show.byURL[url] { return found }
         guard let path = Self.file(url), let found = show.byPath[path] ?? nil else { return nil }
-        // Two that have guids, and not the same, are two.
+        // Different guids mean different episodes.
         return action.guid != nil && show.withGUID.contains(found) ? nil : found
     }
 
-    /// The address without its query where it names a media file; `nil` for a program's, whose query says which.
+    /// Returns the address without its query if it names a media file; `nil` for a script, whose query identifies the
+    /// file.
     private static func file(_ url: String) -> String? {
         let path = url.prefix { $0 != "?" }
         guard let slash = path.lastIndex(of: "/"), let dot = path.lastIndex(of: "."), dot > slash,
@@ -49,7 +50,7 @@ struct EpisodeIndex {
     private mutating func podcast(_ url: String, _ db: Database) throws -> ShowID? {
         if podcasts == nil {
             var known: [String: ShowID] = [:]
-            // The later outrank the earlier: what a show had before, what the server calls it, what it has now.
+            // Later queries take precedence: former addresses, the server's form, the current address.
             for sql in [
                 "SELECT a.url, a.podcast FROM address a JOIN podcast p ON p.id = a.podcast",
                 "SELECT f.url, f.podcast FROM sync_feed f JOIN podcast p ON p.id = f.podcast",

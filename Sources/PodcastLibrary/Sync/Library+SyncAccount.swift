@@ -1,7 +1,7 @@
 import GRDB
 
 extension Library {
-    /// `nil` when nobody has logged in.
+    /// Returns the account; `nil` without a login.
     package func syncAccount() throws -> SyncAccount? {
         try query { db in
             let row = try Row.fetchOne(
@@ -25,9 +25,9 @@ extension Library {
         }
     }
 
-    /// Begins to keep this library alike with what the server has: all that is subscribed to and heard here waits to be
-    /// sent. What an earlier account has left is forgotten, unless it is the same one on the same server and device: then
-    /// nothing is forgotten, and it is no longer stopped.
+    /// Starts synchronization with an account: all subscriptions and playback states here are queued for sending. Data
+    /// of an earlier account are deleted, unless it is the same account, server and device: then nothing is deleted,
+    /// and it is no longer stopped.
     package func beginSync(_ account: SyncAccount, now: Int64) throws {
         try write { db in
             let same = try Bool.fetchOne(
@@ -48,7 +48,7 @@ extension Library {
                     INSERT INTO sync_subscription (url, podcast, subscribed, at)
                     SELECT url, id, 1, ? FROM podcast WHERE ephemeral = 0
                     """, arguments: [now])
-            // When it was heard is not known; that the row has not changed since is.
+            // When it was heard is unknown; that the row has not changed since is known.
             try db.execute(
                 sql: """
                     INSERT INTO sync_pending (episode, at, floor)
@@ -59,14 +59,14 @@ extension Library {
         }
     }
 
-    /// Forgets the account, and all that waits to be sent or to be applied. Subscriptions and positions stay as they are.
+    /// Deletes the account, and all changes queued for sending or for applying. Subscriptions and positions stay.
     package func endSync() throws { try write { db in try SyncSQL.forget(db) } }
 
-    /// The end of an attempt.
+    /// Records the result of a synchronization.
     ///
     /// - Parameters:
-    ///   - error: one line; `nil` after a success.
-    ///   - heldUntil: when the server may be asked again, if it has said so.
+    ///   - error: One line; `nil` after a success.
+    ///   - heldUntil: The earliest time of the next request, if the server has set one.
     package func noteSync(
         error: String?, isStopped: Bool, next: Int64?, heldUntil: Int64? = nil, now: Int64
     ) throws {
@@ -82,7 +82,7 @@ extension Library {
 
     package func syncQueue() throws -> SyncQueue {
         try query { db in
-            // A show that is not subscribed keeps what waits until it comes back.
+            // States of an unsubscribed show wait until it returns.
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -110,9 +110,9 @@ enum SyncSQL {
         }
     }
 
-    /// Writes what came from the server: none of it is a change to be sent.
+    /// Executes writes of changes from the server, which are not queued for sending.
     static func applying<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
-        // Of a transaction that fails neither is left.
+        // If the transaction fails both updates are rolled back.
         try db.execute(sql: "UPDATE sync_account SET applying = 1")
         let value = try body()
         try db.execute(sql: "UPDATE sync_account SET applying = 0")

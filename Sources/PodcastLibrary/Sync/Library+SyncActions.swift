@@ -1,25 +1,25 @@
 import GRDB
 package import TransferCore
 
-/// What came of actions that were heard from the server.
+/// The result of applying actions from the server.
 package struct TakenActions: Sendable, Equatable {
-    /// Episodes that are other than before.
+    /// The episodes that changed.
     package var changed: [EpisodeID] = []
-    /// Actions of episodes that are not here.
+    /// The number of actions for unknown episodes.
     package var parked = 0
-    /// Actions that claim to be of the future.
+    /// The number of actions with times in the future.
     package var future = 0
 
     package init() {}
 }
 
 extension Library {
-    /// Takes what other devices have done, in one transaction with the timestamp that the next question goes by.
+    /// Applies actions of other devices, in one transaction with the timestamp for the next request.
     ///
     /// - Parameters:
-    ///   - window: as it is from now on.
-    ///   - keepsLatestOnly: the server keeps the last action of an episode alone. One that is older than what is known here
-    ///     has taken the place of it there, so that it is sent again.
+    ///   - window: The new window.
+    ///   - keepsLatestOnly: Whether the server stores only the last action of an episode. If that is older than the
+    ///     local state it has overwritten it there, so the local state is sent again.
     package func take(
         _ actions: [SyncAction], clock: SyncClock, window: SyncWindow, keepsLatestOnly: Bool, now: Int64
     ) throws -> TakenActions {
@@ -31,7 +31,7 @@ extension Library {
                     let isFuture = clock.isFuture(action.timestamp)
                     guard try Self.isNews(action, isFuture: isFuture, now: now, db) else { continue }
                     guard let state = SyncedState(action) else {
-                        // It has taken the place of what was heard there.
+                        // It has overwritten the state on the server.
                         if keepsLatestOnly { try Self.queueAgain(index.episode(of: action, db), now: now, db) }
                         continue
                     }
@@ -45,7 +45,8 @@ extension Library {
                     switch try Self.apply(moment, to: episode, skew: clock.skew, now: now, db) {
                     case .taken:
                         result.changed.append(episode)
-                        // Others have heard of it at other times, and have dated it otherwise: they are told this one.
+                        // Other devices got it at other times, and have clamped it differently: they are sent this
+                        // time.
                         if isFuture { try Self.queue(episode, moment.time, stamp: moment.time, now: now, db) }
                     case .same: break
                     case .older(let time):
@@ -61,10 +62,10 @@ extension Library {
         }
     }
 
-    /// What the server has not been told of, the oldest first. Each keeps the time that it gets here, so that it is the same
-    /// when it is sent again.
+    /// Returns the unsent changes, oldest first. Each gets its final time here, so that a repeated request is
+    /// identical.
     ///
-    /// - Parameter device: `nil` where the server knows none.
+    /// - Parameter device: `nil` if the server has no devices.
     package func pendingActions(clock: SyncClock, device: String?, limit: Int) throws -> [PendingAction] {
         try write { db in
             let rows = try Row.fetchCursor(
@@ -80,7 +81,7 @@ extension Library {
                 let stamp: Int64? = row[3]
                 let time = stamp ?? clock.time(ofLocal: row[1], floor: row[2])
                 let state = SyncedState(played: row[6], position: row[7], total: row[8])
-                // The server's own spelling, where it has one.
+                // In the server's form, if known.
                 let podcast: String = row[10] ?? row[9]
                 let action = state.action(
                     podcast: podcast, episode: row[4], guid: row[5], device: device, timestamp: time, total: row[8])
@@ -94,7 +95,7 @@ extension Library {
         }
     }
 
-    /// The server has taken them, or will never: they wait no longer, unless the episode has been heard again since.
+    /// Removes actions that the server has accepted or rejected, unless the episode's state has changed again since.
     package func actionsSent(_ actions: [PendingAction]) throws {
         try write { db in
             for pending in actions {
@@ -106,7 +107,7 @@ extension Library {
         }
     }
 
-    /// What was heard of the latest actions, the newest first.
+    /// Returns the latest recorded actions, newest first.
     package func syncHistory(limit: Int) throws -> [SyncAction] {
         try query { db in
             try Row.fetchCursor(
@@ -131,7 +132,7 @@ extension Library {
     private enum Outcome {
         case taken
         case same
-        /// What is known here is later, and of this time.
+        /// The local state is later, with this time.
         case older(Int64)
     }
 
@@ -172,7 +173,7 @@ extension Library {
     }
 
     private static func date(_ episode: EpisodeID, _ time: Int64, _ db: Database) throws {
-        // The episode may have gone in the meantime.
+        // The episode may have been removed meanwhile.
         try db.cachedStatement(
             sql: """
                 INSERT INTO sync_episode (episode, time) SELECT id, ?2 FROM episode WHERE id = ?1
@@ -189,21 +190,21 @@ extension Library {
         ).execute(arguments: [episode, now, floor, stamp])
     }
 
-    /// Sends once more what is known of an episode, as it was dated.
+    /// Queues the state of an episode for sending again, with its original time.
     private static func queueAgain(_ episode: EpisodeID?, now: Int64, _ db: Database) throws {
         let time = try StoredNumber.fetchOne(
             db.cachedStatement(sql: "SELECT time FROM sync_episode WHERE episode = ?"), [episode])
         if let episode, let time { try queue(episode, time, stamp: time, now: now, db) }
     }
 
-    // MARK: What is kept of them
+    // MARK: Recorded actions
 
-    /// How many actions are remembered, and how many states wait for their episodes: bounds against a server that makes
-    /// them up. A person who hears ten episodes a day fills them in three years.
+    /// The maximum numbers of recorded actions and of states waiting for their episodes: bounds against a server that
+    /// invents them. A person who hears ten episodes a day reaches them in three years.
     private static let mostActions = 10_000
     private static let mostParked = 10_000
 
-    /// Writes an action down; `false` for one that was heard before.
+    /// Records an action; returns `false` for a known one.
     private static func isNews(
         _ action: SyncAction, isFuture: Bool, now: Int64, _ db: Database
     ) throws -> Bool {
@@ -219,8 +220,8 @@ extension Library {
                 """
         ).execute(arguments: content + [now, isFuture])
         if db.changesCount > 0 { return true }
-        // Heard again: the episode may have come since, or the server may have fallen back to it. What claimed to be of the
-        // far future would be dated anew each time, and is heard once.
+        // A known action may be needed again: the episode may have appeared since, or the server may have reverted to
+        // it. One that was clamped from the far future would get a new time each time, so it is applied once.
         let wasClamped = try Bool.fetchOne(
             db.cachedStatement(
                 sql: """
@@ -267,7 +268,7 @@ extension Library {
         ])
     }
 
-    /// Gives the episodes of a show what was heard of them before they were here.
+    /// Applies waiting states to the episodes of a show.
     static func unpark(podcast: ShowID, now: Int64, _ db: Database) throws {
         guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM sync_parked LIMIT 1")) ?? false else { return }
         let rows = try Row.fetchCursor(
@@ -293,7 +294,7 @@ extension Library {
         }
     }
 
-    /// The same for all shows: what came while nobody looked.
+    /// Applies waiting states to the episodes of all shows.
     package func unpark(now: Int64) throws {
         try write { db in
             for id in try ShowID.fetchAll(db, sql: "SELECT id FROM podcast WHERE ephemeral = 0") {

@@ -2,7 +2,7 @@ import GRDB
 package import TransferCore
 
 extension Library {
-    /// What both sides have, in one state of the library.
+    /// Returns the subscriptions of both sides, in one state of the library.
     package func subscriptionBook() throws -> SubscriptionBook {
         let (server, pending) = try read { db in
             let server = try Row.fetchCursor(db, sql: "SELECT url, subscribed, podcast FROM sync_feed ORDER BY url")
@@ -17,9 +17,9 @@ extension Library {
         return SubscriptionBook(server: server, local: try subscriptions(), pending: pending)
     }
 
-    /// Writes down what the server has, and that what is so there already need not be sent.
+    /// Records the server's list; changes that it already contains need not be sent.
     ///
-    /// - Parameter settled: changes that wait for nothing more. One that has been made since is none of them.
+    /// - Parameter settled: Changes that need no further request, unless they were changed again since.
     package func noteServer(_ feeds: [ServerFeed], settled: [PendingSubscription] = []) throws {
         try write { db in
             for feed in feeds { try Self.note(feed, db) }
@@ -27,7 +27,7 @@ extension Library {
         }
     }
 
-    /// Whether the server has a show under another address as well.
+    /// Whether the server lists a show under another address as well.
     package func serverHas(_ podcast: ShowID, elsewhereThan url: String) throws -> Bool {
         try query { db in
             try Bool.fetchOne(
@@ -37,12 +37,12 @@ extension Library {
         }
     }
 
-    /// All of a delta has been taken.
+    /// Records that a delta was applied completely.
     package func noteSubscriptions(since: Int64) throws {
         try write { db in try db.execute(sql: "UPDATE sync_account SET subscriptions_since = ?", arguments: [since]) }
     }
 
-    /// A show that has come from the server is subscribed to: the server need not be told.
+    /// Records that a show was subscribed because of the server, which therefore need not be notified.
     package func noteArrival(of podcast: ShowID, from url: String) throws {
         try write { db in try Self.arrive(podcast: podcast, from: url, db) }
     }
@@ -53,11 +53,11 @@ extension Library {
             sql: "DELETE FROM sync_subscription WHERE podcast = ? AND subscribed = 1", arguments: [podcast])
     }
 
-    /// These are about to be sent: the server may take them without our hearing of it.
+    /// Marks changes before they are sent: the server may accept them although the response is lost.
     package func markSent(_ changes: [PendingSubscription]) throws {
         try write { db in
             for change in changes {
-                // Also where it has been thought better of in this moment: it is sent nevertheless.
+                // Also if it was changed back at this moment: it is sent nevertheless.
                 try db.execute(
                     sql: "UPDATE sync_subscription SET sent = ? WHERE url = ?",
                     arguments: [change.subscribed, change.url])
@@ -65,11 +65,11 @@ extension Library {
         }
     }
 
-    /// The server has taken them.
+    /// Records that the server has accepted changes.
     ///
     /// - Parameters:
-    ///   - feeds: what it has now by them.
-    ///   - renamed: addresses that it spells in its own way; an empty one it does not take at all.
+    ///   - feeds: The server's list after them.
+    ///   - renamed: Addresses that the server has normalized; an empty one was rejected.
     package func subscriptionsSent(
         _ changes: [PendingSubscription], feeds: [ServerFeed], renamed: [(old: String, new: String)]
     ) throws {
@@ -88,8 +88,8 @@ extension Library {
         }
     }
 
-    /// Takes a show out of the folder because another device has: rows and cache stay for a while, as those of a search
-    /// result, so that all is there again should it come back.
+    /// Removes a show from the folder because another device has: rows and cache are retained for a while, like those
+    /// of a search result, so that the show can return unchanged.
     package func remove(podcast: ShowID, fromServer url: String, now: Int64) throws {
         try write { db in
             try SyncSQL.applying(db) {
@@ -111,9 +111,9 @@ extension Library {
         }
     }
 
-    /// Brings back a show that another device had removed, under its name where that is still free, and due for a refresh.
+    /// Restores a show that another device had removed, under its name if that is still free, and due for a refresh.
     ///
-    /// - Returns: the folder's name; `nil` when there is no such show.
+    /// - Returns: The folder's name; `nil` if the show does not exist.
     package func restore(podcast: ShowID, fromServer url: String, now: Int64) throws -> String? {
         try write { db in
             let name = try String.fetchOne(
@@ -133,7 +133,7 @@ extension Library {
         }
     }
 
-    /// The show that another device has removed and that had this address.
+    /// Returns the show that another device has removed and that had one of these addresses.
     package func removedPodcast(urls: [String]) throws -> ShowID? {
         try query { db in
             for url in urls {
@@ -149,7 +149,7 @@ extension Library {
         }
     }
 
-    /// Shows that other devices have removed before this time are forgotten with the search results.
+    /// Makes shows that other devices have removed before this time subject to the removal of search results.
     package func forgetRemoved(before: Int64) throws {
         try write { db in try db.execute(sql: "DELETE FROM sync_removed WHERE at < ?", arguments: [before]) }
     }
@@ -167,7 +167,7 @@ extension Library {
     private static func settle(_ change: PendingSubscription, _ db: Database) throws {
         try db.cachedStatement(sql: "DELETE FROM sync_subscription WHERE url = ? AND serial = ?")
             .execute(arguments: [change.url, change.serial])
-        // What was sent before the present change is no longer on its way: the server has answered.
+        // Requests before this change are no longer in progress: the server has responded.
         try db.cachedStatement(sql: "UPDATE sync_subscription SET sent = NULL WHERE url = ?")
             .execute(arguments: [change.url])
     }

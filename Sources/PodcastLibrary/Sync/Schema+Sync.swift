@@ -1,7 +1,7 @@
 extension Schema {
-    /// What is kept alike with other devices. The triggers are the offline queue: whatever writes a subscription, a mark or
-    /// a position, the note that the server is to be told of it comes with the same transaction. They are at rest without
-    /// an account, and while what came from the server is written (`applying`).
+    /// The tables of synchronization. The triggers are the offline queue: every write of a subscription, a played flag
+    /// or a position queues the change in the same transaction. They are inactive without an account, and while changes
+    /// from the server are written (`applying`).
     static let sync = """
         CREATE TABLE sync_account (
             id INTEGER PRIMARY KEY CHECK (id = 1),

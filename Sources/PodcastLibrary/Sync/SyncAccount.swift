@@ -1,8 +1,8 @@
 package import TransferCore
 
-/// The server that this installation is kept alike with others through, and how it stands with it.
+/// The sync server's account, and the state of the synchronization.
 package struct SyncAccount: Sendable, Equatable {
-    /// What the server speaks.
+    /// The API of a server.
     package enum Kind: String, Sendable, CaseIterable {
         /// The gPodder API, version 2.
         case gpodder
@@ -10,24 +10,24 @@ package struct SyncAccount: Sendable, Equatable {
         case nextcloud
     }
 
-    /// Without user info, and without a slash at its end.
+    /// The server's address without user info, and without a slash at its end.
     package var url: String
     package var user: String
     package var device: String
     package var kind: Kind
-    /// Timestamps of the server's answers.
+    /// The timestamps of the server's last responses.
     package var subscriptionsSince: Int64 = 0
     package var episodes = SyncWindow(last: 0, lastFull: nil)
-    /// By the local clock: when all went well last, and when it is tried next.
+    /// The times of the last success and of the next attempt, by the local clock.
     package var lastSync: Int64?
     package var nextSync: Int64?
-    /// Until when the server wants to be left alone.
+    /// The earliest time of the next request, set by the server.
     package var heldUntil: Int64?
-    /// In a row.
+    /// The number of consecutive failures.
     package var failures = 0
-    /// What was wrong the last time, one line.
+    /// The last error, one line.
     package var error: String?
-    /// The server refuses name and password: nothing is sent until somebody logs in again.
+    /// Whether the server rejects the credentials: nothing is sent until the next login.
     package var isStopped = false
 
     package init(url: String, user: String, device: String, kind: Kind) {
@@ -38,15 +38,15 @@ package struct SyncAccount: Sendable, Equatable {
     }
 }
 
-/// A subscription or its end that the server has not been told of.
+/// A change of a subscription that was not confirmed by the server.
 package struct PendingSubscription: Sendable, Equatable {
     package var url: String
-    /// The show, which may be gone.
+    /// The show, which may no longer exist.
     package var podcast: ShowID
     package var subscribed: Bool
-    /// What has been sent of it without an answer: the server may have taken it.
+    /// The value sent without a response: the server may have accepted it.
     package var sent: Bool?
-    /// Tells one change of an address from a later one.
+    /// A serial number that distinguishes successive changes of an address.
     package var serial: Int64
 
     package init(url: String, podcast: ShowID, subscribed: Bool, sent: Bool? = nil, serial: Int64 = 1) {
@@ -58,11 +58,11 @@ package struct PendingSubscription: Sendable, Equatable {
     }
 }
 
-/// An address as the server has it.
+/// An address in the server's list.
 package struct ServerFeed: Sendable, Equatable {
     package var url: String
     package var subscribed: Bool
-    /// The show that it stands for here.
+    /// The local show for it.
     package var podcast: ShowID?
 
     package init(url: String, subscribed: Bool, podcast: ShowID? = nil) {
@@ -72,7 +72,7 @@ package struct ServerFeed: Sendable, Equatable {
     }
 }
 
-/// Both sides' subscriptions.
+/// The subscriptions of both sides.
 package struct SubscriptionBook: Sendable, Equatable {
     package var server: [ServerFeed]
     package var local: [Subscription]
@@ -85,7 +85,7 @@ package struct SubscriptionBook: Sendable, Equatable {
     }
 }
 
-/// An action that the server has not been told of.
+/// An action that was not confirmed by the server.
 package struct PendingAction: Sendable, Equatable {
     /// The row.
     package var episode: EpisodeID
@@ -97,14 +97,14 @@ package struct PendingAction: Sendable, Equatable {
     }
 }
 
-/// What waits to be sent, and what waits for its episode to appear.
+/// The counts of changes waiting to be sent, and of states waiting for their episodes.
 package struct SyncQueue: Sendable, Equatable {
     package var subscriptions: Int
     package var actions: Int
     package var parked: Int
-    /// Since when, by the local clock; `nil` when nothing waits to be sent.
+    /// The time of the oldest unsent change by the local clock; `nil` if there is none.
     package var oldest: Int64?
-    /// The latest of them.
+    /// The time of the newest unsent change.
     package var newest: Int64?
 
     package init(subscriptions: Int, actions: Int, parked: Int, oldest: Int64?, newest: Int64?) {

@@ -1,4 +1,4 @@
-/// What somebody did with one episode on one device, as servers of the gPodder API hand it from device to device.
+/// An action on one episode on one device, as exchanged by servers of the gPodder API.
 package struct SyncAction: Sendable, Equatable {
     package enum Kind: String, Sendable {
         case play, download, delete, new
@@ -6,15 +6,15 @@ package struct SyncAction: Sendable, Equatable {
 
     /// The feed's address.
     package var podcast: String
-    /// The media's address, which is all that the API has to tell episodes apart by.
+    /// The media's address, by which the API identifies the episode.
     package var episode: String
-    /// The item's guid, where the server keeps it: it stays when the address changes.
+    /// The item's guid, if the server stores it; it stays when the address changes.
     package var guid: String?
     package var kind: Kind
     package var device: String?
-    /// Seconds since 1970 UTC, by the clock of the device that did it.
+    /// Seconds since 1970 UTC, by the acting device's clock.
     package var timestamp: Int64
-    /// Seconds into the episode.
+    /// The start position in seconds.
     package var started: Int?
     package var position: Int?
     package var total: Int?
@@ -35,22 +35,23 @@ package struct SyncAction: Sendable, Equatable {
     }
 }
 
-/// How far an episode has been heard: all that is kept alike on several devices.
+/// The playback state of an episode, which is what is synchronized.
 ///
-/// One value and not two, a mark and a position: some servers keep the last action of an episode alone (Nextcloud's
-/// gpoddersync), and an action is either of the two. The order is that in which two states of the same second outrank
-/// each other: nothing that was heard is lost.
+/// One value rather than a played flag and a position: some servers store only the last action of an episode
+/// (Nextcloud's gpoddersync), which is one of the two. The order decides between two states of the same second: the one
+/// further along wins, so that no progress is lost.
 package enum SyncedState: Sendable, Equatable, Comparable {
     case new
-    /// Seconds, at least 1.
+    /// The position in seconds, at least 1.
     case begun(Int)
     case played
 
     /// - Parameters:
-    ///   - position: seconds; `nil` and less than a second are the beginning.
-    ///   - total: of the episode; from there on it has been played. Less than a second tells nothing.
+    ///   - position: Seconds; `nil` and less than a second are the beginning.
+    ///   - total: The duration of the episode in seconds; a position at the end means played. Less than a second means
+    ///     unknown.
     package init(played: Bool, position: Double?, total: Double?) {
-        // Out of range is what no episode lasts, and what does not fit an integer.
+        // Clamped to the longest plausible episode, which also fits an integer.
         let seconds = position.map { $0.isFinite ? Int(max(0, min($0, Double(Self.longest)))) : 0 } ?? 0
         let end = total.map { $0.isFinite ? Int(max(0, min($0, Double(Self.longest)))) : 0 } ?? 0
         if played || end > 0 && seconds >= end {
@@ -60,7 +61,7 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         }
     }
 
-    /// What an action says of it; `nil` for one that says nothing: a download on another device.
+    /// Returns the state in an action; `nil` for an action without one, such as a download.
     package init?(_ action: SyncAction) {
         switch action.kind {
         case .new: self = .new
@@ -71,12 +72,12 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         }
     }
 
-    /// Ten years in seconds, as `.position` allows: what is longer is a mistake.
+    /// The maximum position: ten years in seconds, as in `.position`; more is a mistake.
     package static let longest = 315_360_000
 
-    /// The action that tells it.
+    /// Returns the action that expresses the state.
     ///
-    /// - Parameter total: the episode's length in seconds, if it is known.
+    /// - Parameter total: The episode's duration in seconds, if known.
     package func action(
         podcast: String, episode: String, guid: String?, device: String?, timestamp: Int64, total: Double?
     ) -> SyncAction {
@@ -88,7 +89,7 @@ package enum SyncedState: Sendable, Equatable, Comparable {
         case .begun(let seconds):
             action.started = seconds
             action.position = seconds
-            // One that is no longer than the position would say that it has been played.
+            // A duration up to the position would mean that it was played.
             action.total = end.flatMap { $0 > seconds ? $0 : nil }
         case .played:
             let seconds = end ?? 1
@@ -111,10 +112,10 @@ package enum SyncedState: Sendable, Equatable, Comparable {
     }
 }
 
-/// A state and when it came about. The greater one is that which holds: the later, and of one second the farther.
+/// A state with its time. The greater value wins: the later one, and of two in the same second the one further along.
 ///
-/// Not the name of the device decides between two of one second, as one might think: some servers do not keep it, and two
-/// devices that see different names would come to different ends. The state itself is what all of them see.
+/// The device's name does not decide between two in the same second: some servers do not store it, and devices that see
+/// different names would reach different results. All devices see the state itself.
 package struct SyncedMoment: Sendable, Equatable, Comparable {
     /// Seconds since 1970 UTC, by the server's clock.
     package var time: Int64

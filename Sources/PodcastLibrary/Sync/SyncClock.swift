@@ -1,17 +1,17 @@
-/// Which moments there are, in seconds since 1970 UTC.
+/// The range of valid times, in seconds since 1970 UTC.
 package enum SyncMoment {
-    /// Up to the end of the year 9999. Whatever a server, an action or a row says, what is computed with lies here, or as
-    /// far before 1970; so the sum of a few of them is no overflow.
+    /// The end of the year 9999. All times from servers, actions and rows are bounded by this value and its negative,
+    /// so that the sum of a few cannot overflow.
     package static let latest: Int64 = 253_402_300_799
 
     static func bounded(_ seconds: Int64) -> Int64 { min(max(seconds, -latest), latest) }
 }
 
-/// The clock of this device and that of the server, at one moment.
+/// The clocks of this device and of the server, at one moment.
 ///
-/// Devices' clocks differ, and an action carries the time of the device that did it. podfs sends its own in the server's
-/// time, and later than what the person saw; and it takes one from the far future for one of now: else a single device
-/// whose clock is a year ahead would win against all others for a year.
+/// Devices' clocks differ, and an action has the time of the acting device. podfs sends its own actions in the server's
+/// time, and with a later time than the state that the person saw. It treats an action from the far future as one of
+/// now: otherwise a single device whose clock is a year ahead would win against all others for a year.
 package struct SyncClock: Sendable, Equatable {
     /// Seconds since 1970 UTC.
     package let local: Int64
@@ -22,40 +22,39 @@ package struct SyncClock: Sendable, Equatable {
         self.server = SyncMoment.bounded(server)
     }
 
-    /// What is added to the local time to have the server's. A few seconds are the time that an answer takes, and not a
+    /// The correction from local to server time. A difference of a few seconds is the duration of the response, not a
     /// wrong clock.
     package var skew: Int64 { abs(server - local) <= Self.answerTime ? 0 : server - local }
 
     private static let answerTime: Int64 = 5
-    /// How far ahead of the server an action may be and still be taken as it is, in seconds: a day, which is a clock that
-    /// runs in local time. Changes that are made after it was heard of are dated after it.
+    /// The tolerated time of an action ahead of the server, in seconds: a day, as for a clock that runs in local time.
+    /// Later changes get later times.
     private static let tolerance: Int64 = 86_400
 
-    /// The time of a local change.
+    /// Returns the time of a local change.
     ///
-    /// - Parameter floor: what the person saw when making it is older, whatever the clock says.
+    /// - Parameter floor: The time of the state that the person saw; the change is later, whatever the clock says.
     package func time(ofLocal moment: Int64, floor: Int64) -> Int64 {
         max(SyncMoment.bounded(moment) + skew, SyncMoment.bounded(floor))
     }
 
-    /// Whether no clock that is right can have given this time.
+    /// Whether no correct clock can have produced this time.
     package func isFuture(_ time: Int64) -> Bool { time > server + Self.tolerance }
 
-    /// An action's time as it counts.
+    /// Returns the effective time of an action.
     package func clamped(_ time: Int64) -> Int64 { isFuture(time) ? server : max(0, time) }
 }
 
-/// From when on a server is asked for what is new.
+/// The start times of requests for changes.
 ///
-/// The API gives a timestamp with each answer and takes it with the next question. That alone loses actions: some servers
-/// compare it with the time that the *device* gave (oPodSync, gpoddersync), so that what a device did while it was
-/// offline is older than the timestamp that the others hold; others count whole seconds, and what comes within the second
-/// of the answer is lost. So each question reaches back, and now and then over everything; what is known already changes
-/// nothing.
+/// Each response of the API has a timestamp for the next request. That alone loses actions: some servers compare it
+/// with the *device's* time (oPodSync, gpoddersync), so that actions made offline are older than the other devices'
+/// timestamps; others count whole seconds and lose actions in the second of the response. So each request overlaps with
+/// the previous one, and sometimes covers everything; known actions have no effect.
 package struct SyncWindow: Sendable, Equatable {
-    /// The answer's timestamp to the last question; 0 when there was none.
+    /// The timestamp of the last response; 0 if there was none.
     package let last: Int64
-    /// That of the last question over everything; `nil` when there was none.
+    /// The timestamp of the last response to a request for everything; `nil` if there was none.
     package let lastFull: Int64?
 
     package init(last: Int64, lastFull: Int64?) {
@@ -63,12 +62,12 @@ package struct SyncWindow: Sendable, Equatable {
         self.lastFull = lastFull.map(SyncMoment.bounded)
     }
 
-    /// A week, in seconds: devices are seldom offline for longer, and a week of listening is small.
+    /// A week, in seconds: devices are rarely offline for longer, and a week's actions are few.
     package static let overlap: Int64 = 7 * 86_400
-    /// For lists of subscriptions, which servers date by their own clocks.
+    /// The overlap for lists of subscriptions, to which servers assign their own times.
     package static let shortOverlap: Int64 = 60
 
-    /// Whether everything is due.
+    /// Whether a request for everything is due.
     package var isFull: Bool { lastFull.map { last - $0 >= Self.overlap || $0 > last } ?? true }
 
     package var episodesSince: Int64 { isFull ? 0 : max(0, last - Self.overlap) }
