@@ -2,22 +2,25 @@
 extension DownloadMachine {
     /// Opens, pauses and resumes connections until they are what the readers and the filling need.
     mutating func plan(_ now: Int64) -> [Action] {
-        guard !isCached, !isFinishing, failure == nil, storageFull == nil else { return [] }
-        if awaitedAddress != nil {
-            if isFilling || hasBlockedReaders { return [] }
-            awaitedAddress = nil
+        guard storageFull == nil else { return [] }
+        switch phase {
+        case .finishing, .cached, .failed: return []
+        case .awaitingAddress:
+            if isWanted { return [] }
+            phase = .fetching()
+        case .fetching: break
         }
-        if isFilling || hasBlockedReaders, let finished = finishIfWhole() { return finished }
+        if isWanted, let finished = finishIfWhole() { return finished }
         var actions: [Action] = []
         // Each round adds a connection for a reader; more rounds than connections cannot help.
         for _ in 0..<limits.connections where mayTry(now) {
             guard let need = unservedNeed() else { break }
             actions += connect(for: need, now: now)
         }
-        if !opens.isEmpty, connections.isEmpty, mayTry(now) {
+        if !readers.opens.isEmpty, connections.isEmpty, mayTry(now) {
             actions += start(at: present.firstMissing(from: 0), forReader: true, now: now)
         }
-        if fillsInBackground, reads.isEmpty, connections.isEmpty, mayTry(now) {
+        if filling.runsInBackground, readers.reads.isEmpty, connections.isEmpty, mayTry(now) {
             actions += start(at: present.firstMissing(from: 0), forReader: false, now: now)
         }
         actions += regulate(now)
@@ -25,22 +28,19 @@ extension DownloadMachine {
     }
 
     private func mayTry(_ now: Int64) -> Bool {
-        guard let retryAt else { return true }
-        return now >= retryAt
+        guard let retry else { return true }
+        return now >= retry.at
     }
-
-    /// Whether a strong validator shows which answers belong to the rendition.
-    var isProven: Bool { pin?.validator != nil && !distrusts && !isForeign }
 
     /// Whether a continuation has to show by its bytes that it continues what is here. Also where the address has to be
     /// resolved again: it may lead to another rendition now.
-    private var needsComparison: Bool { !isProven || !knowsDirect }
+    private var needsComparison: Bool { !rendition.isProven || !address.knowsDirect }
 
     /// The connections that will bring a byte that a reader is blocked on.
     func servingConnections() -> Set<ConnectionID> {
-        if !opens.isEmpty { return Set(connections.keys) }
+        if !readers.opens.isEmpty { return Set(connections.ids) }
         var serving: Set<ConnectionID> = []
-        for read in reads {
+        for read in readers.reads {
             if let id = connectionReaching(present.firstMissing(from: read.range.lowerBound)) { serving.insert(id) }
         }
         return serving
@@ -51,11 +51,13 @@ extension DownloadMachine {
         let isPatient = !canSeek(to: offset)
         var best: ConnectionID?
         var bestDistance = Int64.max
-        for (id, connection) in connections {
-            guard connection.position <= offset, connection.limit.map({ offset < $0 }) ?? true else { continue }
+        for id in connections.ids {
+            guard let connection = connections[id], connection.position <= offset,
+                connection.limit.map({ offset < $0 }) ?? true
+            else { continue }
             let distance = offset - connection.position
             guard isPatient || distance <= limits.reach else { continue }
-            if distance < bestDistance || distance == bestDistance && id < best ?? .max {
+            if distance < bestDistance {
                 best = id
                 bestDistance = distance
             }
@@ -67,7 +69,7 @@ extension DownloadMachine {
     /// is blocked on, or one shortly before that another reader wants. The kernel's reads of one reader come in any order,
     /// and after a broken connection each would have a request of its own.
     private func unservedNeed() -> Int64? {
-        let needs = reads.lazy.map { present.firstMissing(from: $0.range.lowerBound) }
+        let needs = readers.reads.lazy.map { present.firstMissing(from: $0.range.lowerBound) }
             .filter { connectionReaching($0) == nil }
         guard let first = needs.first else { return nil }
         return needs.filter { $0 <= first && first - $0 <= limits.reach }.min()
@@ -75,12 +77,12 @@ extension DownloadMachine {
 
     /// Whether a request that begins at `offset` can be bound to the bytes that are here already, or on their way.
     private func canSeek(to offset: Int64) -> Bool {
-        guard lies <= 1 else { return false }
+        guard faults.allowRanges else { return false }
         // Before the first answer nothing is known, and the first question may be any.
         guard let pin else { return connections.isEmpty }
         guard pin.acceptsRanges else { return false }
-        if isProven || offset > 0 && present.contains(offset - 1) { return true }
-        return present.isEmpty && connections.isEmpty && !lacksValidator
+        if rendition.isProven || offset > 0 && present.contains(offset - 1) { return true }
+        return present.isEmpty && connections.isEmpty && !rendition.lacksValidator
     }
 
     private mutating func connect(for need: Int64, now: Int64) -> [Action] {
@@ -88,11 +90,12 @@ extension DownloadMachine {
             if pin == nil, !connections.isEmpty { return [] }  // The head that is on its way will say more.
             // The single stream has to come past. One that would have stopped short may go on;
             // when there is none before `need`, it begins again.
-            for id in connections.keys.sorted() {
+            for id in connections.ids {
                 guard let connection = connections[id], connection.position <= need, connection.request.end == nil,
-                    connection.bodyEnd.map({ need < $0 }) ?? true
+                    connection.body?.end.map({ need < $0 }) ?? true
                 else { continue }
-                connections[id]?.limit = connection.bodyEnd ?? pin?.total
+                let end = connection.body?.end ?? pin?.total
+                connections[id]?.limit = end
                 return []
             }
             return dropAll() + start(at: present.firstMissing(from: 0), forReader: true, now: now)
@@ -100,7 +103,7 @@ extension DownloadMachine {
         var actions: [Action] = []
         if connections.count >= limits.connections {
             let serving = servingConnections()
-            guard let idle = connections.keys.filter({ !serving.contains($0) }).max() else { return [] }
+            guard let idle = connections.ids.last(where: { !serving.contains($0) }) else { return [] }
             connections[idle] = nil
             actions.append(.abort(idle))
         }
@@ -109,19 +112,16 @@ extension DownloadMachine {
 
     /// Begins a connection whose first new byte is `need`.
     private mutating func start(at need: Int64, forReader: Bool, now: Int64) -> [Action] {
-        let id = nextConnection
-        nextConnection += 1
-        lastTry = now
-        retryAt = nil
-        retryIsServers = false
+        attempts.lastTry = now
+        phase = .fetching()
         var request = ConnectRequest(
-            offset: 0, end: nil, ranged: false, ifRange: nil, direct: knowsDirect, forReader: forReader)
+            offset: 0, end: nil, ranged: false, ifRange: nil, direct: address.knowsDirect, forReader: forReader)
         if need > 0, canSeek(to: need) {
             let overlaps = needsComparison && present.contains(need - 1)
             request.offset = overlaps ? need - min(limits.overlap, need - runStart(before: need)) : need
             request.ranged = true
             request.end = limit(from: need)
-        } else if need == 0, isProven, lies <= 1, pin?.acceptsRanges ?? true {
+        } else if need == 0, rendition.isProven, faults.allowRanges, pin?.acceptsRanges ?? true {
             request.end = limit(from: 0)
             if request.end == pin?.total { request.end = nil }
             request.ranged = request.end != nil
@@ -131,20 +131,21 @@ extension DownloadMachine {
         let first = request.offset
         var actions: [Action] = []
         let serving = servingConnections()
-        for other in connections.keys.sorted() {
+        for other in connections.ids {
             guard let running = connections[other], running.position < first else { continue }
             connections[other]?.limit = min(running.limit ?? first, first)
             // What its server sends beyond is for nothing, and while it yields as much of that as the sockets hold is on
             // its way. Where that is more than a request costs, a later one with an end brings what lies between.
-            let excess = (running.bodyEnd ?? running.request.end ?? pin?.total ?? first) - first
-            if isProven, running.receiving, !serving.contains(other), excess > limits.excess {
+            let excess = (running.body?.end ?? running.request.end ?? pin?.total ?? first) - first
+            if rendition.isProven, running.isReceiving, !serving.contains(other), excess > limits.excess {
                 connections[other] = nil
                 actions.append(.abort(other))
             }
         }
-        connections[id] = Connection(
-            request: request, started: nil, position: first, limit: request.end ?? pin?.total,
-            compares: needsComparison && !present.isEmpty, serves: forReader)
+        let id = connections.add(
+            Connection(
+                request: request, position: first, limit: request.end ?? pin?.total,
+                compares: needsComparison && !present.isEmpty, serves: forReader))
         return actions + [.connect(id, request)]
     }
 
@@ -158,7 +159,7 @@ extension DownloadMachine {
     /// Where a connection that begins at `offset` has to stop: at bytes that are present or being fetched.
     private func limit(from offset: Int64) -> Int64? {
         var result = present.nextPresent(after: offset) ?? pin?.total
-        for other in connections.values where other.position > offset {
+        for other in connections.all where other.position > offset {
             result = min(result ?? other.position, other.position)
         }
         return result
@@ -170,36 +171,27 @@ extension DownloadMachine {
         let serving = servingConnections()
         // Filling yields to a blocked reader that is being served elsewhere. One that cannot be, for the time of a
         // back-off, gains nothing from a pause.
-        let fills = fillsInBackground && (reads.isEmpty || serving.isEmpty)
-        for id in connections.keys.sorted() {
+        let fills = filling.runsInBackground && (readers.reads.isEmpty || serving.isEmpty)
+        for id in connections.ids {
             guard var connection = connections[id] else { continue }
             let serves = serving.contains(id)
             if connection.serves != serves {
                 connection.serves = serves
                 actions.append(.serving(id, serves))
             }
-            if connection.receiving {
-                if fills || serves && opens.isEmpty {
-                    if !hasFile, let pin {
-                        hasFile = true
-                        actions.append(.createFile(generation: generation, pin))
-                    }
-                    connection.heldUntil = nil
-                    if connection.paused {
-                        connection.paused = false
-                        actions.append(.resume(id, forReader: serves))
-                    }
-                } else if fillsInBackground {
-                    connection.heldUntil = nil
-                    if !connection.paused {
-                        connection.paused = true
-                        actions.append(.pause(id))
-                    }
-                } else if connection.heldUntil == nil {
-                    connection.heldUntil = now + limits.hold
-                    connection.paused = true
+            if var body = connection.body {
+                if fills || serves && readers.opens.isEmpty {
+                    actions += createFile()
+                    if body.flow != .running { actions.append(.resume(id, forReader: serves)) }
+                    body.flow = .running
+                } else if filling.runsInBackground {
+                    if body.flow == .running { actions.append(.pause(id)) }
+                    body.flow = .paused
+                } else if !body.isHeld {
+                    body.flow = .held(until: now + limits.hold)
                     actions.append(.hold(id))
                 }
+                connection.body = body
             }
             connections[id] = connection
         }

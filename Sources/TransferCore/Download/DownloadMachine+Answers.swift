@@ -1,7 +1,9 @@
 // What the heads of answers mean.
 extension DownloadMachine {
     /// The request of a connection is sent: it had to wait for its turn until now.
-    package mutating func began(_ id: ConnectionID, now: Int64) { connections[id]?.started = now }
+    package mutating func began(_ id: ConnectionID, now: Int64) {
+        if case .requested = connections[id]?.stage { connections[id]?.stage = .requested(since: now) }
+    }
 
     /// Whether the head of an answer is to be reported with what the first bytes of its body show.
     package func needsContent(_ id: ConnectionID, _ head: ResponseHead) -> Bool {
@@ -17,33 +19,34 @@ extension DownloadMachine {
     package mutating func head(
         _ id: ConnectionID, _ head: ResponseHead, content: BodyContent? = nil, now: Int64, random: Double
     ) -> [Action] {
-        guard let connection = connections[id], !connection.receiving else { return [] }
-        if case .excessive(let length) = head.framing { connections[id]?.excess = length }
+        guard let connection = connections[id], !connection.isReceiving else { return [] }
+        let excess: String? = if case .excessive(let length) = head.framing { length } else { nil }
         let verdict = ResponseVerdict(
             head, offset: connection.request.offset, ranged: connection.request.ranged, pin: pin,
             expects: limits.expects, content: content)
         switch verdict {
         case .accept(let offset, let end, let found, let compare):
-            let isPart = head.status == 206
+            let body = Connection.Body(isPart: head.status == 206, end: end, excess: excess)
             let contradicts = contradictsPresent(found)
             let isLoose = isLoose(id, offset: offset, found: found, compare: compare)
             if !isLoose, !contradicts {
-                return accept(id, offset: offset, end: end, isPart: isPart, pin: found, compare: compare, now: now)
+                return accept(id, body, offset: offset, pin: found, compare: compare, now: now)
             }
             if offset == 0, !present.isEmpty {
                 // It cannot be joined to what is here, but it can begin anew.
                 var own = found
                 own.validator = Validator(head)
-                return replace(id, end: end, isPart: isPart, pin: own, now: now)
+                return replace(id, body, pin: own, now: now)
             }
             if contradicts { return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now) }
             return refuseLoose(id, found, now: now)
         case .replaced(let found):
-            return replace(id, end: found.total, isPart: false, pin: found, now: now)
+            let body = Connection.Body(isPart: false, end: found.total, excess: excess)
+            return replace(id, body, pin: found, now: now)
         case .stale:
             return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
         case .drop(let reason):
-            lies += 1
+            faults.lied()
             return [.abort(id)]
                 + lost(id, TransferError(.unusable, reason), after: nil, now: now, random: random)
         case .atEnd(let total):
@@ -58,7 +61,7 @@ extension DownloadMachine {
     /// Whether nothing ties an answer to the bytes that are here: no validator, and it does not begin at bytes that
     /// could be compared.
     private func isLoose(_ id: ConnectionID, offset: Int64, found: Pin, compare: Bool) -> Bool {
-        let joins = !present.isEmpty || connections.contains { $0.key != id && $0.value.receiving }
+        let joins = !present.isEmpty || connections.areReceiving(beside: id)
         if !joins {
             // The first bytes of a file. Without a validator they have to be its very first: none before them could
             // ever be joined.
@@ -78,71 +81,67 @@ extension DownloadMachine {
     private mutating func refuseLoose(_ id: ConnectionID, _ found: Pin, now: Int64) -> [Action] {
         connections[id] = nil
         var known = found
-        if let pin, pin.validator != nil { distrusts = true } else { lacksValidator = true }
+        if pin?.validator != nil { rendition.distrusts = true } else { rendition.lacksValidator = true }
         known.validator = pin?.validator
         return [.abort(id)] + learn(known) + plan(now)
     }
 
     /// The body of an answer begins a new generation.
     private mutating func replace(
-        _ id: ConnectionID, end: Int64?, isPart: Bool, pin: Pin, now: Int64
+        _ id: ConnectionID, _ body: Connection.Body, pin: Pin, now: Int64
     ) -> [Action] {
         let actions = beginGeneration(keeping: id, pin: pin, now: now)
         guard failure == nil else { return actions }
         connections[id]?.compares = false
         connections[id]?.limit = nil
-        return actions + accept(id, offset: 0, end: end, isPart: isPart, pin: pin, compare: false, now: now)
+        return actions + accept(id, body, offset: 0, pin: pin, compare: false, now: now)
     }
 
     /// Takes over what an answer says of the file, and answers the opens that wait for it.
     private mutating func learn(_ found: Pin) -> [Action] {
         let isNews = pin?.total != found.total || pin == nil
-        pin = found
-        var actions: [Action] = isNews ? [.confirmed(generation: generation, found)] : []
-        handles += opens.count
-        actions += opens.map { .answerOpen($0.id, nil) }
-        opens = []
-        return actions + answerSatisfied()
+        rendition.pin = found
+        let actions: [Action] = isNews ? [.confirmed(generation: generation, found)] : []
+        return actions + readers.grantOpens() + answerSatisfied()
     }
 
     private mutating func accept(
-        _ id: ConnectionID, offset: Int64, end: Int64?, isPart: Bool, pin found: Pin, compare: Bool, now: Int64
+        _ id: ConnectionID, _ answer: Connection.Body, offset: Int64, pin found: Pin, compare: Bool, now: Int64
     ) -> [Action] {
         guard var connection = connections[id] else { return [] }
         var known = found
-        connection.found = found.validator
+        var body = answer
+        body.found = found.validator
         // While the bytes are being compared, the validator of this answer is not yet that of what is here.
         if compare, !present.isEmpty {
             known.validator = pin?.validator
-            if pin?.validator != nil { distrusts = true }
+            if pin?.validator != nil { rendition.distrusts = true }
         }
-        if known.validator == nil { lacksValidator = true }
-        knowsDirect = true
+        if known.validator == nil { rendition.lacksValidator = true }
+        address.knowsDirect = true
         if offset != connection.request.offset, let stream = streamAhead(of: id) {
             // The server has no ranges, and a stream of the whole file is on its way already.
             connections[id] = nil
             connections[stream]?.limit = known.total
             return [.abort(id)] + learn(known) + plan(now)
         }
-        connection.receiving = true
         connection.compares = connection.compares || compare && !present.isEmpty
-        connection.isPart = isPart
-        connection.bodyEnd = end
-        if !isPart, connection.request.ranged {
+        if !body.isPart, connection.request.ranged {
             // The whole came where a part was asked for.
             connection.position = offset
             connection.limit = nil
         }
-        if let end = end ?? known.total { connection.limit = min(connection.limit ?? end, end) }
+        if let end = body.end ?? known.total { connection.limit = min(connection.limit ?? end, end) }
+        connection.body = body
         connections[id] = connection
         return learn(known) + plan(now)
     }
 
     /// A connection that brings the whole file from its beginning and has come further than `id` would be.
     private func streamAhead(of id: ConnectionID) -> ConnectionID? {
-        connections.keys.sorted().first { other in
-            guard other != id, let connection = connections[other] else { return false }
-            return connection.receiving && connection.request.end == nil && !connection.isPart
+        connections.ids.first { other in
+            guard other != id, let connection = connections[other], let body = connection.body else { return false }
+            return connection.request.end == nil && !body.isPart
         }
     }
 

@@ -2,7 +2,7 @@
 extension DownloadMachine {
     /// What the next bytes of a connection are; asked by the driver for every piece that it receives.
     package func step(_ id: ConnectionID) -> Step {
-        guard let connection = connections[id], connection.receiving else { return .stop }
+        guard let connection = connections[id], connection.isReceiving else { return .stop }
         let position = connection.position
         if let limit = connection.limit, position >= limit { return .stop }
         let known = present.firstMissing(from: position)
@@ -23,39 +23,26 @@ extension DownloadMachine {
 
     /// `count` bytes at the connection's position stand in the file now.
     package mutating func received(_ id: ConnectionID, _ count: Int64, now: Int64) -> [Action] {
-        guard let connection = connections[id], count > 0 else { return [] }
+        guard var connection = connections[id], count > 0 else { return [] }
         let position = connection.position
-        connections[id]?.position = position + count
+        connection.position = position + count
         var isNowProven = false
-        if !connection.hasWritten {
-            connections[id]?.hasWritten = true
+        if var body = connection.body, !body.hasWritten {
+            body.hasWritten = true
+            connection.body = body
             // What was compared agrees: this answer's validator is that of the whole file.
-            if pin?.validator == nil, let found = connection.found, connection.compares { pin?.validator = found }
-            isNowProven = isForeign && connection.compares
-            if isNowProven { isForeign = false }
+            if connection.compares, pin?.validator == nil, let found = body.found { rendition.pin?.validator = found }
+            isNowProven = rendition.isForeign && connection.compares
+            if isNowProven { rendition.isForeign = false }
         }
-        present.insert(contentsOf: position..<(position + count))
-        lies = 0
-        lastError = nil
-        if let end = earlyEnd, position + count > end.position { earlyEnd = nil }
-        countProgress(count, now: now)
+        connections[id] = connection
+        rendition.present.insert(contentsOf: position..<(position + count))
+        faults.received(upTo: position + count)
+        attempts.received(count, limits: limits, now: now)
         if let finished = finishIfWhole() { return finished }
-        if reads.isEmpty { return [] }
+        if readers.reads.isEmpty { return [] }
         let answers = answerSatisfied()
         return answers.isEmpty && !isNowProven ? [] : answers + plan(now)
-    }
-
-    /// New bytes have come. They are progress when there are enough of them within a reader's deadline: a server that sends
-    /// a byte now and then holds nobody, and is asked again ever more seldom.
-    private mutating func countProgress(_ count: Int64, now: Int64) {
-        if recentBytes.since == .min || now - recentBytes.since > limits.readerDeadline { recentBytes = (now, 0) }
-        recentBytes.count += count
-        guard recentBytes.count >= limits.leastRate * limits.readerDeadline / 1_000 else { return }
-        recentBytes = (now, 0)
-        lastProgress = now
-        attempts = 0
-        firstFailure = nil
-        recentError = nil
     }
 
     /// The bytes of a connection differ from the file's where both have them: it is another rendition.
@@ -80,7 +67,7 @@ extension DownloadMachine {
     private mutating func completed(
         _ id: ConnectionID, _ connection: Connection, now: Int64, random: Double
     ) -> [Action] {
-        guard connection.receiving else {
+        guard let body = connection.body else {
             let error = TransferError(.failed, "the server closed the connection without an answer")
             return lost(id, error, after: nil, now: now, random: random)
         }
@@ -88,22 +75,22 @@ extension DownloadMachine {
             let error = TransferError(.failed, "the server ended \(limit - connection.position) bytes early")
             return endedEarly(id, connection, error, now: now, random: random)
         }
-        if let length = connection.excess {
+        if let length = body.excess {
             let error = TransferError(.failed, "the server announced \(length) bytes and ended the answer early")
             return endedEarly(id, connection, error, now: now, random: random)
         }
-        if connection.isPart, !connection.hasWritten, let total = pin?.total, connection.position < total {
+        if body.isPart, !body.hasWritten, let total = pin?.total, connection.position < total {
             // A part that ends before the first new byte: asking again at once would bring the same.
             let error = TransferError(.failed, "the server sent less than it was asked for")
             return endedEarly(id, connection, error, now: now, random: random)
         }
         connections[id] = nil
         // The end of a body without a length is the end of the file; that of a part only when nothing follows.
-        if pin?.total == nil, connection.request.end == nil, !(connection.isPart && connection.hasWritten) {
+        if pin?.total == nil, connection.request.end == nil, !(body.isPart && body.hasWritten) {
             if let last = present.ranges.last, last.upperBound > connection.position {
                 return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
             }
-            pin?.total = connection.position
+            rendition.pin?.total = connection.position
             var actions = pin.map { [Action.confirmed(generation: generation, $0)] } ?? []
             actions += answerSatisfied()
             return actions + plan(now)
@@ -116,18 +103,15 @@ extension DownloadMachine {
     private mutating func endedEarly(
         _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Int64, random: Double
     ) -> [Action] {
-        guard connection.receiving, error.code != .timedOut else {
+        guard let body = connection.body, error.code != .timedOut else {
             return lost(id, error, after: nil, now: now, random: random)
         }
         let position = connection.position
-        let count = earlyEnd?.position == position ? (earlyEnd?.count ?? 0) + 1 : 1
-        earlyEnd = (position, count)
-        let isAlone = !connections.contains { $0.key != id && $0.value.receiving }
-        guard count >= limits.sameEnds, isAlone else {
+        guard faults.ended(at: position) >= limits.sameEnds, !connections.areReceiving(beside: id) else {
             return lost(id, error, after: nil, now: now, random: random)
         }
         connections[id] = nil
-        let size = connection.excess ?? (pin?.total ?? connection.bodyEnd).map { "\($0)" }
+        let size = body.excess ?? (pin?.total ?? body.end).map { "\($0)" }
         let announces = size.map { "the server announces \($0) bytes and sends \(position)" }
         let says = announces ?? "each of the server's answers ends at byte \(position)"
         return fail(TransferError(.failed, "\(says): \(error.message)"), now: now)
@@ -135,109 +119,94 @@ extension DownloadMachine {
 
     /// The driver has synced and hashed the file.
     package mutating func finished(_ error: TransferError?, now: Int64) -> [Action] {
-        isFinishing = false
+        leaveFinishing()
         if let error { return storageFailed(error, now: now) }
-        isCached = true
-        isFilling = false
-        isSuspended = false
-        renewals = 0
+        phase = .cached
+        filling.wish = .nothing
+        faults.renewals = 0
         return answerSatisfied()
     }
 
     /// `deadline` has come.
     package mutating func tick(now: Int64, random: Double) -> [Action] {
         var actions = giveUpLate(now)
-        for id in connections.keys.sorted() {
-            guard let connection = connections[id] else { continue }
-            if let held = connection.heldUntil, held <= now {
+        for id in connections.ids {
+            switch connections[id]?.stage {
+            case .receiving(let body):
+                guard case .held(let until) = body.flow, until <= now else { continue }
                 connections[id] = nil
                 actions.append(.abort(id))
-            } else if !connection.receiving, let started = connection.started, started + limits.stall <= now {
+            case .requested(let since?) where since + limits.stall <= now:
                 let seconds = limits.stall / 1_000
                 let error = TransferError(.timedOut, "the server did not answer within \(seconds) s")
                 actions += [.abort(id)] + lost(id, error, after: nil, now: now, random: random)
+            case .requested, nil: break
             }
         }
-        if let due = retryAt, due <= now {
-            retryAt = nil
-            retryIsServers = false
-        }
-        if let due = failureForgotten, due <= now { failureForgotten = nil }
-        if let awaited = awaitedAddress, awaited.since + limits.renewal <= now {
+        switch phase {
+        case .fetching(let retry?) where retry.at <= now: phase = .fetching()
+        case .failed(let error, let until?) where until <= now: phase = .failed(error, until: nil)
+        case .awaitingAddress(let since, _) where since + limits.renewal <= now:
             actions += addressRenewed(false, now: now)
+        case .fetching, .failed, .awaitingAddress, .finishing, .cached: break
         }
         return actions + plan(now)
     }
 
     /// Answers the readers that have waited too long.
     private mutating func giveUpLate(_ now: Int64) -> [Action] {
-        let late = reads.filter { giveUpTime(since: $0.since) <= now }
-        let lateOpens = opens.filter { giveUpTime(since: $0.since) <= now }
-        if late.isEmpty, lateOpens.isEmpty { return [] }
-        let reason = lastError.map { ": \($0.message)" } ?? ""
+        guard readers.waits.contains(where: { giveUpTime(since: $0) <= now }) else { return [] }
+        let reason = attempts.lastError.map { ": \($0.message)" } ?? ""
         let seconds = limits.readerDeadline / 1_000
-        let code = lastError?.code == .unreachable ? TransferError.Code.unreachable : .timedOut
+        let code = attempts.lastError?.code == .unreachable ? TransferError.Code.unreachable : .timedOut
         let error = TransferError(code, "nothing arrived for \(seconds) s\(reason)")
-        reads = reads.filter { giveUpTime(since: $0.since) > now }
-        opens = opens.filter { giveUpTime(since: $0.since) > now }
-        if recentError == nil { recentError = error }
-        return lateOpens.map { .answerOpen($0.id, error) } + late.map { .answerRead($0.id, error) }
+        if attempts.recentError == nil { attempts.recentError = error }
+        let deadline = limits.readerDeadline
+        let progress = attempts.lastProgress
+        return readers.giveUp(error) { since in max(since, progress ?? since) + deadline <= now }
     }
 
     // MARK: -
 
     /// Answers the readers whose bytes are there.
     mutating func answerSatisfied() -> [Action] {
-        if reads.isEmpty { return [] }
-        let satisfied = reads.filter { isSatisfied($0.range) }
-        if satisfied.isEmpty { return [] }
-        reads = reads.filter { !isSatisfied($0.range) }
-        return satisfied.map { .answerRead($0.id, nil) }
+        if isCached || isFinishing { return readers.answerReads(nil) }
+        let rendition = rendition
+        return readers.answerReads { rendition.satisfies($0) }
     }
 
     mutating func finishIfWhole() -> [Action]? {
-        guard let total = pin?.total, present.covers(0..<total), !isFinishing, !isCached else { return nil }
-        var actions: [Action] = connections.keys.sorted().map { id in
-            guard let connection = connections[id], connection.receiving, connection.position == total else {
+        guard let total = pin?.total, case .fetching = phase, rendition.isWhole else { return nil }
+        var actions: [Action] = connections.ids.map { id in
+            guard let connection = connections[id], connection.isReceiving, connection.position == total else {
                 return .abort(id)
             }
             return .release(id)
         }
-        connections = [:]
-        if !hasFile, let pin {
-            hasFile = true
-            actions.append(.createFile(generation: generation, pin))
-        }
-        isFinishing = true
-        handles += opens.count
-        actions += opens.map { .answerOpen($0.id, nil) }
-        opens = []
-        actions += answerSatisfied()
-        actions.append(.finish(generation: generation))
-        return actions
+        connections.removeAll()
+        actions += createFile()
+        phase = .finishing
+        return actions + readers.grantOpens() + answerSatisfied() + [.finish(generation: generation)]
     }
+
+    /// The file of this generation is needed, if there is none yet.
+    mutating func createFile() -> [Action] {
+        guard !hasFile, let pin else { return [] }
+        rendition.hasFile = true
+        return [.createFile(generation: generation, pin)]
+    }
+
+    /// The file is not whole, or not on the disk: there is more to do.
+    mutating func leaveFinishing() { if isFinishing { phase = .fetching() } }
 
     /// The rendition was replaced: a new file from zero. Every connection but `keeping` ends.
     mutating func beginGeneration(keeping kept: ConnectionID?, pin: Pin?, now: Int64) -> [Action] {
-        var actions: [Action] = []
-        for id in connections.keys.sorted() where id != kept {
-            connections[id] = nil
-            actions.append(.abort(id))
-        }
+        var actions = connections.abort { $0 == kept }
         if hasFile { actions.append(.abandonFile(generation: generation)) }
-        generation += 1
-        hasFile = false
-        present = ByteRanges()
-        self.pin = pin
-        earlyEnd = nil
-        lies = 0
-        distrusts = false
-        lacksValidator = false
-        isForeign = false
-        actions += reads.map { .answerRead($0.id, Self.changed) }
-        reads = []
-        renewals += 1
-        if renewals > limits.renewals {
+        rendition = Rendition(generation: generation + 1, pin: pin)
+        faults.beginGeneration()
+        actions += readers.answerReads(Self.changed)
+        if faults.renewals > limits.renewals {
             let error = TransferError(.unusable, "the server's answers contradict each other: the file keeps changing")
             return actions + fail(error, now: now)
         }
@@ -249,24 +218,16 @@ extension DownloadMachine {
     mutating func lost(
         _ id: ConnectionID, _ error: TransferError, after: Int64?, now: Int64, random: Double
     ) -> [Action] {
-        let connection = connections.removeValue(forKey: id)
+        let connection = connections.remove(id)
         // An address that was once redirected to may be gone for good; where the feed points is the one to trust.
-        if let connection, !connection.receiving, connection.request.direct { knowsDirect = false }
-        lastError = error
-        recentError = error
-        attempts += 1
-        let began = firstFailure ?? now
-        firstFailure = began
-        if now - began >= limits.retry.giveUp { return fail(error, now: now) }
-        var actions: [Action] = []
-        if error.code == .unreachable {
-            // Nobody is helped by an open that hangs while there is no network.
-            actions += opens.map { .answerOpen($0.id, error) }
-            opens = []
-        }
-        if hasBlockedReaders || isFilling {
-            retryIsServers = after != nil
-            retryAt = now + limits.retry.pause(attempt: attempts, retryAfter: after, random: random)
+        if let connection, !connection.isReceiving, connection.request.direct { address.knowsDirect = false }
+        let without = attempts.failed(error, now: now)
+        if without >= limits.retry.giveUp { return fail(error, now: now) }
+        // Nobody is helped by an open that hangs while there is no network.
+        let actions = error.code == .unreachable ? readers.answerOpens(error) : []
+        if isWanted, case .fetching = phase {
+            let pause = limits.retry.pause(attempt: attempts.count, retryAfter: after, random: random)
+            phase = .fetching(retry: Retry(at: now + pause, isServers: after != nil))
         }
         return actions + plan(now)
     }
@@ -277,28 +238,21 @@ extension DownloadMachine {
         if connection.request.direct {
             // The final address may have expired: ask where the feed points before giving up.
             connections[id] = nil
-            knowsDirect = false
+            address.knowsDirect = false
             return plan(now)
         }
         // While another connection brings bytes, the file is there: this one was one too many, perhaps.
-        if connections.contains(where: { $0.key != id && $0.value.receiving }) {
-            return lost(id, error, after: nil, now: now, random: random)
-        }
+        if connections.areReceiving(beside: id) { return lost(id, error, after: nil, now: now, random: random) }
         connections[id] = nil
         return renewAddress(after: error, now: now) ?? fail(error, now: now)
     }
 
     mutating func fail(_ error: TransferError, now: Int64) -> [Action] {
-        var actions = dropAll()
-        awaitedAddress = nil
-        failure = error
-        failureForgotten = now + limits.failureMemory
-        retryAt = nil
-        retryIsServers = false
-        recentError = nil
-        earlyEnd = nil
+        let actions = dropAll()
+        phase = .failed(error, until: now + limits.failureMemory)
+        attempts.recentError = nil
+        faults.forgetEnd()
         // First: whoever is answered looks for the reason.
-        actions.append(.failed(error))
-        return actions + answerAll(error)
+        return actions + [.failed(error)] + readers.answerAll(error)
     }
 }

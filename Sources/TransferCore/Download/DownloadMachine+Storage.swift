@@ -9,18 +9,17 @@ extension DownloadMachine {
 
     /// The file of this generation could not be made.
     package mutating func fileMissing(_ error: TransferError, now: Int64) -> [Action] {
-        hasFile = false
-        isFinishing = false
+        rendition.hasFile = false
+        leaveFinishing()
         return storageFailed(error, now: now)
     }
 
     /// The disk did not keep what it had been given: only `ranges` can be relied on, the rest has to come again.
     package mutating func lostStored(keeping ranges: ByteRanges, _ error: TransferError, now: Int64) -> [Action] {
-        isFinishing = false
-        present = present.intersection(ranges)
+        leaveFinishing()
+        rendition.present = present.intersection(ranges)
         // They would go on behind bytes that are missing again.
-        let actions = dropAll()
-        return actions + storageFailed(error, now: now)
+        return dropAll() + storageFailed(error, now: now)
     }
 
     /// There is no space for more bytes, as this or another download has found, or the owner says. Connections end, and
@@ -30,27 +29,22 @@ extension DownloadMachine {
         storageFull = error
         // A file that is being finished has all its bytes, and nobody waits for it.
         if isFinishing { return [] }
-        retryAt = nil
-        retryIsServers = false
-        let actions = dropAll()
-        return actions + answerAll(error)
+        if case .fetching = phase { phase = .fetching() }
+        return dropAll() + readers.answerAll(error)
     }
 
     /// The whole file has no space yet, for the reason given, or has it now. Background filling rests; what is present
     /// stays, and a reader gets what it asks for.
     package mutating func setAwaitsSpace(_ reason: TransferError?, now: Int64) -> [Action] {
-        let fillsNow = fillsInBackground
-        awaitsSpace = reason
-        if isCached || isFinishing || fillsInBackground == fillsNow { return [] }
-        return (reason == nil ? [] : dropUnwanted()) + plan(now)
+        changeFilling(now) { $0.awaitsSpace = reason }
     }
 
     /// The whole file can never have space: the task fails, unless somebody reads. The failure is not remembered, so that
     /// a reader who comes later is served.
     package mutating func exceedsSpace(_ error: TransferError, now: Int64) -> [Action] {
-        guard isFilling, !isCached, !isFinishing, failure == nil, !hasBlockedReaders, handles == 0 else { return [] }
+        guard isFetching, isFilling, readers.isEmpty else { return [] }
         let actions = fail(error, now: now)
-        failureForgotten = nil
+        phase = .failed(error, until: nil)
         return actions
     }
 
