@@ -41,7 +41,6 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CLinux"),
-        .target(name: "CConcurrency"),
 
         // What Glibc's module lacks: calls that retry, clocks, atomic files, processes, threads.
         target("Platform", ["CLinux"]),
@@ -85,8 +84,7 @@ let package = Package(
                 "PodcastFilesystem", "PodcastService", "PodcastClient", "PodcastPages", "PodcastLibrary",
                 "PodcastFeed", "PodcastProtocol", "DaemonCore", "TransferEngine", "TransferCore", "ContentCache",
                 "Fuse", "CLinux", "Platform",
-                "CConcurrency", logging,
-                systemPackage,
+                logging, systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
                 .product(name: "FlyingFox", package: "FlyingFox"),

@@ -11,13 +11,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-/// prctl(PR_SET_NAME): sets the calling thread's name, cut to 15 bytes.
-static inline int cfuse_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 /// memfd_create(2) with MFD_CLOEXEC.
 static inline int cfuse_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U); }

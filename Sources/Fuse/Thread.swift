@@ -1,4 +1,5 @@
 internal import CFuse
+internal import CLinux
 import Glibc
 
 /// A plain thread of the binding. Unlike threads of Swift's cooperative pool it may block.
@@ -33,7 +34,7 @@ struct Thread {
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
         guard let argument else { return nil }
         let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-        cfuse_set_thread_name(start.name)
+        clinux_set_thread_name(start.name)
         start.body()
         return nil
     }

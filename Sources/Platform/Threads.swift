@@ -1,10 +1,11 @@
+internal import CLinux
 internal import Foundation
 
-/// Starts a thread that ends when `body` returns.
+/// Starts a thread that ends when `body` returns. The kernel keeps 15 bytes of its name.
 package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
     Thread {
         // A name set before the thread runs does not reach the kernel.
-        Thread.current.name = name
+        _ = clinux_set_thread_name(name)
         body()
     }.start()
 }

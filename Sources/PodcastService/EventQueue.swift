@@ -1,3 +1,4 @@
+internal import Platform
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
@@ -93,7 +94,7 @@ final class EventQueue: Sendable {
     }
 
     private func startTimer() {
-        Timers.after(milliseconds: Self.patience) { [self] in
+        Timers.after(.milliseconds(Self.patience)) { [self] in
             let wakes = state.withLock { state in
                 state.hasTimer = false
                 guard !state.items.isEmpty, !state.isAwaited else { return false }

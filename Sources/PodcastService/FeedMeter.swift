@@ -1,3 +1,4 @@
+internal import Platform
 internal import Synchronization
 internal import TransferCore
 
@@ -23,7 +24,7 @@ final class FeedMeter: Sendable {
 
     /// As often as the progress of downloads is told, in milliseconds. The beginning is no news: most feeds are here before
     /// there is any.
-    private static let interval = 250
+    private static let interval = Duration.milliseconds(250)
 
     /// - Parameter tell: called on any thread.
     init(_ tell: @escaping @Sendable (FeedProgress) -> Void) { self.tell = tell }
@@ -47,7 +48,7 @@ final class FeedMeter: Sendable {
     func end() { state.withLock { $0.hasEnded = true } }
 
     private func startTimer() {
-        Timers.after(milliseconds: Self.interval) { [self] in
+        Timers.after(Self.interval) { [self] in
             let news = state.withLock { state -> FeedProgress? in
                 guard !state.hasEnded, state.progress.received > state.told else {
                     state.hasTimer = false

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -56,7 +57,7 @@ extension PodcastService {
             ?? netrc.credentials(for: address.url, given: reach == nil ? address.url : nil)
         let found = try await fetcher.retrieve(
             address.url, reach: reach, credentials: own, keepingIn: documents,
-            onProgress: { progress in Task { await self.noteFeedTask(task, progress) } })
+            onProgress: { progress in self.startTask { $0.noteFeedTask(task, progress) } })
         if let problem = found.problem { throw problem }
         let shown = address.visible
         guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }

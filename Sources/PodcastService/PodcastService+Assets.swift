@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -41,9 +42,9 @@ extension PodcastService {
         if let past = assetState.failures[name], past.url == source.url, past.until > now { throw past.failure }
         let task =
             assetState.fetches[name]
-            ?? Task {
-                defer { assetState.fetches[name] = nil }
-                return try await fetchAsset(kind, name, source, known)
+            ?? startTask { service in
+                defer { service.assetState.fetches[name] = nil }
+                return try await service.fetchAsset(kind, name, source, known)
             }
         assetState.fetches[name] = task
         return .asset(file: name, size: try await task.value)

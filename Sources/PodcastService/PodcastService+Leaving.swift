@@ -1,4 +1,5 @@
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import Synchronization
 internal import TransferCore
@@ -26,8 +27,8 @@ extension PodcastService {
         }
         guard idleCheck == nil else { return }
         let delay = configuration.idleExit
-        idleCheck = Task { [weak self] in
-            await Timers.sleep(seconds: Double(delay))
+        idleCheck = Task(executorPreference: WorkerPool.shared) { [weak self] in
+            await Timers.sleep(for: .seconds(delay))
             guard !Task.isCancelled else { return }
             await self?.leaveIfIdle()
         }

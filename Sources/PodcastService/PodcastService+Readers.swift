@@ -1,4 +1,5 @@
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -28,7 +29,7 @@ extension PodcastService {
                 client.send(.reply, number: frame.number, Reply.done)
                 return
             }
-            Task { await perform(command, number: frame.number, for: client) }
+            startTask { await $0.perform(command, number: frame.number, for: client) }
         default:
             client.send(Failure(message: "the daemon does not know this message"), number: frame.number)
         }
@@ -41,7 +42,7 @@ extension PodcastService {
             cache: configuration.places.cache, version: configuration.version, pid: processID,
             notice: isCommand ? notice.withLock { $0.take() } : nil)
         client.send(.welcome, number: frame.number, welcome)
-        Task { await considerIdle() }
+        startTask { $0.considerIdle() }
     }
 
     /// Cancels come on the thread that has begun the wait: its name is known.
@@ -100,8 +101,8 @@ extension PodcastService {
     private nonisolated func verify(
         _ episode: EpisodeID, for number: UInt32, of client: ClientConnection, then next: @escaping @Sendable () -> Void
     ) {
-        Task {
-            await verify(episode)
+        startTask { service in
+            await service.verify(episode)
             if client.state.withLock({ $0.waits[number] != nil && !$0.isClosed }) { next() }
         }
     }
@@ -189,7 +190,7 @@ extension PodcastService {
         }
         if wasOpen { engine.close(MediaID(request.episode)) }
         // Also of an open that an earlier daemon has granted.
-        Task { await closed(request.episode) }
+        startTask { $0.closed(request.episode) }
     }
 
     /// A client has gone: nothing waits for it any more.
@@ -204,7 +205,7 @@ extension PodcastService {
         for wait in waits.values { if let name = wait.name { engine.cancelWait(MediaID(wait.episode), name) } }
         for episode in opens.values { engine.close(MediaID(episode)) }
         let key = ObjectIdentifier(client)
-        Task { await left(key, closing: Set(opens.values)) }
+        startTask { await $0.left(key, closing: Set(opens.values)) }
     }
 
     private func left(_ key: ObjectIdentifier, closing episodes: Set<EpisodeID>) async {

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -153,14 +154,14 @@ extension PodcastService {
     func refreshNow(_ id: ShowID, answer: FeedAnswer?) {
         let occasion = refreshes.occasions.removeValue(forKey: id) ?? .schedule
         if let answer { refreshing[answer.asked.task.id] = answer.asked.task }
-        Task {
-            let (result, end) = await refreshNow(id, occasion, answer)
-            feeds.withQueue { $0.finish(id, end, now: now()) }
-            work.end([WorkItem.refresh(id)])
-            if case .refused = end { refuseTurns() }
-            tell(result, of: id)
-            startRefreshes()
-            restIfDone()
+        startTask { service in
+            let (result, end) = await service.refreshNow(id, occasion, answer)
+            service.feeds.withQueue { $0.finish(id, end, now: service.now()) }
+            service.work.end([WorkItem.refresh(id)])
+            if case .refused = end { service.refuseTurns() }
+            service.tell(result, of: id)
+            service.startRefreshes()
+            service.restIfDone()
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
@@ -121,11 +122,11 @@ extension PodcastService {
         let asked = SearchState.Asked(catalogue: catalogue.name, count: count)
         let key = SearchState.Running(asked: asked, term: term)
         if let running = searches.running[key] { return running }
-        let task = Task { () -> [CatalogueEntry] in
-            defer { searches.running[key] = nil }
-            if let kept = searches.caches[asked]?.entries(for: term, now: now()) { return kept }
-            let entries = try await ask(catalogue, for: term, count: count)
-            searches.caches[asked, default: SearchCache()].store(entries, for: term, now: now())
+        let task = startTask { service -> [CatalogueEntry] in
+            defer { service.searches.running[key] = nil }
+            if let kept = service.searches.caches[asked]?.entries(for: term, now: service.now()) { return kept }
+            let entries = try await service.ask(catalogue, for: term, count: count)
+            service.searches.caches[asked, default: SearchCache()].store(entries, for: term, now: service.now())
             return entries
         }
         searches.running[key] = task
@@ -184,9 +185,9 @@ extension PodcastService {
         if let last = podcast.lastRefresh, last <= now(), now() - last < Self.freshness { return .done }
         let task =
             searches.fetches[id]
-            ?? Task {
-                defer { searches.fetches[id] = nil }
-                try await fetch(podcast)
+            ?? startTask { service in
+                defer { service.searches.fetches[id] = nil }
+                try await service.fetch(podcast)
             }
         searches.fetches[id] = task
         do {
@@ -241,7 +242,7 @@ extension PodcastService {
         let now = moment ?? now()
         do {
             // Retried here: a reader's lease on a file may end a moment after the file was closed.
-            for episode in searches.leftBehind { Task { await dropEphemeral(episode) } }
+            for episode in searches.leftBehind { startTask { await $0.dropEphemeral(episode) } }
             var used = try library.ephemeralPodcastsPinned().union(tasks.values.map(\.podcast))
             for episode in openEpisodes().union(searches.leftBehind) {
                 if let podcast = try library.place(of: episode)?.podcast { used.insert(podcast) }
@@ -278,8 +279,8 @@ extension PodcastService {
             (try? library.isEphemeral(podcast: place.podcast)) ?? false
         else { return }
         let linger = configuration.ephemeralLinger
-        Task { [weak self] in
-            await Timers.sleep(seconds: linger)
+        Task(executorPreference: WorkerPool.shared) { [weak self] in
+            await Timers.sleep(for: .seconds(linger))
             await self?.dropEphemeral(episode)
         }
     }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -91,20 +92,20 @@ extension PodcastService {
 
     /// The server refuses an episode's address: the feed may have a newer one by now.
     func renewAddress(of episode: EpisodeID) {
-        Task {
+        startTask { service in
             var url: String?
             do {
-                if let row = try library.episode(id: episode),
-                    let show = try library.refreshSubject(of: row.podcast, evenFound: true)
+                if let row = try service.library.episode(id: episode),
+                    let show = try service.library.refreshSubject(of: row.podcast, evenFound: true)
                 {
-                    _ = await refresh([show], .schedule)
-                    url = try library.episode(id: episode)?.url
+                    _ = await service.refresh([show], .schedule)
+                    url = try service.library.episode(id: episode)?.url
                 }
             } catch {
-                log.error("\(error)")
+                service.log.error("\(error)")
             }
-            engine.renew(MediaID(episode), url: url)
-            considerIdle()
+            service.engine.renew(MediaID(episode), url: url)
+            service.considerIdle()
         }
     }
 

@@ -14,9 +14,9 @@ extension PodcastService {
     func copySubscriptions() {
         subscriptionsCopy.isDue = true
         guard subscriptionsCopy.writer == nil else { return }
-        subscriptionsCopy.writer = Task { [weak self] in
+        subscriptionsCopy.writer = Task(executorPreference: WorkerPool.shared) { [weak self] in
             while await self?.writeSubscriptionsCopy() ?? false {
-                await Timers.sleep(seconds: Double(SubscriptionsCopy.pause))
+                await Timers.sleep(for: .seconds(SubscriptionsCopy.pause))
                 if Task.isCancelled { break }
             }
             await self?.endSubscriptionsWriter()
@@ -91,10 +91,10 @@ extension PodcastService {
             }
         }
         commandsUnderWay += 1
-        Task {
-            _ = try? await refresh(added)
-            commandsUnderWay -= 1
-            considerIdle()
+        startTask { service in
+            _ = try? await service.refresh(added)
+            service.commandsUnderWay -= 1
+            service.considerIdle()
         }
     }
 }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -149,7 +150,7 @@ extension PodcastService {
     func syncIfDue() {
         guard let due = nextSync(), due <= now() else { return }
         work.begin([Self.exchangeItem])
-        Task { await runSync() }
+        startTask { await $0.runSync() }
     }
 
     private static let exchangeItem = WorkItem.sync
@@ -170,7 +171,7 @@ extension PodcastService {
     @discardableResult
     private func runSync(for client: ObjectIdentifier? = nil) async -> SyncFailure? {
         if let running = sync.running { return await running.value }
-        let task = Task { await exchange() }
+        let task = startTask { await $0.exchange() }
         sync.running = task
         sync.client = client
         commandsUnderWay += 1

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import TransferCore
 internal import TransferEngine
@@ -42,7 +43,7 @@ extension PodcastService {
         }
         makeRoom()
         for episode in plan.enqueue { run(episode, priority: .automatic) }
-        if !plan.cancel.isEmpty || !plan.evict.isEmpty { Task { await drop(plan) } }
+        if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { await $0.drop(plan) } }
     }
 
     /// Ends and drops what was fetched ahead and is no longer among the newest. One that somebody has open stays.

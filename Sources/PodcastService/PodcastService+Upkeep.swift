@@ -17,8 +17,8 @@ extension PodcastService {
     func planUpkeep() {
         upkeepTimer?.cancel()
         let pause = max(0, min(nextUpkeep() - now(), Self.longestSleep))
-        upkeepTimer = Task { [weak self] in
-            await Timers.sleep(seconds: Double(pause))
+        upkeepTimer = Task(executorPreference: WorkerPool.shared) { [weak self] in
+            await Timers.sleep(for: .seconds(pause))
             guard !Task.isCancelled else { return }
             await self?.upkeep()
         }
@@ -71,7 +71,7 @@ extension PodcastService {
         let configuration = configuration
         // Until the conditions are known they are not taken for good ones.
         if configuration.conditions.current() == nil { setDiscretionary(false) }
-        conditionWatch = Task { [weak self] in
+        conditionWatch = Task(executorPreference: WorkerPool.shared) { [weak self] in
             for await conditions in configuration.conditions.changes() {
                 let allowed = conditions.allowsDiscretionary(
                     allowMetered: configuration.allowsMetered, allowBattery: configuration.allowsBattery)

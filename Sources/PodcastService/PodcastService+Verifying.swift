@@ -1,5 +1,6 @@
 internal import ContentCache
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
@@ -61,9 +62,9 @@ extension PodcastService {
     @discardableResult
     func verify(_ episode: EpisodeID) async -> String? {
         if let running = verifications[episode] { return await running.value }
-        let task = Task {
-            let problem = await readAll(of: episode)
-            verifications[episode] = nil
+        let task = startTask { service in
+            let problem = await service.readAll(of: episode)
+            service.verifications[episode] = nil
             return problem
         }
         verifications[episode] = task

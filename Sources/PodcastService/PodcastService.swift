@@ -2,6 +2,7 @@ internal import ContentCache
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Platform
 package import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -144,8 +145,8 @@ package actor PodcastService {
         try restoreSubscriptions(isRecovering: recovery != nil)
         assets.tidy(removesBegun: true)
         documents.removeAll(but: try library.podcastIDs())
-        Task { for await _ in events.wakes { takeEvents() } }
-        Task { for await _ in feeds.wakes { takeFeedReports() } }
+        startTask { service in for await _ in service.events.wakes { service.takeEvents() } }
+        startTask { service in for await _ in service.feeds.wakes { service.takeFeedReports() } }
         // Their clients have gone with the daemon before this one.
         for download in try library.downloads(session: Self.passingSession) {
             try library.removeDownload(id: download.id)

@@ -1,3 +1,4 @@
+import Platform
 import PodcastClient
 import PodcastProtocol
 import Synchronization
@@ -59,7 +60,8 @@ struct DownloadWait {
                 failures = hearing.withLock { $0.hasHeard } ? 0 : failures + 1
                 guard failures < Self.patience else { throw error }
             }
-            try await Task.sleep(for: .milliseconds(100 << failures))
+            await Timers.sleep(for: .milliseconds(100 << failures))
+            try Task.checkCancellation()
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Platform
 
 /// The program. Without a subcommand it shows its help.
 @main
@@ -29,10 +30,10 @@ struct Podfs: AsyncParsableCommand {
             ServiceCommand.self, DemoCommand.self, DaemonCommand.self,
         ])
 
-    static func main() async {
+    static func main() {
         HeapTrimmer.begin()
-        WorkerPool.start()
         let names = configuration.subcommands.compactMap { $0.configuration.commandName }
-        await main(MountHelper.translate(CommandLine.arguments, subcommands: Set(names + ["help"])))
+        let arguments = MountHelper.translate(CommandLine.arguments, subcommands: Set(names + ["help"]))
+        WorkerPool.run { await main(arguments) }
     }
 }

@@ -50,6 +50,9 @@ static inline int clinux_unix_address(const char *path, struct sockaddr_un *addr
 /// Returns 0, or -1 with errno: EAGAIN if another description holds a conflicting lock.
 int clinux_ofd_lock(int fd, short type);
 
+/// prctl(PR_SET_NAME): the calling thread's name, of which 15 bytes are kept.
+static inline int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
+
 /// SEEK_DATA and SEEK_HOLE of lseek(2).
 off_t clinux_seek_data(int fd, off_t offset);
 off_t clinux_seek_hole(int fd, off_t offset);

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -91,7 +92,7 @@ final class FeedPump: Sendable {
 
     /// How long an answer without news waits for others, in milliseconds, while more feeds are being asked for: a
     /// transaction for each would take longer than the answers do. A person does not notice it.
-    private static let patience = 25
+    private static let patience = Duration.milliseconds(25)
     /// So many do not wait for more.
     private static let batch = 64
 
@@ -210,7 +211,7 @@ final class FeedPump: Sendable {
         begin(next)
         if isUrgent { wake.yield() }
         if needsTimer {
-            Timers.after(milliseconds: Self.patience) { self.timerIsOver() }
+            Timers.after(Self.patience) { self.timerIsOver() }
         }
         return next.map(request)
     }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
@@ -45,13 +46,13 @@ extension PodcastService {
             uploads[task]?.snapshot = nil
             begin(upload)
             // One that has run for so long kills nobody; it may take hours.
-            Timers.after(milliseconds: Self.probation) { [weak self] in
-                Task { await self?.uploadEnded(task) }
+            Timers.after(Self.probation) { [weak self] in
+                self?.startTask { $0.uploadEnded(task) }
             }
         }
     }
 
-    private static let probation = 60_000
+    private static let probation = Duration.seconds(60)
 
     /// The upload is over, halted, or beyond suspicion.
     private func uploadEnded(_ id: TaskID) {
@@ -198,8 +199,8 @@ extension PodcastService {
         } catch {
             // The engine waits for it, or the row outlives its upload: the library may have room again soon.
             log.error("\(error)")
-            Task { [weak self] in
-                await Timers.sleep(seconds: Double(Self.writeAgainAfter))
+            Task(executorPreference: WorkerPool.shared) { [weak self] in
+                await Timers.sleep(for: .seconds(Self.writeAgainAfter))
                 await self?.take(event)
             }
         }
@@ -235,7 +236,7 @@ extension PodcastService {
         let lookup = PostedLookup(engine: engine, fetcher: fetcher)
         let credentials = uploadCredentials[id] ?? netrc.credentials(for: upload.url)
         let engine = engine
-        Task { engine.settle(id, await lookup.find(upload, credentials)) }
+        Task(executorPreference: WorkerPool.shared) { engine.settle(id, await lookup.find(upload, credentials)) }
     }
 
     private func progressed(_ snapshot: UploadSnapshot) {

@@ -17,11 +17,11 @@ struct Demo {
     private static let rate = 250_000
 
     func run() async throws {
-        let work = Task { try await perform() }
+        let work = Task(executorPreference: WorkerPool.shared) { try await perform() }
         // Ctrl-C cancels the work; the cleanup still runs.
         let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
             signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
             source.setEventHandler { work.cancel() }
             source.resume()
             return source
@@ -120,7 +120,7 @@ struct Demo {
             throw CommandError(.failed, "\(path) has no user.podfs.id")
         }
         // On another thread, since reading blocks until the bytes arrive.
-        let reader = Task.detached { try Self.readAll(path) }
+        let reader = Task(executorPreference: WorkerPool.shared) { try Self.readAll(path) }
         var bar = DemoBar()
         for await event in events where event.id == id {
             try Task.checkCancellation()

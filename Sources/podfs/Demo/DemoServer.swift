@@ -1,6 +1,7 @@
 import FlyingFox
 import FlyingSocks
 import Foundation
+import Platform
 
 /// The web server of the demonstration: feeds and media on a loopback port.
 ///
@@ -26,7 +27,7 @@ actor DemoServer {
         if let base = try await base() { return base }
         // With port 0 the kernel chooses one.
         let server = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled)
-        let task = Task { try await server.run() }
+        let task = Task(executorPreference: WorkerPool.shared) { try await server.run() }
         running = (server, task)
         do {
             try await server.waitUntilListening(timeout: Self.startDeadline)
@@ -103,7 +104,7 @@ private actor DemoAudioCache {
     func bytes(of audio: DemoAudio) async -> [UInt8] {
         if let task = rendered[audio] { return await task.value }
         // In another task: rendering takes a while, and the server's tasks share few threads.
-        let task = Task {
+        let task = Task(executorPreference: WorkerPool.shared) {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread { continuation.resume(returning: audio.render()) }
             }

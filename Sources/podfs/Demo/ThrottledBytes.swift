@@ -1,4 +1,5 @@
 import FlyingSocks
+import Platform
 
 /// A response body that is sent at a limited rate.
 struct ThrottledBytes: AsyncBufferedSequence {
@@ -31,7 +32,8 @@ struct ThrottledBytes: AsyncBufferedSequence {
             sent += piece.count
             rest = rest.dropFirst(piece.count)
             let due = start.advanced(by: .seconds(Double(sent) / Double(bytesPerSecond)))
-            try await Task.sleep(until: due, clock: .continuous)
+            await Timers.sleep(for: ContinuousClock.now.duration(to: due))
+            try Task.checkCancellation()
             return piece
         }
     }

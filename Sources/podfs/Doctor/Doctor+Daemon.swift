@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Platform
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
@@ -35,9 +36,9 @@ extension Doctor {
         let hello = Hello(
             protocolVersion: protocolVersion, schema: Library.schemaVersion, library: places.library,
             cache: places.cache, role: .command, pid: getpid())
-        let deadline = Task {
-            try await Task.sleep(for: Self.patience)
-            connection.end()
+        let deadline = Task(executorPreference: WorkerPool.shared) {
+            await Timers.sleep(for: Self.patience)
+            if !Task.isCancelled { connection.end() }
         }
         defer { deadline.cancel() }
         let pid = (try? String(contentsOfFile: places.pidFile, encoding: .utf8))?

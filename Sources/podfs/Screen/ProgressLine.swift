@@ -1,4 +1,4 @@
-import Dispatch
+import Platform
 import PodcastPages
 import PodcastProtocol
 import Synchronization
@@ -34,7 +34,7 @@ final class ProgressLine: Sendable {
             if isArranged { return }
             let wait = state.last + FramePace.interval - ContinuousClock.now.seconds
             if wait <= 0 { return draw(&state) }
-            DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [self] in drawPending() }
+            Timers.after(.seconds(wait)) { [self] in drawPending() }
         }
     }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Platform
 import PodcastClient
 import PodcastFilesystem
 import PodcastPages
@@ -61,7 +62,7 @@ struct StatusWatch {
             case .frame: wanted = picture.draw()
             }
             if let wanted {
-                DispatchQueue.global().asyncAfter(deadline: .now() + wanted) { inbox.yield(.frame) }
+                Timers.after(.seconds(wanted)) { inbox.yield(.frame) }
             }
         }
     }
@@ -71,8 +72,8 @@ struct StatusWatch {
 
     /// Connects outside the loop: starting a daemon takes time, and Ctrl-C must not wait for it.
     private func connect(_ inbox: AsyncStream<Input>.Continuation, after pause: Duration) {
-        Task {
-            try? await Task.sleep(for: pause)
+        Task(executorPreference: WorkerPool.shared) {
+            await Timers.sleep(for: pause)
             let connection: DaemonConnection
             do {
                 connection = try installation.daemon(
@@ -97,7 +98,7 @@ struct StatusWatch {
 
     private static func source(_ number: Int32, _ action: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
         signal(number, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+        let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
         source.setEventHandler(handler: action)
         source.resume()
         return source

@@ -4,29 +4,29 @@ internal import Glibc
 
 /// What is due after a while. All of it is on one serial queue: the threads of a global one, which `Task.sleep` uses, are
 /// looked at once a second for as long as the daemon lives.
-enum Timers {
-    private static let queue = DispatchQueue(label: "podfs.service.timers")
+package enum Timers {
+    private static let queue = DispatchQueue(label: "podfs.timers")
 
     /// - Parameter body: must not wait for anything.
-    static func after(milliseconds: Int, _ body: @escaping @Sendable () -> Void) {
-        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds), execute: body)
+    package static func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
     }
 
     /// Suspends the task; time in which the machine is suspended counts. Ends at once when the task is cancelled.
     ///
     /// The corresponding C function is `timerfd_create` with `CLOCK_BOOTTIME`. Without a descriptor for it the
     /// machine's suspension is not counted.
-    static func sleep(seconds: Double) async {
+    package static func sleep(for duration: Duration) async {
         let (ends, end) = AsyncStream.makeStream(of: Never.self)
         let descriptor = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))
         // A value of zero would disarm it.
-        let time = max(seconds, 0.000_001)
+        let time = max(duration, .microseconds(1)).components
         var value = itimerspec(
             it_interval: timespec(),
-            it_value: timespec(tv_sec: Int(time), tv_nsec: Int(time.truncatingRemainder(dividingBy: 1) * 1e9)))
+            it_value: timespec(tv_sec: Int(time.seconds), tv_nsec: Int(time.attoseconds / 1_000_000_000)))
         guard descriptor >= 0, timerfd_settime(descriptor, 0, &value, nil) == 0 else {
             if descriptor >= 0 { close(descriptor) }
-            after(milliseconds: Int(time * 1_000)) { end.finish() }
+            after(duration) { end.finish() }
             for await _ in ends {}
             return
         }

@@ -1,14 +1,13 @@
+import Platform
 import Testing
-
-@testable import PodcastService
 
 @Suite(.timeLimit(.minutes(2))) struct TimersTests {
     @Test(arguments: [0, 0.000_000_1, 0.01]) func aSleepEnds(_ seconds: Double) async {
-        await Timers.sleep(seconds: seconds)
+        await Timers.sleep(for: .seconds(seconds))
     }
 
     @Test func aSleepEndsWithItsTask() async {
-        let task = Task { await Timers.sleep(seconds: 86_400) }
+        let task = Task { await Timers.sleep(for: .seconds(86_400)) }
         task.cancel()
         await task.value
     }
@@ -16,7 +15,7 @@ import Testing
     @Test func aSleepOfATaskThatIsCancelledAlreadyEndsAtOnce() async {
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
-            await Timers.sleep(seconds: 86_400)
+            await Timers.sleep(for: .seconds(86_400))
         }
         task.cancel()
         await task.value
