@@ -46,12 +46,12 @@ let package = Package(
         target("Platform", ["CLinux"]),
 
         // What a feed says, and what the library keeps of it.
-        target("PodcastFeed", ["CLibXML2"]),
-        target("PodcastLibrary", ["PodcastFeed", "TransferCore", "CLinux", grdb]),
+        target("PodcastFeed", ["Platform"]),
+        target("PodcastLibrary", ["PodcastFeed", "TransferCore", "Platform", "CLinux", grdb]),
         target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "TransferCore", "CLibXML2"]),
 
         // Transfers. These know nothing of podcasts.
-        target("TransferCore", []),
+        target("TransferCore", ["Platform"]),
         // What the daemon decides, as values.
         target("DaemonCore", ["TransferCore"]),
         target("ContentCache", ["CCrypto", "CLinux", systemPackage]),

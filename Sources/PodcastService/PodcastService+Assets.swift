@@ -88,7 +88,7 @@ extension PodcastService {
         let task = beginFeedTask(path: source.path, kind: isArt ? .artwork : .transcript)
         defer { endFeedTask(task) }
         do {
-            guard URLText.isWeb(source.url) else { throw TransferError(.unusable, "no address of the web") }
+            guard URLReference.isHTTP(source.url) else { throw TransferError(.unusable, "no address of the web") }
             var request = DataRequest(url: source.url, limit: isArt ? Self.largestArt : Self.largestText)
             request.timeout = Self.assetTimeout
             request.userAgent = settings(of: source.podcast).userAgent

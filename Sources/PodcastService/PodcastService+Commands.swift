@@ -89,7 +89,7 @@ extension PodcastService {
     }
 
     static func checkAddress(_ url: String) throws {
-        guard URLText.isWeb(url) else {
+        guard URLReference.isHTTP(url) else {
             throw Failure(
                 kind: .usage,
                 message: "\(PrivateAddress(url).visible) is not an address that podfs can fetch: "

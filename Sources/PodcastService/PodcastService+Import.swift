@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Logging
+internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -24,7 +25,7 @@ extension PodcastService {
         _ item: ImportItem, for client: ClientConnection? = nil, from server: NamingServer? = nil
     ) async throws -> ImportResult {
         let address = PrivateAddress(item.url)
-        guard URLText.isWeb(item.url) else {
+        guard URLReference.isHTTP(item.url) else {
             return .refused(error: "\(address.visible) is not an http or https address")
         }
         if let known = try subscribedName(at: address.url) { return .known(name: known) }

@@ -95,26 +95,21 @@ import Testing
 
     /// Each would take minutes, or gibibytes, if it were processed.
     @Test(arguments: [
-        ("", "<a xmlns:n=\"u\">", "namespaces"), ("", "<!-- -- ", "no end"), ("<x", " a=\"\"", "no end"),
-        ("", "< ", "no end"), ("<item><description>", "&;", "mistakes"),
+        ("", "<a xmlns:n=\"u\">", ""), ("", "<!-- -- ", "-->"), ("<x", " a=\"\"", "/>"), ("", "< ", ""),
+        ("", "<a b='<c d=\"", ""), ("<![CDATA[", "]]]", "]]>"), ("<?x", "?", "?>"), ("", "</a", ">"), ("", "&a", ";"),
+        ("<item><description>", "&;", "</description></item>"), ("<item><title>", "&#", "</title></item>"),
+        ("<item><title>", "<b>", "</title></item>"),
     ])
-    func whatWasMadeToTakeLongIsCut(before: String, unit: String, reason: String) throws {
+    func whatWasMadeToTakeLongIsReadInTime(before: String, unit: String, after: String) throws {
         let piece = String(repeating: unit, count: (64 << 10) / unit.utf8.count)
-        let parser = FeedParser()
-        Array((start + before).utf8).withUnsafeBytes { parser.parse($0) }
-        for _ in 0..<120 { Array(piece.utf8).withUnsafeBytes { parser.parse($0) } }
-        let feed = try parser.finish()
-        #expect(feed.items.map(\.guid) == ["1"])
+        let feed = try parse([start + before] + Array(repeating: piece, count: 30) + [after + "\n" + last, end])
+        #expect(feed.items.first?.guid == "1" && feed.items.last?.guid == "2")
         #expect(feed.diagnostics.count <= FeedLimits.standard.diagnostics + 1)
-        let message = feed.diagnostics.last?.message ?? ""
-        #expect(message.contains(reason) || message.contains("more diagnostics"), "\(message)")
     }
 
-    @Test func namesWithoutNumberAreCut() throws {
+    @Test func namesWithoutNumberAreReadAndForgotten() throws {
         let names = (0..<250_000).map { "<n\($0)/>" }.joined()
-        let feed = try parse([start, names, last, end])
-        #expect(feed.items.map(\.guid) == ["1"])
-        #expect(feed.diagnostics.contains { $0.message.contains("names") })
+        #expect(try parse([start, names, last, end]).items.map(\.guid) == ["1", "2"])
     }
 
     @Test func oneItemOfManyJSONValuesDoesNotFillTheMemory() throws {

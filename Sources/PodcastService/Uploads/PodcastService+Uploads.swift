@@ -1,6 +1,6 @@
 internal import Foundation
 internal import Logging
-internal import Platform
+internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
@@ -108,7 +108,7 @@ extension PodcastService {
             return .task(Self.info(record))
         }
         let address = PrivateAddress(request.url)
-        guard URLText.isWeb(address.url) else {
+        guard URLReference.isHTTP(address.url) else {
             throw Failure(
                 kind: .usage,
                 message: "'\(address.visible)' is not an address that podfs can publish to: give an http:// or "

@@ -6,10 +6,10 @@ extension FeedReader {
         switch handler {
         case .rss, .channel, .opml: break
         case .outline: startOutline(attributes)
-        case .rdf: feed.format = .rss1
+        case .rdf: show.feed.format = .rss1
         case .feed:
-            feed.format = .atom
-            if let language = attributes.value("lang", prefix: "xml") {
+            show.feed.format = .atom
+            if let language = attributes.value("xml:lang") {
                 set(.dcLanguage, text: UTF8Cleaner.prefix(language, limits.line))
             }
         case .item, .entry: startItem(attributes)
@@ -25,7 +25,8 @@ extension FeedReader {
         case .soundbite: return startSoundbite(attributes)
         case .trailer: return startTrailer(attributes)
         case .transcript: startTranscript(attributes)
-        case .chaptersLink: item.chaptersURL = item.chaptersURL ?? attributes.value("url").flatMap { url($0) }
+        case .chaptersLink:
+            current.item.chaptersURL = current.item.chaptersURL ?? attributes.value("url").flatMap { url($0) }
         case .chapter: startChapter(attributes)
         case .atomLink: startAtomLink(attributes)
         case .categoryAttribute: addCategory(attributes.value("text"))
@@ -36,36 +37,31 @@ extension FeedReader {
             set(handler, url: address)
         case .imagesAttribute: set(handler, url: attributes.value("srcset").flatMap { Self.widest(ofSet: $0) })
         case .podcastImage: startPodcastImage(attributes)
-        case .resourceImage: set(handler, url: attributes.value("resource", prefix: "rdf"))
+        case .resourceImage: set(handler, url: attributes.value("rdf:resource"))
         case .podcastFrequency:
-            podcastFrequency = attributes.value("rrule").flatMap(Self.interval(ofRule:)) ?? podcastFrequency
+            show.schedule.rule = attributes.value("rrule").flatMap(Self.interval(ofRule:)) ?? show.schedule.rule
             if attributes.value("complete").flatMap({ FeedValues.boolean($0.trimmed) }) == true {
-                feed.isComplete = true
+                show.feed.isComplete = true
             }
         case .podcastSeason:
-            item.seasonName = item.seasonName ?? line(attributes.value("name"))
-            return itemRanks.wants(.season, 0)
+            current.item.seasonName = current.item.seasonName ?? line(attributes.value("name"))
+            return current.ranks.wants(.season, 0)
         case .podcastEpisode:
-            item.episodeDisplay = item.episodeDisplay ?? line(attributes.value("display"))
-            return itemRanks.wants(.episode, 0)
+            current.item.episodeDisplay = current.item.episodeDisplay ?? line(attributes.value("display"))
+            return current.ranks.wants(.episode, 0)
         default:
             guard let (field, rank) = handler.field else { return true }
-            return (isInItem ? itemRanks : feedRanks).wants(field, rank)
+            return (isInItem ? current.ranks : show.ranks).wants(field, rank)
         }
         return false
     }
 
     mutating func startItem(_ attributes: FeedAttributes) {
-        guard itemCount < limits.items else {
+        guard show.itemCount < limits.items else {
             return stop("there are more than \(limits.items) items; the rest is left out")
         }
-        item = Item()
-        item.line = line - attributes.lineBreaks
-        itemRanks = FieldRanks()
-        mediaContents.removeAll(keepingCapacity: true)
-        pending = Pending()
-        isInItem = true
-        if feed.format == .rss1, let about = attributes.value("about", prefix: "rdf") {
+        current.begin(line: notes.lines.current())
+        if show.feed.format == .rss1, let about = attributes.value("rdf:about") {
             set(.atomID, text: UTF8Cleaner.prefix(about, limits.line))
         }
     }
@@ -86,34 +82,35 @@ extension FeedReader {
         switch relation {
         case nil, "", "alternate":
             guard isInItem else {
-                if feedRanks.wants(.link, 1) {
-                    feed.link = address
-                    feedRanks.set(.link, 1)
+                if show.ranks.wants(.link, 1) {
+                    show.feed.link = address
+                    show.ranks.set(.link, 1)
                 }
                 return
             }
-            if itemRanks.wants(.link, 1) {
-                item.link = address
-                itemRanks.set(.link, 1)
+            if current.ranks.wants(.link, 1) {
+                current.item.link = address
+                current.ranks.set(.link, 1)
             }
         case "enclosure" where isInItem:
             add(
                 Enclosure(
                     url: address, length: length(attributes.value("length")),
                     type: attributes.value("type").flatMap(Self.type)))
-        case "next" where !isInItem: feed.next = feed.next ?? address
-        case "prev-archive" where !isInItem: feed.previousArchive = feed.previousArchive ?? address
+        case "next" where !isInItem: show.feed.next = show.feed.next ?? address
+        case "prev-archive" where !isInItem: show.feed.previousArchive = show.feed.previousArchive ?? address
         default: break
         }
     }
 
     private mutating func add(_ enclosure: Enclosure) {
-        guard item.enclosures.count < limits.entries else { return }
-        item.enclosures.append(enclosure)
+        guard current.item.enclosures.count < limits.entries else { return }
+        current.item.enclosures.append(enclosure)
     }
 
     private mutating func startMediaContent(_ attributes: FeedAttributes) {
-        guard mediaContents.count < limits.entries, let address = attributes.value("url").flatMap({ url($0) }) else {
+        guard current.mediaContents.count < limits.entries, let address = attributes.value("url").flatMap({ url($0) })
+        else {
             return
         }
         let content = Enclosure(
@@ -121,32 +118,34 @@ extension FeedReader {
             type: attributes.value("type").flatMap(Self.type))
         let medium = attributes.value("medium").map { String(decoding: $0.trimmed, as: UTF8.self).lowercased() }
         guard medium == "audio" || medium == "video" || (medium == nil && content.isAudioOrVideo) else { return }
-        mediaContents.append(content)
-        if itemRanks.wants(.duration, 1), let text = attributes.value("duration"),
+        current.mediaContents.append(content)
+        if current.ranks.wants(.duration, 1), let text = attributes.value("duration"),
             let duration = FeedValues.duration(text.trimmed)
         {
-            item.duration = duration
-            itemRanks.set(.duration, 1)
+            current.item.duration = duration
+            current.ranks.set(.duration, 1)
         }
     }
 
     private mutating func startTranscript(_ attributes: FeedAttributes) {
-        guard item.transcripts.count < limits.entries, let address = attributes.value("url").flatMap({ url($0) }) else {
+        guard current.item.transcripts.count < limits.entries,
+            let address = attributes.value("url").flatMap({ url($0) })
+        else {
             return
         }
         let language = word(attributes.value("language"))
         let transcript = Transcript(
             url: address, type: attributes.value("type").flatMap(Self.type), language: language,
             relation: word(attributes.value("rel"))?.lowercased())
-        Self.add(transcript, to: &item.transcripts, limits)
+        Self.add(transcript, to: &current.item.transcripts, limits)
     }
 
     private mutating func startChapter(_ attributes: FeedAttributes) {
-        guard item.chapters.count < limits.entries else { return }
+        guard current.item.chapters.count < limits.entries else { return }
         guard let text = attributes.value("start"), let start = FeedValues.seconds(text.trimmed) else {
             return note("a chapter has no readable start and is passed over")
         }
-        item.chapters.append(
+        current.item.chapters.append(
             Chapter(
                 start: start, title: line(attributes.value("title")),
                 link: attributes.value("href").flatMap { url($0) },
@@ -154,7 +153,7 @@ extension FeedReader {
     }
 
     mutating func addCategory(_ text: FeedBytes?) {
-        if let name = line(text) { Self.add(name, to: &feed.categories, limits) }
+        if let name = line(text) { Self.add(name, to: &show.feed.categories, limits) }
     }
 
     /// The bytes that a feed claims for an enclosure. A missing length or a zero is too common to be worth a word.

@@ -30,7 +30,7 @@ enum DocumentHead: Equatable {
         return head.firstIndex(of: UInt8(ascii: "<"))
     }
 
-    /// The XML declaration is not for libxml2: the text is UTF-8 by now, whatever it says, and a broken one is fatal.
+    /// The XML declaration says nothing any more: the text is UTF-8 by now, and a broken one may have no end.
     private static func declarationLength(_ head: UnsafeBufferPointer<UInt8>) -> Int {
         guard head.starts(with: "<?xml".utf8), head.count > 5, head[5].isXMLSpace || head[5] == UInt8(ascii: "?"),
             let end = head.firstIndex(of: UInt8(ascii: ">"))

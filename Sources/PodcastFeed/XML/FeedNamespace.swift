@@ -56,68 +56,23 @@ enum FeedNamespace: UInt8 {
 /// An element's name as the reader uses it.
 struct FeedName {
     /// Its place in ``FeedRules``; 0 for a name that no rule mentions.
-    var index: UInt8
+    var index: UInt16
+    /// The same as one of RSS's own, where the vocabulary has no rule for it in that place.
+    var fallback: UInt16
     /// Of the local name in lower case: compares end tags with start tags.
     var hash: UInt32
 
     /// FNV-1a of the local part of a qualified name, letters in lower case.
-    static func hash(ofLocalPart name: UnsafePointer<UInt8>) -> UInt32 {
+    static func hash(ofLocalPart name: FeedBytes) -> UInt32 {
         var hash: UInt32 = 2_166_136_261
-        var cursor = name
-        while cursor.pointee != 0 {
-            let byte = cursor.pointee
+        for byte in name {
             if byte == UInt8(ascii: ":") {
                 hash = 2_166_136_261
             } else {
                 let isCapital = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
                 hash = (hash ^ UInt32(isCapital ? byte | 0x20 : byte)) &* 16_777_619
             }
-            cursor += 1
         }
         return hash
-    }
-}
-
-/// Remembers what the names of a document mean, so that each is compared with the table once.
-///
-/// libxml2 keeps one copy of each name in a dictionary: within one parser context equal names have equal addresses, and
-/// the addresses are the keys. Invalid as soon as the context is freed.
-struct FeedNameCache {
-    private struct Entry {
-        var local: UnsafePointer<UInt8>?
-        var prefix: UnsafePointer<UInt8>?
-        var uri: UnsafePointer<UInt8>?
-        var name: FeedName
-    }
-
-    /// Feeds use some sixty names; a power of two, so that a mask finds the place.
-    private static let size = 512
-    private var entries = [Entry](repeating: Entry(name: FeedName(index: 0, hash: 0)), count: Self.size)
-
-    /// The name of an element; any of the pointers but the first may be missing.
-    mutating func name(
-        local: UnsafePointer<UInt8>, prefix: UnsafePointer<UInt8>?, uri: UnsafePointer<UInt8>?
-    ) -> FeedName {
-        let key = UInt(bitPattern: local) &+ UInt(bitPattern: prefix) &* 31 &+ UInt(bitPattern: uri) &* 17
-        let place = Int((key ^ (key >> 9)) & UInt(Self.size - 1))
-        let entry = entries[place]
-        if entry.local == local, entry.prefix == prefix, entry.uri == uri { return entry.name }
-        let namespace: FeedNamespace
-        let prefixText = prefix.map { String(cString: $0) }
-        if let uri {
-            namespace = .named(String(cString: uri), prefix: prefixText)
-        } else {
-            namespace = prefixText.map { .unbound(prefix: $0) } ?? .core
-        }
-        let name = FeedName(
-            index: FeedRules.shared.index(of: String(cString: local).lowercased(), in: namespace),
-            hash: FeedName.hash(ofLocalPart: local))
-        entries[place] = Entry(local: local, prefix: prefix, uri: uri, name: name)
-        return name
-    }
-
-    /// Forgets everything: before the parser context, and with it the addresses, goes.
-    mutating func removeAll() {
-        self = FeedNameCache()
     }
 }

@@ -15,8 +15,8 @@ struct OutlineList {
 extension FeedReader {
     /// An `outline`: a subscription when it has the address of a feed, else a folder or a note.
     mutating func startOutline(_ attributes: FeedAttributes) {
-        guard kind == .subscriptions else { return }
-        let line = self.line - attributes.lineBreaks
+        guard stack.kind == .subscriptions else { return }
+        let line = notes.lines.current()
         let type = attributes.value("type").flatMap { FeedValues.string($0)?.lowercased() }
         let isFeed = type == "rss" || type == "atom"
         let written = attributes.value("xmlUrl")

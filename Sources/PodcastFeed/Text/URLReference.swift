@@ -2,7 +2,7 @@
 ///
 /// Text in and text out: Foundation's `URL` refuses or rewrites much of what servers accept, and a media URL must reach
 /// the server as the publisher wrote it.
-enum URLReference {
+package enum URLReference {
     /// A reference without the white space and the doubled escaping that publishers leave in it, against its base.
     ///
     /// - Parameter base: An absolute URL; with none, a relative reference stays relative.
@@ -46,9 +46,9 @@ enum URLReference {
         return nil
     }
 
-    /// Whether this is an address of `http` or `https` that names a host.
-    static func isHTTP(_ url: String) -> Bool {
-        guard let scheme = scheme(of: url) else { return false }
+    /// Whether this is an address that can be asked for: `http` or `https` with a host, and without white space.
+    package static func isHTTP(_ url: String) -> Bool {
+        guard let scheme = scheme(of: url), !url.contains(where: \.isWhitespace) else { return false }
         let name = String(Substring(scheme)).lowercased()
         guard name == "http" || name == "https" else { return false }
         let rest = url.utf8[scheme.endIndex...].dropFirst()

@@ -1,21 +1,19 @@
-extension FeedReader {
-    /// Elements that say one part in their attributes and the other in their text.
-    struct Pending {
-        var person: Person?
-        var funding: Funding?
-        var soundbite: Soundbite?
-        var trailer: Trailer?
-        /// How many addresses of alternate enclosures the item has.
-        var sources = 0
-        /// The broadcast that the item being read is, if it is one.
-        var live: (status: String?, start: PublicationDate?, end: PublicationDate?)?
-    }
+/// An element that says one part in its attributes and the other in its text, which has not come yet.
+enum PendingElement {
+    case none
+    case person(Person)
+    case funding(Funding)
+    case soundbite(Soundbite)
+    case trailer(Trailer)
+}
 
+extension FeedReader {
     mutating func startLiveItem(_ attributes: FeedAttributes) {
         startItem(attributes)
         guard isInItem else { return }
         let status = word(attributes.value("status"))?.lowercased()
-        pending.live = (status, date(attributes.value("start")), date(attributes.value("end")))
+        current.live = ItemState.Broadcast(
+            status: status, start: date(attributes.value("start")), end: date(attributes.value("end")))
     }
 
     mutating func startPerson(_ attributes: FeedAttributes) -> Bool {
@@ -24,29 +22,28 @@ extension FeedReader {
         if let group = line(attributes.value("group")) { person.group = group.lowercased() }
         person.image = attributes.value("img").flatMap { url($0) }
         person.link = attributes.value("href").flatMap { url($0) }
-        pending.person = person
+        current.pending = .person(person)
         return true
     }
 
     mutating func startFunding(_ attributes: FeedAttributes) -> Bool {
-        pending.funding = attributes.value("url").flatMap { url($0) }.map { Funding(url: $0) }
-        return pending.funding != nil
+        guard let address = attributes.value("url").flatMap({ url($0) }) else { return false }
+        current.pending = .funding(Funding(url: address))
+        return true
     }
 
     mutating func startSoundbite(_ attributes: FeedAttributes) -> Bool {
-        pending.soundbite = nil
         guard let start = attributes.value("startTime").flatMap({ FeedValues.seconds($0.trimmed) }),
             let duration = attributes.value("duration").flatMap({ FeedValues.duration($0.trimmed) })
         else {
             note("a soundbite has no readable start or duration and is passed over")
             return false
         }
-        pending.soundbite = Soundbite(start: start, duration: duration)
+        current.pending = .soundbite(Soundbite(start: start, duration: duration))
         return true
     }
 
     mutating func startTrailer(_ attributes: FeedAttributes) -> Bool {
-        pending.trailer = nil
         guard let address = attributes.value("url").flatMap({ url($0) }) else {
             note("a trailer has no URL and is passed over")
             return false
@@ -54,38 +51,37 @@ extension FeedReader {
         let media = Enclosure(
             url: address, length: attributes.value("length").flatMap { FeedValues.length($0.trimmed) },
             type: attributes.value("type").flatMap(Self.type))
-        pending.trailer = Trailer(
-            media: media, published: date(attributes.value("pubdate")),
-            season: attributes.value("season").flatMap { FeedValues.season($0.trimmed) })
+        current.pending = .trailer(
+            Trailer(
+                media: media, published: date(attributes.value("pubdate")),
+                season: attributes.value("season").flatMap { FeedValues.season($0.trimmed) }))
         return true
     }
 
     /// The text of such an element has come.
-    mutating func endPending(_ handler: FeedHandler, _ text: FeedBytes) {
+    mutating func endPending(_ text: FeedBytes) {
         let line = FeedValues.line(text)
-        switch handler {
-        case .personTag:
-            guard var person = pending.person, let name = line else { return }
-            person.name = name
+        switch current.pending {
+        case .none: return
+        case .person(var person):
+            guard let line else { return }
+            person.name = line
             if isInItem {
-                Self.add(person, to: &item.persons, limits)
+                Self.add(person, to: &current.item.persons, limits)
             } else {
-                Self.add(person, to: &feed.persons, limits)
+                Self.add(person, to: &show.feed.persons, limits)
             }
-        case .funding:
-            guard var funding = pending.funding else { return }
+        case .funding(var funding):
             funding.title = line
-            Self.add(funding, to: &feed.funding, limits)
-        case .soundbite:
-            guard isInItem, var soundbite = pending.soundbite else { return }
+            Self.add(funding, to: &show.feed.funding, limits)
+        case .soundbite(var soundbite):
             soundbite.title = line
-            Self.add(soundbite, to: &item.soundbites, limits)
-        case .trailer:
-            guard var trailer = pending.trailer else { return }
+            if isInItem { Self.add(soundbite, to: &current.item.soundbites, limits) }
+        case .trailer(var trailer):
             trailer.title = line
-            Self.add(trailer, to: &feed.trailers, limits)
-        default: return
+            Self.add(trailer, to: &show.feed.trailers, limits)
         }
+        current.pending = .none
     }
 
     /// Adds what is not there yet. A long list is not searched: to do so for each of a million elements takes seconds.
@@ -107,27 +103,30 @@ extension FeedReader {
         alternate.relation = line(attributes.value("rel"))
         alternate.codecs = line(attributes.value("codecs"))
         alternate.isDefault = attributes.value("default").flatMap { FeedValues.boolean($0.trimmed) } ?? false
-        guard isInItem, item.alternates.count < limits.entries else { return }
-        item.alternates.append(alternate)
+        guard isInItem, current.item.alternates.count < limits.entries else { return }
+        current.item.alternates.append(alternate)
     }
 
     mutating func startAlternateSource(_ attributes: FeedAttributes) {
-        guard let address = attributes.value("uri").flatMap({ url($0) }), !item.alternates.isEmpty else { return }
-        let last = item.alternates.count - 1
+        guard let address = attributes.value("uri").flatMap({ url($0) }), !current.item.alternates.isEmpty else {
+            return
+        }
+        let last = current.item.alternates.count - 1
         // All addresses of an item together stay within the limit of one list.
-        guard pending.sources < limits.entries else { return }
-        pending.sources += 1
-        item.alternates[last].sources.append(
+        guard current.sources < limits.entries else { return }
+        current.sources += 1
+        current.item.alternates[last].sources.append(
             AlternateEnclosure.Source(url: address, type: attributes.value("contentType").flatMap(Self.type)))
     }
 
     mutating func startIntegrity(_ attributes: FeedAttributes) {
         guard let type = word(attributes.value("type"))?.lowercased(), let value = attributes.value("value"),
             // Half a hash proves nothing.
-            value.count <= limits.line, let value = FeedValues.string(value), !item.alternates.isEmpty
+            value.count <= limits.line, let value = FeedValues.string(value), !current.item.alternates.isEmpty
         else { return }
-        let last = item.alternates.count - 1
-        item.alternates[last].integrity = item.alternates[last].integrity ?? .init(type: type, value: value)
+        let last = current.item.alternates.count - 1
+        current.item.alternates[last].integrity =
+            current.item.alternates[last].integrity ?? .init(type: type, value: value)
     }
 
     // MARK: Images

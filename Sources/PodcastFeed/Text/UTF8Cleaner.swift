@@ -1,7 +1,6 @@
 /// Copies text into blocks of clean UTF-8: what XML cannot hold is left out, what is not UTF-8 is read as Windows-1252.
 ///
-/// One byte that is not UTF-8 makes libxml2 take the rest of the document for Latin-1, and one control character ends an
-/// attribute in its middle; so neither may reach it. The pieces may be cut anywhere; the output depends on the bytes
+/// Everything behind it may rely on whole characters. The pieces may be cut anywhere; the output depends on the bytes
 /// alone.
 struct UTF8Cleaner {
     /// The beginning of a character whose other bytes are in the next piece; at most three bytes.
@@ -151,7 +150,7 @@ struct UTF8Cleaner {
             return length
         case .invalid:
             firstRepair = firstRepair ?? block.count
-            block.append(Self.windows1252(byte))
+            block.append(Windows1252.scalar(byte))
             return 1
         case .incomplete:
             held = Array(rest)
@@ -172,7 +171,7 @@ struct UTF8Cleaner {
                 return
             case .incomplete, .invalid:
                 firstRepair = firstRepair ?? block.count
-                if first < 0x80 { block.append(first) } else { block.append(Self.windows1252(first)) }
+                if first < 0x80 { block.append(first) } else { block.append(Windows1252.scalar(first)) }
                 held.removeFirst()
             }
         }
@@ -220,15 +219,4 @@ struct UTF8Cleaner {
         if case .complete(rest.count) = sequenceLength(rest) { return bytes }
         return FeedBytes(rebasing: bytes[..<lead])
     }
-
-    /// A byte of Windows-1252: Latin-1, but for the 32 places in which Latin-1 has control characters.
-    private static func windows1252(_ byte: UInt8) -> Unicode.Scalar {
-        byte < 0xA0 && byte >= 0x80 ? high[Int(byte) - 0x80] : Unicode.Scalar(byte)
-    }
-
-    /// 0x80 to 0x9F; the five unused places are U+FFFD.
-    private static let high: [Unicode.Scalar] = [
-        "€", "\u{FFFD}", "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", "\u{FFFD}", "Ž", "\u{FFFD}",
-        "\u{FFFD}", "‘", "’", "“", "”", "•", "–", "—", "˜", "™", "š", "›", "œ", "\u{FFFD}", "ž", "Ÿ",
-    ]
 }

@@ -1,6 +1,6 @@
 /// The text of an element while it is collected, in memory that is kept from one element to the next.
 ///
-/// libxml2 reports text in pieces, a new one at each reference: of show notes that are escaped HTML most have a few
+/// Text comes in pieces, a new one at each reference: of show notes that are escaped HTML most have a few
 /// bytes, and an array asks before each whether it is shared.
 struct TextBuffer: ~Copyable {
     private var memory: UnsafeMutableBufferPointer<UInt8>

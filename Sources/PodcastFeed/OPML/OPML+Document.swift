@@ -64,8 +64,6 @@ private struct XMLText {
             // As they stand they would be read as spaces.
             case "\t", "\n", "\r": write("&#\(scalar.value);")
             case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": break
-            // Allowed, but only as references in XML 1.1 and by careful tools.
-            case "\u{7F}"..."\u{9F}": write("&#\(scalar.value);")
             default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
             }
         }

@@ -7,8 +7,8 @@ extension FeedReader {
             let trimmed = text.trimmed
             guard !trimmed.isEmpty, isInItem else { return }
             if let duration = FeedValues.duration(trimmed) {
-                item.duration = duration
-                itemRanks.set(.duration, 0)
+                current.item.duration = duration
+                current.ranks.set(.duration, 0)
             } else if FeedValues.seconds(trimmed) == nil {
                 note("the duration “\(Self.excerpt(trimmed))” cannot be read")
             }
@@ -18,98 +18,91 @@ extension FeedReader {
         case .showType: setShowType(text)
         case .explicit:
             let value = FeedValues.boolean(text.trimmed)
-            if isInItem { item.explicit = item.explicit ?? value } else { feed.explicit = feed.explicit ?? value }
+            if isInItem {
+                current.item.explicit = current.item.explicit ?? value
+            } else {
+                show.feed.explicit = show.feed.explicit ?? value
+            }
         case .link, .imageURL, .imageText, .imageAttribute: set(handler, url: text)
-        case .newFeedURL: feed.newFeedURL = feed.newFeedURL ?? url(text)
-        case .podcastGUID: feed.guid = feed.guid ?? FeedValues.string(text)
+        case .newFeedURL: show.feed.newFeedURL = show.feed.newFeedURL ?? url(text)
+        case .podcastGUID: show.feed.guid = show.feed.guid ?? FeedValues.string(text)
         case .category: addCategory(text)
-        case .timeToLive: timeToLive = FeedValues.season(text.trimmed).map { min($0, 525_600) * 60 } ?? timeToLive
-        case .updateFrequency: updateFrequency = FeedValues.season(text.trimmed) ?? updateFrequency
-        case .updatePeriod: updatePeriod = Self.period(text) ?? updatePeriod
-        case .complete: if FeedValues.boolean(text.trimmed) == true { feed.isComplete = true }
-        case .locked: feed.isLocked = feed.isLocked ?? FeedValues.boolean(text.trimmed)
-        case .medium: feed.medium = feed.medium ?? FeedValues.string(text)?.lowercased()
-        case .personTag, .funding, .soundbite, .trailer: endPending(handler, text)
+        case .timeToLive:
+            show.schedule.timeToLive =
+                FeedValues.season(text.trimmed).map { min($0, 525_600) * 60 } ?? show.schedule.timeToLive
+        case .updateFrequency: show.schedule.frequency = FeedValues.season(text.trimmed) ?? show.schedule.frequency
+        case .updatePeriod: show.schedule.period = Self.period(text) ?? show.schedule.period
+        case .complete: if FeedValues.boolean(text.trimmed) == true { show.feed.isComplete = true }
+        case .locked: show.feed.isLocked = show.feed.isLocked ?? FeedValues.boolean(text.trimmed)
+        case .medium: show.feed.medium = show.feed.medium ?? FeedValues.string(text)?.lowercased()
+        case .personTag, .funding, .soundbite, .trailer: endPending(text)
         default: set(handler, text: text)
         }
     }
 
-    /// The item is whole: what it offers to play is decided, and it joins the feed.
+    /// The item is whole: what it offers to play is decided, and it joins the show.feed.
     mutating func finishItem() {
         guard isInItem else { return }
-        isInItem = false
-        if item.enclosures.isEmpty {
-            item.enclosures = mediaContents.isEmpty ? item.alternates.flatMap(\.enclosures) : mediaContents
+        current.isOpen = false
+        if current.item.enclosures.isEmpty {
+            current.item.enclosures =
+                current.mediaContents.isEmpty ? current.item.alternates.flatMap(\.enclosures) : current.mediaContents
         }
-        item.enclosures = Enclosure.selected(from: item.enclosures)
-        if let live = pending.live {
-            pending.live = nil
-            guard feed.liveItems.count < limits.entries else { return }
-            feed.liveItems.append(LiveItem(status: live.status, start: live.start, end: live.end, item: takeItem()))
+        current.item.enclosures = Enclosure.selected(from: current.item.enclosures)
+        if let live = current.live {
+            guard show.feed.liveItems.count < limits.entries else { return }
+            show.feed.liveItems.append(
+                LiveItem(status: live.status, start: live.start, end: live.end, item: current.take()))
         } else {
-            itemCount += 1
-            if let onItem { onItem(takeItem()) } else { feed.items.append(takeItem()) }
+            show.itemCount += 1
+            if let onItem { onItem(current.take()) } else { show.feed.items.append(current.take()) }
         }
-    }
-
-    /// The item, moved out: a copy would count each of its strings once more.
-    private mutating func takeItem() -> Item {
-        var taken = Item()
-        swap(&taken, &item)
-        return taken
-    }
-
-    /// The document is over: what depends on the whole of it.
-    mutating func finishFeed() {
-        if let author = feed.author {
-            for index in feed.items.indices where feed.items[index].author == author { feed.items[index].author = nil }
-        }
-        let syndication = updatePeriod.map { $0 / max(1, updateFrequency ?? 1) }
-        feed.updateInterval = [timeToLive, syndication, podcastFrequency].compactMap(\.self).filter { $0 > 0 }.max()
     }
 
     // MARK: Fields
 
     /// Gives a field its text, when it has none from a better source.
     mutating func set(_ handler: FeedHandler, text: FeedBytes) {
-        guard let (field, rank) = handler.field, (isInItem ? itemRanks : feedRanks).wants(field, rank) else { return }
+        guard let (field, rank) = handler.field, (isInItem ? current.ranks : show.ranks).wants(field, rank) else {
+            return
+        }
         let isName = field == .title || field == .author
         guard var value = isName ? FeedValues.line(text) : FeedValues.string(text) else { return }
         if handler == .coreAuthor { value = FeedValues.person(value) }
         if isInItem {
             switch field {
-            case .title: item.title = value
-            case .guid: item.guid = value
-            case .description: item.description = value
-            case .author: item.author = value
+            case .title: current.item.title = value
+            case .guid: current.item.guid = value
+            case .description: current.item.description = value
+            case .author: current.item.author = value
             default: return
             }
-            itemRanks.set(field, rank)
+            current.ranks.set(field, rank)
         } else {
             switch field {
-            case .title: feed.title = value
-            case .description: feed.description = value
-            case .author: feed.author = value
-            case .language: feed.language = value
+            case .title: show.feed.title = value
+            case .description: show.feed.description = value
+            case .author: show.feed.author = value
+            case .language: show.feed.language = value
             default: return
             }
-            feedRanks.set(field, rank)
+            show.ranks.set(field, rank)
         }
     }
 
     /// Gives a field its URL, when it has none from a better source.
     mutating func set(_ handler: FeedHandler, url text: FeedBytes?) {
-        guard let text, let (field, rank) = handler.field, (isInItem ? itemRanks : feedRanks).wants(field, rank),
+        guard let text, let (field, rank) = handler.field, (isInItem ? current.ranks : show.ranks).wants(field, rank),
             let address = url(text)
         else { return }
         switch (field, isInItem) {
-        case (.link, true): item.link = address
-        case (.link, false): feed.link = address
-        case (.image, true): item.image = address
-        case (.image, false): feed.image = address
+        case (.link, true): current.item.link = address
+        case (.link, false): show.feed.link = address
+        case (.image, true): current.item.image = address
+        case (.image, false): show.feed.image = address
         default: return
         }
-        if isInItem { itemRanks.set(field, rank) } else { feedRanks.set(field, rank) }
+        if isInItem { current.ranks.set(field, rank) } else { show.ranks.set(field, rank) }
     }
 
     private mutating func setDate(_ handler: FeedHandler, _ text: FeedBytes) {
@@ -119,8 +112,8 @@ extension FeedReader {
         guard let date = PublicationDate(parsing: trimmed) else {
             return note("the date “\(Self.excerpt(trimmed))” cannot be read")
         }
-        item.published = date
-        itemRanks.set(field, rank)
+        current.item.published = date
+        current.ranks.set(field, rank)
     }
 
     private mutating func setSeason(_ handler: FeedHandler, _ text: FeedBytes) {
@@ -128,8 +121,8 @@ extension FeedReader {
         guard let season = FeedValues.season(text) else {
             return note("the season “\(Self.excerpt(text))” is no number")
         }
-        item.season = season
-        itemRanks.set(field, rank)
+        current.item.season = season
+        current.ranks.set(field, rank)
     }
 
     private mutating func setEpisode(_ handler: FeedHandler, _ text: FeedBytes) {
@@ -137,14 +130,14 @@ extension FeedReader {
         guard let episode = FeedValues.episode(text) else {
             return note("the episode “\(Self.excerpt(text))” is no number")
         }
-        item.episode = episode
-        itemRanks.set(field, rank)
+        current.item.episode = episode
+        current.ranks.set(field, rank)
     }
 
     private mutating func setEpisodeType(_ text: FeedBytes) {
         guard let type = FeedValues.string(text)?.lowercased() else { return }
         if ["full", "trailer", "bonus"].contains(type) {
-            item.episodeType = item.episodeType ?? type
+            current.item.episodeType = current.item.episodeType ?? type
         } else {
             note("the episode type “\(Self.excerpt(type.utf8))” is unknown")
         }
@@ -153,7 +146,7 @@ extension FeedReader {
     private mutating func setShowType(_ text: FeedBytes) {
         guard let type = FeedValues.string(text)?.lowercased() else { return }
         if type == "episodic" || type == "serial" {
-            feed.type = feed.type ?? type
+            show.feed.type = show.feed.type ?? type
         } else {
             note("the show's type “\(Self.excerpt(type.utf8))” is unknown")
         }
@@ -163,7 +156,7 @@ extension FeedReader {
 
     /// A URL, made absolute where the document or its address say how; `nil` when there is none or it is too long.
     mutating func url(_ text: FeedBytes) -> String? {
-        urls.resolve(text, base: base)
+        urls.resolve(text, base: stack.base)
     }
 
     /// The value of an attribute as a line for people.

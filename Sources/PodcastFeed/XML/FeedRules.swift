@@ -75,6 +75,7 @@ struct FeedRule {
     var inside: FeedScope
 
     static let ignore = FeedRule(handler: .none, inside: .nothing)
+    var isIgnored: Bool { handler == .none && inside == .nothing }
 }
 
 /// The table: place, vocabulary and name of an element to what is done with it.
@@ -84,21 +85,21 @@ struct FeedRules: Sendable {
     static let shared = FeedRules()
 
     /// The number of the row's name that stands for all names without a rule.
-    private static let unknown: UInt8 = 0
+    private static let unknown: UInt16 = 0
 
     private struct Key: Hashable {
         var namespace: FeedNamespace
         var name: String
     }
 
-    private var indices: [Key: UInt8] = [:]
+    private var indices: [Key: UInt16] = [:]
     /// One entry for each place and name: `scope * names + index`.
     private(set) var table: [FeedRule] = []
     private(set) var nameCount = 1
 
     private init() {
         for row in Self.rows where indices[Key(namespace: row.1, name: row.2)] == nil {
-            indices[Key(namespace: row.1, name: row.2)] = UInt8(nameCount)
+            indices[Key(namespace: row.1, name: row.2)] = UInt16(nameCount)
             nameCount += 1
         }
         table = Array(repeating: .ignore, count: nameCount * FeedScope.allCases.count)
@@ -111,7 +112,7 @@ struct FeedRules: Sendable {
     }
 
     /// The number of a name, given in lower case.
-    func index(of name: String, in namespace: FeedNamespace) -> UInt8 {
+    func index(of name: String, in namespace: FeedNamespace) -> UInt16 {
         indices[Key(namespace: namespace, name: name)] ?? Self.unknown
     }
 

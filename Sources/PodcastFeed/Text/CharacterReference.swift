@@ -1,0 +1,233 @@
+/// A reference to a character that begins with `&`: `&amp;`, `&#38;`, `&#x26;` and HTML's names.
+///
+/// Read as HTML does (WHATWG HTML, section 13.2.5.72) where XML forbids what publishers write all the same.
+struct CharacterReference {
+    enum Kind {
+        /// What XML knows too.
+        case plain
+        /// A name that only HTML knows.
+        case html
+        /// A control character of Latin-1 that stands for what Windows-1252 has in its place.
+        case windows1252
+        /// Two halves of a surrogate pair, each as a reference.
+        case surrogates
+        /// A number that is no character, or none that a document can hold.
+        case nothing
+        /// A name that nobody knows.
+        case unknown
+        /// An `&` that begins no reference.
+        case ampersand
+        /// It ends with the bytes, and more may come.
+        case incomplete
+    }
+
+    private(set) var kind: Kind
+    /// Bytes of the reference; 1 for a lone `&`.
+    private(set) var length: Int
+    private var first: Unicode.Scalar?
+    /// Some of HTML's names stand for two.
+    private var second: Unicode.Scalar?
+
+    /// Whether the source stays as it stands.
+    var isText: Bool { kind == .unknown || kind == .ampersand || kind == .incomplete }
+
+    /// HTML's longest name has 31 letters. Longer ones are read to their end only to be named in a diagnostic.
+    private static let longestName = 64
+
+    /// - Parameters:
+    ///   - bytes: Text from the `&` on.
+    ///   - isWhole: Whether no more will come.
+    init(_ bytes: FeedBytes, isWhole: Bool) {
+        (kind, length) = (.ampersand, 1)
+        guard bytes.count > 1 else {
+            if !isWhole { kind = .incomplete }
+            return
+        }
+        if bytes[1] == UInt8(ascii: "#") {
+            readNumber(bytes, isWhole)
+        } else {
+            readName(bytes, isWhole)
+        }
+    }
+
+    /// The characters in UTF-8; none for ``Kind/nothing``.
+    func withUTF8(_ body: (FeedBytes) -> Void) {
+        for scalar in [first, second] {
+            guard let scalar else { continue }
+            if scalar.value < 0x80 {
+                withUnsafePointer(to: UInt8(truncatingIfNeeded: scalar.value)) { body(FeedBytes(start: $0, count: 1)) }
+            } else {
+                Array(UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter).withUnsafeBufferPointer(body)
+            }
+        }
+    }
+
+    /// What was mended; `nil` when nothing was.
+    func diagnostic(_ source: FeedBytes) -> String? {
+        switch kind {
+        case .plain, .incomplete: nil
+        case .ampersand: "an “&” stands where “&amp;” is meant"
+        case .html: "the entity “\(Self.excerpt(source))” is not one of XML's; it is read as in HTML"
+        case .unknown: "the entity “\(Self.excerpt(source))” is not one of XML's; it stays as it stands"
+        case .windows1252: "the reference “\(Self.excerpt(source))” is read as a character of Windows-1252"
+        case .surrogates: "the references “\(Self.excerpt(source))” are the halves of one character"
+        case .nothing: "the reference “\(Self.excerpt(source))” stands for no character and is left out"
+        }
+    }
+
+    private static func excerpt(_ source: FeedBytes) -> Substring {
+        String(decoding: source.prefix(160), as: UTF8.self).prefix(42)
+    }
+
+    // MARK: Names
+
+    private mutating func readName(_ bytes: FeedBytes, _ isWhole: Bool) {
+        let limit = min(bytes.count, Self.longestName + 2)
+        var end = 1
+        while end < limit, Self.isOfName(bytes[end]) { end += 1 }
+        guard end < bytes.count else {
+            if !isWhole, bytes.count < Self.longestName + 2 { kind = .incomplete }
+            return
+        }
+        guard bytes[end] == UInt8(ascii: ";"), end > 1 else { return }
+        let name = FeedBytes(rebasing: bytes[1..<end])
+        length = end + 1
+        if let scalar = Self.plain(name) {
+            (kind, first) = (.plain, scalar)
+        } else if let scalars = HTMLEntities.characters(name) {
+            (kind, first, second) = (.html, scalars.first, scalars.second)
+        } else {
+            kind = .unknown
+        }
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        byte.isLetter || byte.isDigit || byte >= 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: ".") || byte == UInt8(ascii: ":")
+    }
+
+    /// XML's own five.
+    private static func plain(_ name: FeedBytes) -> Unicode.Scalar? {
+        switch name.count {
+        case 2 where name[1] == UInt8(ascii: "t"):
+            name[0] == UInt8(ascii: "l") ? "<" : name[0] == UInt8(ascii: "g") ? ">" : nil
+        case 3 where name.elementsEqual("amp".utf8): "&"
+        case 4 where name.elementsEqual("quot".utf8): "\""
+        case 4 where name.elementsEqual("apos".utf8): "'"
+        default: nil
+        }
+    }
+
+    // MARK: Numbers
+
+    private mutating func readNumber(_ bytes: FeedBytes, _ isWhole: Bool) {
+        guard let number = Self.number(bytes, isWhole) else {
+            kind = .ampersand
+            return
+        }
+        guard number.length > 0 else {
+            kind = .incomplete
+            return
+        }
+        length = number.length
+        switch number.value {
+        case 0xD800...0xDBFF:
+            let rest = FeedBytes(rebasing: bytes[number.length...])
+            guard isWhole || rest.count >= 2 else {
+                kind = .incomplete
+                return
+            }
+            guard rest.count >= 2, rest[0] == UInt8(ascii: "&"), rest[1] == UInt8(ascii: "#"),
+                let other = Self.number(rest, isWhole), other.length == 0 || 0xDC00...0xDFFF ~= other.value
+            else {
+                kind = .nothing
+                return
+            }
+            guard other.length > 0 else {
+                kind = .incomplete
+                return
+            }
+            length += other.length
+            (kind, first) = (
+                .surrogates, Unicode.Scalar(0x10000 + (number.value & 0x3FF) << 10 + (other.value & 0x3FF))
+            )
+        case 0x80...0x9F:
+            let scalar = Windows1252.scalar(UInt8(number.value))
+            (kind, first) = scalar == "\u{FFFD}" ? (.nothing, nil) : (.windows1252, scalar)
+        case 0x09, 0x0A, 0x0D, 0x20...0xFFFD, 0x10000...0x10FFFF:
+            first = Unicode.Scalar(number.value)
+            kind = first == nil ? .nothing : .plain
+        default: kind = .nothing
+        }
+    }
+
+    /// The number of a reference, decimal or hexadecimal. Its semicolon may be missing (HTML); what is more than
+    /// Unicode has stays so. `nil` when there are no digits; a length of 0 when more bytes are needed.
+    private static func number(_ bytes: FeedBytes, _ isWhole: Bool) -> (value: UInt32, length: Int)? {
+        var end = 2
+        let isHexadecimal = end < bytes.count && bytes[end] | 0x20 == UInt8(ascii: "x")
+        if isHexadecimal { end += 1 }
+        let start = end
+        var value: UInt32 = 0
+        while end < bytes.count, let digit = digit(bytes[end], isHexadecimal) {
+            value = min(value * (isHexadecimal ? 16 : 10) + digit, 0x11_0000)
+            end += 1
+        }
+        guard end < bytes.count || isWhole || end > longestName else { return (0, 0) }
+        guard end > start else { return nil }
+        return (value, end < bytes.count && bytes[end] == UInt8(ascii: ";") ? end + 1 : end)
+    }
+
+    private static func digit(_ byte: UInt8, _ isHexadecimal: Bool) -> UInt32? {
+        if byte.isDigit { return UInt32(byte - UInt8(ascii: "0")) }
+        guard isHexadecimal, byte | 0x20 >= UInt8(ascii: "a"), byte | 0x20 <= UInt8(ascii: "f") else { return nil }
+        return UInt32((byte | 0x20) - UInt8(ascii: "a")) + 10
+    }
+}
+
+/// References in text that was not read by ``XMLScanner``, or that a publisher escaped twice.
+enum CharacterReferences {
+    /// Whether a reference may stand in the text: the beginning of one, and an end behind it.
+    static func mayStand(in bytes: some Collection<UInt8>) -> Bool {
+        guard let ampersand = bytes.firstIndex(of: UInt8(ascii: "&")) else { return false }
+        return bytes[ampersand...].contains(UInt8(ascii: ";"))
+    }
+
+    /// The text with its references replaced once; an `&` that begins none, and what stands for no character, stays.
+    static func replaced(in bytes: some Collection<UInt8>) -> [UInt8] {
+        let input = Array(bytes)
+        return input.withUnsafeBufferPointer { input in
+            var output: [UInt8] = []
+            output.reserveCapacity(input.count)
+            var rest = input[...]
+            while let ampersand = rest.firstIndex(of: UInt8(ascii: "&")) {
+                output.append(contentsOf: rest[..<ampersand])
+                rest = rest[ampersand...]
+                let reference = CharacterReference(FeedBytes(rebasing: rest), isWhole: true)
+                let source = rest.prefix(reference.length)
+                // What was escaped twice is written by programs, which put the semicolon.
+                if reference.isText || reference.kind == .nothing || source.last != UInt8(ascii: ";") {
+                    output.append(contentsOf: source)
+                } else {
+                    reference.withUTF8 { output.append(contentsOf: $0) }
+                }
+                rest = rest[source.endIndex...]
+            }
+            output.append(contentsOf: rest)
+            return output
+        }
+    }
+}
+
+/// Windows-1252: Latin-1, but for the 32 places in which Latin-1 has control characters.
+enum Windows1252 {
+    static func scalar(_ byte: UInt8) -> Unicode.Scalar {
+        0x80...0x9F ~= byte ? high[Int(byte) - 0x80] : Unicode.Scalar(byte)
+    }
+
+    /// 0x80 to 0x9F; the five unused places are U+FFFD.
+    private static let high: [Unicode.Scalar] = [
+        "€", "\u{FFFD}", "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", "\u{FFFD}", "Ž", "\u{FFFD}",
+        "\u{FFFD}", "‘", "’", "“", "”", "•", "–", "—", "˜", "™", "š", "›", "œ", "\u{FFFD}", "ž", "Ÿ",
+    ]
+}

@@ -1,0 +1,59 @@
+internal import Platform
+
+extension PublicationDate {
+    /// The moment as ISO 8601 in UTC, `2026-11-20T10:00:00Z`.
+    package var iso8601: String {
+        let (day, second) = dayAndSecond
+        let (year, month, dayOfMonth) = day.components
+        // One buffer: of a feed with many items this is one of the costs of listing it.
+        var text: [UInt8] = []
+        text.reserveCapacity(20)
+        func put(_ number: Int, _ width: Int, _ mark: Unicode.Scalar) {
+            let digits = String(number).utf8
+            text.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: max(0, width - digits.count)))
+            text.append(contentsOf: digits)
+            text.append(UInt8(ascii: mark))
+        }
+        put(year, 4, "-")
+        put(month, 2, "-")
+        put(dayOfMonth, 2, "T")
+        put(second / 3600, 2, ":")
+        put(second / 60 % 60, 2, ":")
+        put(second % 60, 2, "Z")
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The moment as RFC 822 has it, with four digits for the year, in UTC: `Fri, 20 Nov 2026 10:00:00 GMT`.
+    package var rfc822: String {
+        let (day, second) = dayAndSecond
+        let (year, month, dayOfMonth) = day.components
+        let weekday = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday]
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let clock = [second / 3600, second / 60 % 60, second % 60].map { GregorianDay.padded($0, 2) }.joined(
+            separator: ":")
+        return "\(weekday), \(GregorianDay.padded(dayOfMonth, 2)) \(months[month - 1]) "
+            + "\(GregorianDay.padded(year, 4)) \(clock) GMT"
+    }
+
+    /// The day in UTC, and seconds into it. Seconds that no calendar of four digits has count as 1970's first.
+    private var dayAndSecond: (day: GregorianDay, second: Int) {
+        var (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
+        if second < 0 { (day, second) = (day - 1, second + 86_400) }
+        guard let day = GregorianDay(number: day) ?? GregorianDay(number: 0) else {
+            preconditionFailure("1970 is a year")
+        }
+        return (day, Int(second))
+    }
+
+    /// A moment from the numbers of a calendar and a clock; `nil` when no such day or time exists.
+    ///
+    /// Second 60 is a leap second and becomes 59; 24:00:00 is the end of the day.
+    init?(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, offset: Int = 0) {
+        guard (1900...9999).contains(year), let date = GregorianDay(year: year, month: month, day: day),
+            (0...59).contains(minute), (0...60).contains(second),
+            (0...23).contains(hour) || (hour == 24 && minute == 0 && second == 0)
+        else { return nil }
+        let local = date.number * 86_400 + Int64(hour * 3600 + minute * 60 + min(second, 59))
+        self.init(seconds: local - Int64(offset), offset: offset)
+    }
+}

@@ -1,0 +1,130 @@
+/// What the names of elements mean, by the namespace declarations that are in force.
+struct ElementNames {
+    /// A prefix that is bound; the empty one is the default namespace.
+    private struct Binding {
+        var prefix: [UInt8]
+        var namespace: FeedNamespace
+        /// Of all bindings up to this one: the same declarations give the same, so that what was remembered under them
+        /// counts again.
+        var version: UInt64
+    }
+
+    private struct Entry {
+        var key: UInt64 = 0
+        var version: UInt64 = .max
+        var name = FeedName(index: 0, fallback: 0, hash: 0)
+    }
+
+    private var bindings: [Binding] = []
+    private var version: UInt64 { bindings.last?.version ?? 0 }
+    /// Remembers names, so that each is looked up once. By hash alone: two names of 64 equal bits would be taken for
+    /// one, in the feed of whoever searched for them.
+    private var entries = [Entry](repeating: Entry(), count: Self.size)
+    /// Prefixes that were used and never bound.
+    private var unbound: Set<String> = []
+    /// One of them that nobody has been told of.
+    private var newlyUnbound: String?
+
+    /// Feeds use some sixty names; a power of two, so that a mask finds the place.
+    private static let size = 512
+    /// Declarations in force at once; real feeds have twenty.
+    private static let bindingLimit = 256
+    private static let unboundLimit = 16
+
+    /// The name of an element.
+    mutating func name(_ qualified: FeedBytes) -> FeedName {
+        var key: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in qualified { key = (key ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        let place = Int(truncatingIfNeeded: key ^ key >> 32) & (Self.size - 1)
+        if entries[place].key == key, entries[place].version == version { return entries[place].name }
+        let name = lookUp(qualified)
+        entries[place] = Entry(key: key, version: version, name: name)
+        return name
+    }
+
+    private mutating func lookUp(_ qualified: FeedBytes) -> FeedName {
+        let prefix = Self.prefix(of: qualified)
+        let local = String(decoding: Self.local(of: qualified), as: UTF8.self).lowercased()
+        let namespace = namespace(ofPrefix: prefix)
+        let rules = FeedRules.shared
+        // An element without a prefix is RSS's or Atom's own, also where the document's default namespace is another
+        // vocabulary's and has no such element.
+        let fallback = prefix.isEmpty && namespace != .other ? rules.index(of: local, in: .core) : 0
+        return FeedName(
+            index: rules.index(of: local, in: namespace), fallback: fallback,
+            hash: FeedName.hash(ofLocalPart: qualified))
+    }
+
+    private mutating func namespace(ofPrefix prefix: FeedBytes) -> FeedNamespace {
+        if let binding = bindings.last(where: { $0.prefix.elementsEqual(prefix) }) { return binding.namespace }
+        guard !prefix.isEmpty else { return .core }
+        let text = String(decoding: prefix.prefix(40), as: UTF8.self)
+        if unbound.count < Self.unboundLimit, text != "xml", unbound.insert(text).inserted { newlyUnbound = text }
+        return .unbound(prefix: text)
+    }
+
+    /// Takes note of the declarations in a start tag.
+    ///
+    /// - Returns: How many bindings are new, for ``drop(_:)``.
+    mutating func declare(_ attributes: FeedAttributes) -> Int {
+        var count = 0
+        for attribute in attributes.list where attribute.name.starts(with: "xmlns".utf8) {
+            let rest = attribute.name.dropFirst(5)
+            guard rest.isEmpty || rest.first == UInt8(ascii: ":") else { continue }
+            let prefix = Array(rest.dropFirst())
+            let text = String(decoding: prefix.prefix(40), as: UTF8.self)
+            let uri = String(decoding: attribute.value.trimmed.prefix(300), as: UTF8.self)
+            let namespace = FeedNamespace.named(uri, prefix: prefix.isEmpty ? nil : text)
+            count += bind(prefix, namespace)
+        }
+        return count
+    }
+
+    /// Makes the vocabulary of the root element, whatever it is called, RSS's or Atom's own: a default namespace or a
+    /// prefix of `<rss>` that is another vocabulary's is a mistake.
+    mutating func bindRoot(_ qualified: FeedBytes) -> Int {
+        let prefix = Self.prefix(of: qualified)
+        let local = String(decoding: Self.local(of: qualified).prefix(20), as: UTF8.self).lowercased()
+        switch (local, namespace(ofPrefix: prefix)) {
+        case ("feed", .atom), ("rss", .core), ("feed", .core), ("opml", .core), ("channel", .core): return 0
+        case ("rss", _), ("feed", _), ("opml", _), ("channel", _): return bind(Array(prefix), .core)
+        default: return 0
+        }
+    }
+
+    private mutating func bind(_ prefix: [UInt8], _ namespace: FeedNamespace) -> Int {
+        if let known = bindings.last(where: { $0.prefix == prefix }) {
+            // Many generators repeat their declarations in each item.
+            if known.namespace == namespace { return 0 }
+        } else if prefix.isEmpty, namespace == .core {
+            return 0
+        }
+        guard bindings.count < Self.bindingLimit else { return 0 }
+        var version = (version ^ UInt64(namespace.rawValue) + 1) &* 0x9E37_79B9_7F4A_7C15
+        for byte in prefix { version = (version ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        bindings.append(Binding(prefix: prefix, namespace: namespace, version: version))
+        return 1
+    }
+
+    /// Removes the last bindings, when the element that made them is closed.
+    mutating func drop(_ count: Int) {
+        if count > 0 { bindings.removeLast(min(count, bindings.count)) }
+    }
+
+    /// A prefix that was used without being bound, once.
+    mutating func takeUnbound() -> String? {
+        guard newlyUnbound != nil else { return nil }
+        defer { newlyUnbound = nil }
+        return newlyUnbound
+    }
+
+    static func prefix(of qualified: FeedBytes) -> FeedBytes {
+        guard let colon = qualified.lastIndex(of: UInt8(ascii: ":")) else { return FeedBytes(start: nil, count: 0) }
+        return FeedBytes(rebasing: qualified[..<colon])
+    }
+
+    static func local(of qualified: FeedBytes) -> FeedBytes {
+        guard let colon = qualified.lastIndex(of: UInt8(ascii: ":")) else { return qualified }
+        return FeedBytes(rebasing: qualified[(colon + 1)...])
+    }
+}

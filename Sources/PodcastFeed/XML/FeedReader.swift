@@ -1,0 +1,221 @@
+/// Builds a ``Feed`` from the start tags, end tags and text of an XML document.
+struct FeedReader: ~Copyable {
+    var names = ElementNames()
+    var stack: ElementStack
+    var text = TextCollector()
+    var show = ShowState()
+    var current = ItemState()
+    /// The subscriptions of a document that is OPML.
+    var outlines = OutlineList()
+    var urls: URLResolver
+    var notes: DiagnosticLog
+    /// Set when a limit is reached: nothing more shall be read.
+    private(set) var isStopped = false
+    let limits: FeedLimits
+    /// Takes the items in the place of the feed.
+    let onItem: ((Item) -> Void)?
+
+    /// - Parameters:
+    ///   - base: The URL the document came from, for references relative to it.
+    ///   - diagnostics: What was found before the first element.
+    init(limits: FeedLimits, base: String?, diagnostics: [Diagnostic], onItem: ((Item) -> Void)?) {
+        self.limits = limits
+        self.onItem = onItem
+        stack = ElementStack(base: base)
+        urls = URLResolver(limits: limits)
+        notes = DiagnosticLog(diagnostics, limit: limits.diagnostics)
+    }
+
+    /// Whether text is being collected.
+    var isCollecting: Bool { text.place != nil }
+    /// Whether the document has begun and its root element is still open.
+    var isInsideRoot: Bool { root != nil && !stack.isRootClosed }
+    /// The local name of the root element, once there was one.
+    var root: String? { stack.root }
+    var isInItem: Bool { current.isOpen }
+
+    // MARK: What the scanner reports
+
+    mutating func startElement(_ qualified: FeedBytes, _ attributes: FeedAttributes) {
+        guard !isStopped else { return }
+        guard !stack.isRootClosed else { return noteTail() }
+        var bindings = 0
+        if !isCollecting { bindings = names.declare(attributes) }
+        if stack.isEmpty {
+            stack.setRoot(ElementNames.local(of: qualified))
+            bindings += names.bindRoot(qualified)
+        }
+        let name = names.name(qualified)
+        if let prefix = names.takeUnbound() {
+            note("the prefix “\(prefix)” is not bound to a namespace; it is taken for the usual one")
+        }
+        if isCollecting, startInsideText(name, qualified, attributes) { return }
+        open(name, bindings: bindings, attributes)
+    }
+
+    private mutating func open(_ name: FeedName, bindings: Int, _ attributes: FeedAttributes) {
+        if stack.count >= limits.depth, !makeRoom(for: name, attributes) { return names.drop(bindings) }
+        var rule = Self.rule(name, in: stack.scope)
+        if rule.handler.isItem, isInItem {
+            note("an item was not closed before the next began")
+            closeItem()
+            rule = Self.rule(name, in: stack.scope)
+        }
+        let base = attributes.value("xml:base").flatMap { url($0) }
+        stack.push(ElementStack.Element(hash: name.hash, rule: rule, bindings: bindings), base: base)
+        if rule.handler == .none { return }
+        let wantsText = start(rule.handler, attributes)
+        guard rule.handler.collects, wantsText else { return }
+        let isHTML = rule.handler.isHTML
+        text.begin(
+            at: stack.count - 1, isHTML: isHTML,
+            limit: isHTML ? limits.text : rule.handler.isURL ? limits.url : limits.line)
+    }
+
+    mutating func endElement(_ qualified: FeedBytes) {
+        guard !stack.isRootClosed, !isStopped else { return }
+        let hash = names.name(qualified).hash
+        let found = stack.elements.lastIndex { $0.hash == hash }
+        if let collected = text.place, found ?? -1 < collected, text.isVoid(ElementNames.local(of: qualified)) {
+            return
+        }
+        guard let place = found else {
+            if notes.hasRoom { note("an end tag </\(Self.excerpt(qualified))> has no start tag") }
+            return
+        }
+        if place < stack.count - 1, notes.hasRoom {
+            note("elements inside <\(Self.excerpt(qualified))> are not closed before it ends")
+        }
+        if let collected = text.place, place > collected { return endInsideText(place) }
+        while stack.count > place { closeLast() }
+    }
+
+    mutating func characters(_ bytes: FeedBytes, isCDATA: Bool) {
+        guard let collected = text.place else { return }
+        text.append(bytes, isEscaped: stack.count - 1 > collected && !isCDATA && text.isHTML)
+    }
+
+    /// The document is over. An item whose end did not come is left out: its title may be half of the real one, and
+    /// names are given once.
+    mutating func finish() {
+        if isInItem {
+            note("the document ends inside an item; that item is left out")
+            current.isOpen = false
+            show.feed.isCut = true
+        } else if isInsideRoot, !isStopped {
+            note("the document ends before its root element is closed")
+            show.feed.isCut = true
+        }
+        show.finish()
+        show.feed.diagnostics = notes.diagnostics
+    }
+
+    /// Notes something that was mended or passed over.
+    mutating func note(_ message: String, line: Int? = nil) {
+        notes.note(message, line: line)
+    }
+
+    /// Reads no further, and says why.
+    mutating func stop(_ message: String) {
+        guard !isStopped else { return }
+        note(message)
+        isStopped = true
+        show.feed.isCut = true
+    }
+
+    /// Something stands behind the end of the root element.
+    mutating func noteTail() {
+        notes.noteOnce("what follows the end of the document is passed over")
+    }
+
+    // MARK: The stack
+
+    private static func rule(_ name: FeedName, in scope: FeedScope) -> FeedRule {
+        let rules = FeedRules.shared
+        let row = Int(scope.rawValue) * rules.nameCount
+        let rule = rules.table[row + Int(name.index)]
+        return rule.isIgnored && name.fallback != 0 ? rules.table[row + Int(name.fallback)] : rule
+    }
+
+    /// Deals with an element where as many are open as may be.
+    ///
+    /// What is nested so deep is most often not nested at all: it was not closed. So the episodes and subscriptions
+    /// behind it still count, and everything else is passed over.
+    ///
+    /// - Returns: Whether the element may be opened.
+    private mutating func makeRoom(for name: FeedName, _ attributes: FeedAttributes) -> Bool {
+        noteDepth()
+        let handler = Self.rule(name, in: .nothing).handler
+        if handler == .outline { _ = start(.outline, attributes) }
+        guard handler.isItem,
+            let place = stack.elements.lastIndex(where: { [.root, .channel, .feed].contains($0.rule.inside) }),
+            place + 1 < limits.depth
+        else { return false }
+        while stack.count > place + 1 { closeLast() }
+        return true
+    }
+
+    private mutating func noteDepth() {
+        notes.noteOnce("elements are nested deeper than \(limits.depth); those inside are passed over")
+    }
+
+    private mutating func closeLast() {
+        if let collected = text.place, stack.count - 1 > collected { endInsideText(collected + 1) }
+        let element = stack.pop()
+        if stack.count == text.place {
+            text.end()
+            endText(element.rule.handler)
+        } else if element.rule.handler.isItem {
+            finishItem()
+        }
+        names.drop(element.bindings)
+    }
+
+    private mutating func endText(_ handler: FeedHandler) {
+        if !text.isCut {
+            end(handler, text.buffer.contents)
+        } else if handler.isURL {
+            note("a URL is longer than \(text.limit) bytes and is left out")
+        } else {
+            note("a text is longer than \(text.limit) bytes and is cut")
+            end(handler, UTF8Cleaner.wholeCharacters(text.buffer.contents))
+        }
+    }
+
+    /// Closes everything down to the item that is open, and it too.
+    private mutating func closeItem() {
+        while isInItem, !stack.isEmpty { closeLast() }
+    }
+
+    // MARK: Elements inside a text
+
+    /// - Returns: Whether the element was dealt with as a part of the text.
+    private mutating func startInsideText(
+        _ name: FeedName, _ qualified: FeedBytes, _ attributes: FeedAttributes
+    ) -> Bool {
+        guard let collected = text.place else { return false }
+        let anywhere = Self.rule(name, in: .nothing).handler
+        // A line of text has no elements inside: this one was not closed, and the next of its kind begins.
+        let isSibling = !text.isHTML && Self.rule(name, in: stack.scope(around: collected)).handler != .none
+        if anywhere == .item || anywhere == .entry || isSibling {
+            note("an element was not closed before the next began")
+            while isCollecting { closeLast() }
+            return false
+        }
+        guard stack.count < limits.depth else {
+            noteDepth()
+            return true
+        }
+        if text.startTag(ElementNames.local(of: qualified), attributes) {
+            stack.push(ElementStack.Element(hash: name.hash, rule: .ignore))
+        }
+        return true
+    }
+
+    private mutating func endInsideText(_ place: Int) {
+        while stack.count > place {
+            _ = stack.pop()
+            text.endTag()
+        }
+    }
+}

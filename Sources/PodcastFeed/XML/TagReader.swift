@@ -1,0 +1,192 @@
+internal import Glibc
+
+/// Reads start tags, with the values of their attributes decoded.
+struct TagReader: ~Copyable {
+    /// The qualified name, in the scanner's buffer.
+    private(set) var name = FeedBytes(start: nil, count: 0)
+    /// Whether the tag ends in `/>`.
+    private(set) var isEmptyElement = false
+    /// What was mended.
+    private(set) var mistakes: [String] = []
+    private var attributes: [FeedAttributes.Attribute] = []
+    /// Values that are not what stands in the document.
+    private var decoded: UnsafeMutableBufferPointer<UInt8>
+    private var decodedCount = 0
+
+    init() {
+        decoded = .allocate(capacity: 4096)
+    }
+
+    deinit {
+        decoded.deallocate()
+    }
+
+    /// Letters, `_`, `:` and all beyond ASCII (XML 1.0, section 2.3, simplified).
+    @inline(__always)
+    static func beginsName(_ byte: UInt8) -> Bool {
+        byte.isLetter || byte >= 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ":")
+    }
+
+    /// Anything that does not end a name.
+    @inline(__always)
+    static func continuesName(_ byte: UInt8) -> Bool {
+        !byte.isXMLSpace && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "<")
+    }
+
+    /// The attributes of the last tag; valid during the call.
+    func withAttributes(_ body: (FeedAttributes) -> Void) {
+        attributes.withUnsafeBufferPointer { body(FeedAttributes(list: $0)) }
+    }
+
+    /// Replaces references, and line breaks and tabs by spaces (XML 1.0, section 3.3.3), in the values of the tag that
+    /// was read.
+    mutating func decodeValues() {
+        for index in attributes.indices {
+            let value = attributes[index].value
+            guard value.contains(where: { $0 == UInt8(ascii: "&") || $0 == 0x0A || $0 == 0x09 }) else { continue }
+            if decodedCount == 0 { reserve(attributes[index...].reduce(0) { $0 + 2 * $1.value.count }) }
+            let start = decodedCount
+            var place = 0
+            while place < value.count {
+                if value[place] == UInt8(ascii: "&") {
+                    place += decodeReference(FeedBytes(rebasing: value[place...]))
+                } else {
+                    write(value[place].isXMLSpace ? 0x20 : value[place])
+                    place += 1
+                }
+            }
+            attributes[index].value = FeedBytes(rebasing: UnsafeBufferPointer(decoded)[start..<decodedCount])
+        }
+    }
+
+    /// - Returns: How many bytes were read.
+    private mutating func decodeReference(_ rest: FeedBytes) -> Int {
+        let reference = CharacterReference(rest, isWhole: true)
+        let source = FeedBytes(rebasing: rest[..<reference.length])
+        if let message = reference.diagnostic(source) { note(message) }
+        if reference.isText {
+            for byte in source { write(byte) }
+        } else {
+            reference.withUTF8 { bytes in
+                for byte in bytes { write(byte) }
+            }
+        }
+        return reference.length
+    }
+
+    private mutating func write(_ byte: UInt8) {
+        decoded[decodedCount] = byte
+        decodedCount += 1
+    }
+
+    /// No reference becomes twice as long as it is.
+    private mutating func reserve(_ count: Int) {
+        guard count > decoded.count else { return }
+        decoded.deallocate()
+        decoded = .allocate(capacity: count)
+    }
+
+    /// - Parameters:
+    ///   - start: Where the `<` stands.
+    ///   - isWhole: Whether no more bytes will come.
+    /// - Returns: The byte behind the tag; `nil` when it has no end.
+    mutating func read(
+        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isWhole: Bool
+    ) -> UnsafePointer<UInt8>? {
+        attributes.removeAll(keepingCapacity: true)
+        decodedCount = 0
+        mistakes.removeAll(keepingCapacity: true)
+        isEmptyElement = false
+        var place = start + 1
+        while place < end, Self.continuesName(place.pointee) { place += 1 }
+        name = FeedBytes(start: start + 1, count: place - start - 1)
+        while place < end {
+            switch place.pointee {
+            case UInt8(ascii: ">"): return place + 1
+            case UInt8(ascii: "<"):
+                note("a tag is not closed before the next begins")
+                return place
+            case UInt8(ascii: "/"):
+                isEmptyElement = true
+                place += 1
+            case 0x20, 0x0A, 0x09, 0x0D: place += 1
+            default:
+                isEmptyElement = false
+                guard let next = readAttribute(from: place, to: end, tag: start, isWhole: isWhole) else { return nil }
+                place = next
+            }
+        }
+        return nil
+    }
+
+    private mutating func readAttribute(
+        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, tag: UnsafePointer<UInt8>, isWhole: Bool
+    ) -> UnsafePointer<UInt8>? {
+        var place = start
+        // A slash is part of a name where nothing ends the tag behind it.
+        while place < end, Self.continuesName(place.pointee) || (place.pointee == UInt8(ascii: "/") && place > start),
+            place.pointee != UInt8(ascii: "=")
+        {
+            if place.pointee == UInt8(ascii: "/"), place + 1 == end || place[1] == UInt8(ascii: ">") { break }
+            place += 1
+        }
+        let name = FeedBytes(start: start, count: place - start)
+        while place < end, place.pointee.isXMLSpace { place += 1 }
+        guard place < end else { return nil }
+        // A value without a name, or a name without a value.
+        guard place.pointee == UInt8(ascii: "=") else { return place > start ? place : place + 1 }
+        place += 1
+        while place < end, place.pointee.isXMLSpace { place += 1 }
+        guard place < end else { return nil }
+        let quote = place.pointee
+        guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
+            let stop = Self.endOfBareValue(from: place, to: end)
+            guard stop < end else { return nil }
+            note("the value of an attribute has no quotes")
+            add(name, FeedBytes(start: place, count: stop - place))
+            return stop
+        }
+        place += 1
+        guard let close = place.firstPlace(of: quote, before: end) else {
+            // The value may go on in the next piece, or have no end.
+            let open = isWhole ? place.firstPlace(of: UInt8(ascii: "<"), before: end) : nil
+            if open != nil { note("the value of an attribute has no end") }
+            return open
+        }
+        if let open = place.firstPlace(of: UInt8(ascii: "<"), before: close) {
+            guard close + 1 < end else { return isWhole ? open : nil }
+            // Where the quote belongs to something behind the tag, another word follows it.
+            let follower = close[1]
+            guard follower.isXMLSpace || follower == UInt8(ascii: ">") || follower == UInt8(ascii: "/") else {
+                note("the value of an attribute has no end")
+                return open
+            }
+            note("a “<” stands in the value of an attribute")
+        }
+        add(name, FeedBytes(start: place, count: close - place))
+        return close + 1
+    }
+
+    /// A value without quotes ends at white space or at the end of the tag.
+    private static func endOfBareValue(
+        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>
+    ) -> UnsafePointer<UInt8> {
+        var place = start
+        while place < end, !place.pointee.isXMLSpace, place.pointee != UInt8(ascii: ">") {
+            if place.pointee == UInt8(ascii: "/"), place + 1 < end, place[1] == UInt8(ascii: ">") { break }
+            place += 1
+        }
+        return place
+    }
+
+    /// A tag with more mistakes than that is not better known for them.
+    private static let mistakeLimit = 20
+
+    private mutating func note(_ message: String) {
+        if mistakes.count < Self.mistakeLimit { mistakes.append(message) }
+    }
+
+    private mutating func add(_ name: FeedBytes, _ value: FeedBytes) {
+        attributes.append(FeedAttributes.Attribute(name: name, value: value))
+    }
+}

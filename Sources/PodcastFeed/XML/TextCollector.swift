@@ -1,0 +1,88 @@
+/// The text of the one element that is being collected.
+struct TextCollector: ~Copyable {
+    private(set) var buffer = TextBuffer()
+    /// The place of the element in ``ElementStack``; `nil` while none is collected.
+    private(set) var place: Int?
+    private(set) var limit = 0
+    private(set) var isCut = false
+    private(set) var isHTML = false
+    /// The names of the elements that are open inside the text; empty for those that are not handed on.
+    private var tags: [String] = []
+
+    mutating func begin(at place: Int, isHTML: Bool, limit: Int) {
+        self.place = place
+        self.isHTML = isHTML
+        self.limit = limit
+        isCut = false
+        buffer.removeAll()
+    }
+
+    /// Nothing is collected any more; the text stays until the next begins.
+    mutating func end() {
+        place = nil
+    }
+
+    /// - Parameter isEscaped: Whether `&` and `<` have to be escaped again: text between elements that are handed on as
+    ///   markup.
+    mutating func append(_ bytes: FeedBytes, isEscaped: Bool) {
+        let room = limit - buffer.count
+        guard room > 0 else {
+            isCut = true
+            return
+        }
+        if isEscaped { return escape(bytes, quotes: false) }
+        isCut = isCut || bytes.count > room
+        buffer.append(bytes.count > room ? FeedBytes(rebasing: bytes[..<room]) : bytes)
+    }
+
+    private mutating func escape(_ bytes: FeedBytes, quotes: Bool) {
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "&"): buffer.append("&amp;".utf8)
+            case UInt8(ascii: "<"): buffer.append("&lt;".utf8)
+            case UInt8(ascii: "\"") where quotes: buffer.append("&quot;".utf8)
+            default: buffer.append(byte)
+            }
+        }
+    }
+
+    // MARK: Markup
+
+    /// A start tag inside the text.
+    ///
+    /// - Returns: Whether the element is open now; `false` for those that HTML never closes.
+    mutating func startTag(_ local: FeedBytes, _ attributes: FeedAttributes) -> Bool {
+        let isMarkup = isHTML && buffer.count < limit
+        if isMarkup {
+            buffer.append(UInt8(ascii: "<"))
+            buffer.append(local)
+            for attribute in attributes.list where !attribute.name.starts(with: "xmlns".utf8) {
+                buffer.append(UInt8(ascii: " "))
+                buffer.append(attribute.name)
+                buffer.append("=\"".utf8)
+                escape(attribute.value, quotes: true)
+                buffer.append(UInt8(ascii: "\""))
+            }
+            buffer.append(UInt8(ascii: ">"))
+        }
+        if isVoid(local) { return false }
+        tags.append(isMarkup ? String(decoding: local, as: UTF8.self) : "")
+        return true
+    }
+
+    /// The end of the innermost element inside the text.
+    mutating func endTag() {
+        let name = tags.popLast() ?? ""
+        if !name.isEmpty { buffer.append("</\(name)>".utf8) }
+    }
+
+    /// Whether text is collected as HTML and the element is one that HTML never closes.
+    func isVoid(_ local: FeedBytes) -> Bool {
+        isHTML && Self.voidElements.contains(String(decoding: local, as: UTF8.self))
+    }
+
+    /// HTML's elements without content, which have no end tag.
+    private static let voidElements: Set<String> = [
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+    ]
+}

@@ -1,0 +1,345 @@
+internal import Glibc
+
+/// Divides an XML document into tags and text as its bytes arrive, and reports them to a ``FeedReader``.
+///
+/// A scanner, not a validating parser: it knows the lexical rules alone and mends what breaks them as HTML's tokenizer
+/// does (a lone `&` or `<` is text, a value may lack its quotes), so that one mistake never costs more than itself.
+/// Which end tag closes which element is the reader's business. A document type is passed over unread: no entity that
+/// a document declares is ever known, so none can be expanded or opened.
+///
+/// Expects UTF-8 that ``UTF8Cleaner`` has cleaned. Time is linear in the bytes, memory is bounded by `tagLimit` and the
+/// size of the pieces. Not for two threads at once.
+final class XMLScanner {
+    /// What the next byte belongs to.
+    enum Mode: Equatable {
+        /// Text, tags and references.
+        case content
+        /// A CDATA section.
+        case section
+        case comment(inDeclaration: Bool)
+        /// A processing instruction.
+        case instruction(inDeclaration: Bool)
+        /// A document type declaration.
+        case declaration(DocumentType)
+    }
+
+    private var reader: FeedReader
+    private var buffer = ScanBuffer()
+    private var mode = Mode.content
+    private var tag = TagReader()
+    private var hasNotedText = false
+    private var hasNotedDeclaration = false
+
+    /// A start tag whose end has not come within that many bytes is text.
+    static let tagLimit = 256 << 10
+
+    /// - Parameter skippedLines: Line breaks before the first byte that the scanner will get.
+    init(reader: consuming FeedReader, skippedLines: Int) {
+        self.reader = reader
+        self.reader.notes.lines = LineCounter(line: 1 + skippedLines)
+    }
+
+    func withReader<Result>(_ body: (inout FeedReader) -> Result) -> Result {
+        body(&reader)
+    }
+
+    /// The line of the first byte that was not pushed yet.
+    var lineOfNextByte: Int {
+        reader.notes.lines.line + buffer.contents.count { $0 == UInt8(ascii: "\n") }
+    }
+
+    /// Scans the next piece, which may be cut anywhere.
+    func push(_ bytes: FeedBytes) {
+        buffer.append(bytes)
+        scan(isLast: false)
+    }
+
+    /// Scans what waited for more. Nothing may be pushed afterwards.
+    func finish() {
+        scan(isLast: true)
+        switch mode {
+        case .content: break
+        case .section: reader.note("a CDATA section has no end")
+        case .comment: reader.note("a comment has no end")
+        case .instruction, .declaration: reader.note("a declaration has no end")
+        }
+    }
+
+    private func scan(isLast: Bool) {
+        let all = buffer.contents
+        guard !reader.isStopped, let start = all.baseAddress else { return }
+        let end = start + all.count
+        var place = start
+        reader.notes.lines.begin(at: start)
+        while place < end, !reader.isStopped {
+            reader.notes.lines.cursor = place
+            guard let next = step(from: place, to: end, isLast: isLast) else { break }
+            place = next
+        }
+        reader.notes.lines.end(at: place)
+        buffer.drop(place - start)
+    }
+
+    /// Scans one token, or as much of a long one as is there.
+    ///
+    /// - Returns: The byte behind it; `nil` when more bytes are needed.
+    private func step(
+        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+    ) -> UnsafePointer<UInt8>? {
+        switch mode {
+        case .content where place.pointee == UInt8(ascii: "<"): markup(from: place, to: end, isLast: isLast)
+        case .content: text(from: place, to: end, isLast: isLast)
+        case .section: section(from: place, to: end, isLast: isLast)
+        case .comment(let inDeclaration):
+            skip(to: "-->", from: place, to: end, then: inDeclaration ? .declaration(.inSubset) : .content)
+        case .instruction(let inDeclaration):
+            skip(to: "?>", from: place, to: end, then: inDeclaration ? .declaration(.inSubset) : .content)
+        case .declaration(let type): declaration(type, from: place, to: end, isLast: isLast)
+        }
+    }
+
+    // MARK: Text
+
+    private func text(
+        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+    ) -> UnsafePointer<UInt8>? {
+        let stop = place.firstPlace(of: UInt8(ascii: "<"), before: end) ?? end
+        guard reader.isCollecting else {
+            if !reader.isInsideRoot { noteText(FeedBytes(start: place, count: stop - place)) }
+            return stop
+        }
+        let start = place
+        var place = place
+        while place < stop {
+            let ampersand = place.firstPlace(of: UInt8(ascii: "&"), before: stop) ?? stop
+            if place < ampersand {
+                reader.characters(FeedBytes(start: place, count: ampersand - place), isCDATA: false)
+            }
+            guard ampersand < stop else { return stop }
+            // What ends at a tag is all that will come; what ends with the bytes may go on.
+            let rest = FeedBytes(start: ampersand, count: stop - ampersand)
+            let reference = CharacterReference(rest, isWhole: isLast || stop < end)
+            if reference.kind == .incomplete { return ampersand == start ? nil : ampersand }
+            reader.notes.lines.cursor = ampersand
+            write(reference, FeedBytes(rebasing: rest[..<reference.length]))
+            place = ampersand + reference.length
+        }
+        return stop
+    }
+
+    private func write(_ reference: CharacterReference, _ source: FeedBytes) {
+        if reference.isText {
+            reader.characters(source, isCDATA: true)
+        } else {
+            reference.withUTF8 { reader.characters($0, isCDATA: false) }
+        }
+        guard reader.notes.hasRoom, let message = reference.diagnostic(source) else { return }
+        reader.note(message)
+    }
+
+    /// Text outside of the root element.
+    private func noteText(_ text: FeedBytes) {
+        guard !text.allSatisfy(\.isXMLSpace) else { return }
+        if reader.root != nil { return reader.noteTail() }
+        guard !hasNotedText else { return }
+        hasNotedText = true
+        reader.note("text before the first element is passed over")
+    }
+
+    private func section(
+        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+    ) -> UnsafePointer<UInt8>? {
+        var bracket = place
+        while let found = bracket.firstPlace(of: UInt8(ascii: "]"), before: end) {
+            if found.begins(with: "]]>", before: end) {
+                reader.characters(FeedBytes(start: place, count: found - place), isCDATA: true)
+                mode = .content
+                return found + 3
+            }
+            // The rest of the end may be in the next piece.
+            if end - found < 3, !isLast, found + 1 == end || found[1] == UInt8(ascii: "]") {
+                reader.characters(FeedBytes(start: place, count: found - place), isCDATA: true)
+                return found == place ? nil : found
+            }
+            bracket = found + 1
+        }
+        reader.characters(FeedBytes(start: place, count: end - place), isCDATA: true)
+        return end
+    }
+
+    // MARK: Markup
+
+    private func markup(
+        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+    ) -> UnsafePointer<UInt8>? {
+        guard end - place >= 2 else { return isLast ? lone(place) : nil }
+        switch place[1] {
+        case UInt8(ascii: "/"): return endTag(from: place, to: end, isLast: isLast)
+        case UInt8(ascii: "?"):
+            if reader.root != nil, !hasNotedDeclaration, place.begins(with: "<?xml ", before: end) {
+                hasNotedDeclaration = true
+                reader.note("an XML declaration stands inside the document")
+            }
+            mode = .instruction(inDeclaration: false)
+            return place + 2
+        case UInt8(ascii: "!"): return declarationStart(from: place, to: end, isLast: isLast)
+        case let byte where TagReader.beginsName(byte): return startTag(from: place, to: end, isLast: isLast)
+        default: return lone(place)
+        }
+    }
+
+    /// A `<` that begins nothing.
+    private func lone(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
+        if reader.isInsideRoot { reader.note("a “<” stands where “&lt;” is meant") }
+        reader.characters(FeedBytes(start: place, count: 1), isCDATA: false)
+        return place + 1
+    }
+
+    private func declarationStart(
+        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+    ) -> UnsafePointer<UInt8>? {
+        if place.begins(with: "<!--", before: end) {
+            mode = .comment(inDeclaration: false)
+            return place + 4
+        }
+        if place.begins(with: "<![CDATA[", before: end) {
+            mode = .section
+            return place + 9
+        }
+        let isOpen = place.isPrefix(of: "<!--", before: end) || place.isPrefix(of: "<![CDATA[", before: end)
+        if isOpen, !isLast { return nil }
+        guard end - place >= 3, place[2].isLetter || place[2] == UInt8(ascii: "[") else { return lone(place) }
+        // Inside the root element it is out of place and has no subset: whatever follows its `>` is content.
+        mode = .declaration(reader.root == nil ? DocumentType() : DocumentType(endsAtTag: true))
+        return place + 2
+    }
+
+    private func skip(
+        to mark: StaticString, from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, then next: Mode
+    ) -> UnsafePointer<UInt8>? {
+        var start = place
+        while let found = start.firstPlace(of: mark.utf8Start.pointee, before: end) {
+            if found.begins(with: mark, before: end) {
+                mode = next
+                return found + mark.utf8CodeUnitCount
+            }
+            if found.isPrefix(of: mark, before: end) { return found == place ? nil : found }
+            start = found + 1
+        }
+        return end
+    }
+
+    private func endTag(
+        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+    ) -> UnsafePointer<UInt8>? {
+        let start = place + 2
+        var stop = start
+        while stop < end, TagReader.continuesName(stop.pointee) { stop += 1 }
+        let name = FeedBytes(start: start, count: stop - start)
+        while stop < end, stop.pointee != UInt8(ascii: ">"), stop.pointee != UInt8(ascii: "<") { stop += 1 }
+        guard stop < end else {
+            if !isLast, stop - place < Self.tagLimit { return nil }
+            return end
+        }
+        if !name.isEmpty { reader.endElement(name) }
+        return stop.pointee == UInt8(ascii: ">") ? stop + 1 : stop
+    }
+
+    private func startTag(
+        from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+    ) -> UnsafePointer<UInt8>? {
+        let isWhole = isLast || end - place > Self.tagLimit
+        guard let next = tag.read(from: place, to: end, isWhole: isWhole) else {
+            guard isWhole else { return nil }
+            if !isLast { return lone(place) }
+            if reader.isInsideRoot { reader.note("the document ends inside a tag") }
+            return end
+        }
+        tag.decodeValues()
+        for message in tag.mistakes { reader.note(message) }
+        let name = tag.name
+        tag.withAttributes { reader.startElement(name, $0) }
+        if tag.isEmptyElement { reader.endElement(name) }
+        return next
+    }
+
+    // MARK: Document type
+
+    /// How far a document type declaration has got.
+    struct DocumentType: Equatable {
+        var quote: UInt8?
+        var isInSubset = false
+        /// Declarations that are open inside the subset.
+        var depth = 0
+        /// Whether any `>` ends it.
+        var endsAtTag = false
+
+        static let inSubset = DocumentType(isInSubset: true)
+    }
+
+    private func declaration(
+        _ type: DocumentType, from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
+    ) -> UnsafePointer<UInt8>? {
+        var type = type
+        let start = place
+        var place = place
+        defer { if case .declaration = mode { mode = .declaration(type) } }
+        while place < end {
+            let byte = place.pointee
+            switch byte {
+            case UInt8(ascii: ">") where type.endsAtTag:
+                mode = .content
+                return place + 1
+            case _ where type.endsAtTag: break
+            case _ where type.quote != nil: if byte == type.quote { type.quote = nil }
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): type.quote = byte
+            case UInt8(ascii: "["): type.isInSubset = true
+            case UInt8(ascii: "]") where type.depth == 0: type.isInSubset = false
+            case UInt8(ascii: ">") where type.depth > 0: type.depth -= 1
+            case UInt8(ascii: ">") where !type.isInSubset:
+                mode = .content
+                return place + 1
+            case UInt8(ascii: "<"):
+                guard end - place >= 4 || isLast else { return place == start ? nil : place }
+                if place.begins(with: "<!--", before: end) {
+                    mode = .comment(inDeclaration: true)
+                    return place + 4
+                }
+                if place.begins(with: "<?", before: end) {
+                    mode = .instruction(inDeclaration: true)
+                    return place + 2
+                }
+                // No declaration has tags: this one was never closed, and the document begins here.
+                if end - place > 1, TagReader.beginsName(place[1]) {
+                    reader.notes.lines.cursor = place
+                    reader.note("a document type declaration has no end")
+                    mode = .content
+                    return place
+                }
+                type.depth += 1
+            default: break
+            }
+            place += 1
+        }
+        return end
+    }
+}
+
+extension UnsafePointer<UInt8> {
+    /// The first such byte from here on. The corresponding C function is `memchr`.
+    @inline(__always)
+    func firstPlace(of byte: UInt8, before end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>? {
+        memchr(self, Int32(byte), end - self).map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
+    }
+
+    /// Whether these bytes stand here.
+    @inline(__always)
+    func begins(with text: StaticString, before end: UnsafePointer<UInt8>) -> Bool {
+        end - self >= text.utf8CodeUnitCount && memcmp(self, text.utf8Start, text.utf8CodeUnitCount) == 0
+    }
+
+    /// Whether all bytes up to the end are the beginning of a longer text.
+    func isPrefix(of text: StaticString, before end: UnsafePointer<UInt8>) -> Bool {
+        end - self < text.utf8CodeUnitCount && memcmp(self, text.utf8Start, end - self) == 0
+    }
+}
