@@ -1,4 +1,4 @@
-/// A number that names one thing of one kind, so that the number of an episode is never passed for that of a show.
+/// A number that identifies one kind of object, so that an episode's number cannot be passed for a show's.
 ///
 /// Encoded as a bare number: in JSON, in frames and in the library's columns.
 package protocol Identifier: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
@@ -44,8 +44,8 @@ package struct ShowID: Identifier {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The number of a task: of a download or an upload the row in the library, which no other task is ever given; of any other
-/// task a number below zero, which is unique while the daemon runs.
+/// The number of a task. For a download or an upload it is its row in the library, which is never reused; for any other
+/// task a negative number, unique while the daemon runs.
 package struct TaskID: Identifier {
     package let rawValue: Int64
 

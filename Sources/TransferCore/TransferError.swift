@@ -1,24 +1,25 @@
-/// Why a transfer failed, in terms that a reader of the file can be told.
+/// The failure of a transfer, in terms that can be reported to a reader.
 package struct TransferError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it is; each kind has one errno where it reaches a reader.
+    /// The kind of failure; each has one errno for readers.
     package enum Code: String, Sendable, Equatable {
-        /// 401, 403: the server wants credentials, or refuses these.
+        /// 401, 403: the server requires credentials, or rejects them.
         case refused
         /// 404, 410: the file is gone from the server.
         case missing
-        /// The address is in a more private network than what led to it.
+        /// The address is in a more private network than the address that led to it.
         case outOfReach
-        /// No connection: name not found, refused, no route, TLS not verified.
+        /// No connection: name not found, refused, no route, invalid certificate.
         case unreachable
-        /// Nothing arrived for too long.
+        /// No bytes arrived for too long.
         case timedOut
-        /// No space left for the cache: on its disk, or by its owner's word. It lasts until there is some.
+        /// No space left for the cache, on its disk or by its owner's decision. The condition lasts until there is
+        /// some.
         case diskFull
-        /// Another rendition has taken the place of the one that was being read.
+        /// Another rendition has replaced the one being read.
         case changed
-        /// The cache has the file, and it does not look as it did: it has to be read as a whole before it is served.
+        /// The cached file has changed: it must be verified completely before it is served.
         case unverified
-        /// The server sent something that is not the file: HTML, JSON, a lying range.
+        /// The server sent something other than the file: HTML, JSON, a wrong range.
         case unusable
         /// Cancelled by a person.
         case cancelled
@@ -27,7 +28,7 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 
     package var code: Code
-    /// One line: what went wrong, as `user.podfs.error` and `.status` show it.
+    /// One line for `user.podfs.error` and `.status`: the failure.
     package var message: String
 
     package init(_ code: Code, _ message: String) {

@@ -2,26 +2,26 @@ internal import TransferCore
 
 /// One computation of a `StoragePlan`.
 struct StorageRound {
-    /// A file that may go.
+    /// An evictable file.
     private struct Victim {
         var file: String
         var bytes: Int64
-        /// `nil` where the time of use does not protect it: played files, and parts.
+        /// The time of use; `nil` if it does not protect the file: played files, and parts.
         var lastUse: Duration?
-        /// The transfer whose part it is.
+        /// The transfer that owns the part.
         var transfer: MediaID?
     }
 
     private let policy: StoragePolicy
     private let situation: StorageSituation
     private let floor: Int64
-    /// Transfers that would go on, the first to be served first.
+    /// Transfers that could proceed, in the order of precedence.
     private let ranked: [StorageTransfer]
-    /// What may still go, in the order in which it does.
+    /// The remaining evictable files, in the order of eviction.
     private var victims: [Victim]
     private var plan = StoragePlan()
 
-    // 128 bits because no sum of sizes overflows them, whatever a file system reports.
+    // 128 bits, since no sum of sizes overflows them, whatever a file system reports.
     private var used: Int128
     private var free: Int128
     private var reservedBytes: Int128 = 0
@@ -30,7 +30,7 @@ struct StorageRound {
         self.policy = policy
         self.situation = situation
         floor = policy.limits.floor(total: situation.diskTotal)
-        // What is about to fail is no reason to evict anything: its part is a file like others afterwards.
+        // A transfer that is about to fail must not cause evictions: its part becomes an ordinary file afterwards.
         let tooLarge = situation.transfers.filter { transfer in
             transfer.isWanted && !transfer.isRead && transfer.received > policy.limits.capacity
         }
@@ -56,10 +56,10 @@ struct StorageRound {
             }
     }
 
-    /// Readers first, then what moves before what cannot, what was asked for before what is fetched ahead, and what has its
-    /// space already before what asks for some: so nothing is taken away for something that counts for no more. What grows
-    /// has never all of its space: it takes none from what has, and among those that grow the one that was asked for first
-    /// goes on at the others' expense. Otherwise two could take each other's space for ever.
+    /// The precedence of transfers: readers first, then those that progress before those that cannot, requested before
+    /// automatic ones, and those with a reservation before those without: so no reservation is lost to an equal. A
+    /// growing transfer never has all of its space: it takes none from complete reservations, and among growing ones
+    /// the one requested first continues at the others' expense. Otherwise two could take each other's space forever.
     private struct Rank: Comparable {
         let standing: Int
         let number: TaskID
@@ -93,18 +93,18 @@ struct StorageRound {
         }
         plan.stop = stop()
         if plan.stop?.isWriteRefused ?? false {
-            // They rest already, and a person's command may try the disk again at any time.
+            // They are suspended already, and a person's command may retry the disk at any time.
             plan.waiting = plan.waiting.filter { $0.value.isCacheFull }
         }
         return plan
     }
 
-    // MARK: Room
+    // MARK: Space
 
-    /// Below this much on the disk nothing grows: what is to stay free, or where the disk has refused a write.
+    /// The free disk space below which nothing may grow: the space to leave free, or that at a failed write.
     private var growthFloor: Int128 { max(Int128(floor), Int128(policy.freeAtFailedWrite ?? 0)) }
 
-    /// Bytes that may be reserved without any eviction.
+    /// The number of bytes that can be reserved without eviction.
     private var room: Int128 {
         min(Int128(max(0, policy.limits.capacity)) - used, free - growthFloor) - reservedBytes
     }
@@ -127,7 +127,7 @@ struct StorageRound {
         free += freed
     }
 
-    /// Evicts for `bytes` of room, if that is enough.
+    /// Evicts files until `bytes` fit, if that is possible.
     private mutating func makeRoom(_ bytes: Int128, where mayGo: (Victim) -> Bool = { _ in true }) -> Bool {
         let lacking = bytes - room
         if lacking <= 0 { return true }
@@ -138,19 +138,20 @@ struct StorageRound {
 
     // MARK: Decisions
 
-    /// The limits hold for what is there, whatever is to come: they were lowered, a reader has exceeded them, or somebody
-    /// else has filled the disk.
+    /// Restores the limits for existing files, regardless of transfers: the limits were lowered, a reader has exceeded
+    /// them, or another program has filled the disk.
     private mutating func restoreLimits() {
         let excess = max(used - Int128(max(0, policy.limits.capacity)), Int128(floor) - free)
         if excess > 0 { evict(atLeast: excess) }
-        // A disk that refuses is given space by whole files; parts would come again, and meet the same disk.
+        // After a failed write complete files are evicted; parts would be fetched again and fail again.
         guard let failed = policy.freeAtFailedWrite, !ranked.isEmpty else { return }
         let lacking = Int128(failed) + Int128(StoragePolicy.worthTrying) - free
         let isFile = { (victim: Victim) in victim.transfer == nil }
         if lacking > 0, total(victims.filter(isFile)) >= lacking { evict(atLeast: lacking, where: isFile) }
     }
 
-    /// A size larger than the cache that only a feed tells is no size: the server will say.
+    /// Returns the size of a transfer. A feed's value larger than the cache is ignored: the server will confirm the
+    /// size.
     private static func size(of transfer: StorageTransfer, limits: StorageLimits) -> Int64? {
         guard let expected = transfer.expected else { return nil }
         return transfer.isConfirmed || expected <= limits.capacity ? expected : nil
@@ -158,14 +159,15 @@ struct StorageRound {
 
     private func size(of transfer: StorageTransfer) -> Int64? { Self.size(of: transfer, limits: policy.limits) }
 
-    /// Bytes that a transfer has to have room for before it goes on.
+    /// Returns the number of bytes that must fit before a transfer proceeds.
     private func need(of transfer: StorageTransfer) -> Int64 {
         if let size = size(of: transfer), size >= transfer.received { return size - max(0, transfer.received) }
         let rest = policy.limits.capacity.subtractingReportingOverflow(max(0, transfer.received))
         return min(policy.growth, max(1, rest.overflow ? policy.growth : rest.partialValue))
     }
 
-    /// Something reads it: whole if possible, else as far as the disk goes.
+    /// Reserves space for a transfer with a reader: for the whole file if possible, otherwise as far as the disk
+    /// permits.
     private mutating func serve(_ transfer: StorageTransfer) {
         let need = Int128(need(of: transfer))
         if !makeRoom(need) {
@@ -186,8 +188,8 @@ struct StorageRound {
             return
         }
         let need = need(of: transfer)
-        // One of unknown size may never become whole: it takes the parts of those behind it alone, or two of them would
-        // take each other's for ever.
+        // One of unknown size may never be completed: it only takes the parts of lower-ranked ones, otherwise two could
+        // take each other's forever.
         let kept = known == nil ? plan.reserved.union(plan.waiting.keys) : plan.reserved
         let isRoom = makeRoom(Int128(need)) { victim in
             if let part = victim.transfer { return part != transfer.id && !kept.contains(part) }
@@ -196,14 +198,14 @@ struct StorageRound {
         if isRoom {
             reservedBytes += Int128(need)
             plan.reserved.insert(transfer.id)
-            // Its part is not to go for one that comes after it.
+            // A lower-ranked transfer must not evict its part.
             victims.removeAll { $0.transfer == transfer.id }
         } else {
             plan.waiting[transfer.id] = shortage(incoming: need)
         }
     }
 
-    /// Without any room left even a reader is refused.
+    /// Returns the reason to refuse even readers, if there is no space at all.
     private func stop() -> StorageShortage? {
         guard !ranked.isEmpty else { return nil }
         let readers = ranked.filter(\.isRead)

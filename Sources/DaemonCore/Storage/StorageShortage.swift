@@ -1,27 +1,27 @@
-/// Why bytes may not be written: which limit does not hold, and by how much.
+/// The reason why bytes may not be written: the exceeded limit, and by how much.
 package struct StorageShortage: Error, Sendable, Equatable, CustomStringConvertible {
     /// `cache.limit` is reached.
     package var isCacheFull: Bool
-    /// Less is free on the disk than is to stay free.
+    /// Whether the disk has less free space than must be left.
     package var isDiskFull: Bool
-    /// The disk refused a write although both limits held: a quota, or blocks that it reserves for root.
+    /// Whether the disk refused a write within both limits: because of a quota, or blocks reserved for root.
     package var isWriteRefused = false
-    /// Bytes that alone exceed `cache.limit`; `nil` for anything smaller.
+    /// The size of a file that exceeds `cache.limit` by itself; `nil` otherwise.
     package var tooLarge: Int64?
 
-    /// Bytes in the cache, and those that are reserved for transfers under way.
+    /// The bytes in the cache, including those reserved for transfers.
     package var used: Int64
     package var reserved: Int64
     package var capacity: Int64
-    /// Free bytes of the disk, and what is to stay free.
+    /// The free bytes of the disk, and the bytes to leave free.
     package var free: Int64
     package var floor: Int64
     /// Whether `cache.keep_free` is set.
     package var isFloorChosen: Bool
-    /// Bytes that were to be written.
+    /// The number of bytes to be written.
     package var incoming: Int64
 
-    /// One line for people: which limit it is and what to do.
+    /// One readable line: the limit and the remedy.
     package var description: String {
         let limit = "cache.limit (\(Self.size(capacity)))"
         if let tooLarge {
@@ -50,12 +50,12 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
         }
     }
 
-    /// `512 B`, `1.5 MiB`, `10 GiB`: units as the configuration spells them, a tenth only where there is one.
+    /// Formats `512 B`, `1.5 MiB`, `10 GiB`: units as in the configuration, a decimal only if it is not 0.
     package static func size(_ bytes: Int64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes)
         var unit = "B"
-        // What would be rounded to 1024 is one of the next unit.
+        // A value that would round to 1024 is shown in the next unit.
         for larger in ["KiB", "MiB", "GiB", "TiB", "PiB"] where value >= 1023.95 {
             value /= 1024
             unit = larger

@@ -4,13 +4,13 @@ package import TransferCore
 package struct StorageFile: Sendable, Equatable, Identifiable {
     /// The name of the cache file.
     package var id: String
-    /// Bytes that its removal gives back.
+    /// The number of bytes that its removal frees.
     package var bytes: Int64
-    /// When it was last opened or became whole; since 1970.
+    /// The time of the last open, or of the completion; since 1970.
     package var lastUse: Duration
     package var isPlayed: Bool
     package var isPinned: Bool
-    /// A program has it open.
+    /// Whether a program has it open.
     package var isOpen: Bool
 
     package init(
@@ -25,31 +25,31 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
         self.isOpen = isOpen
     }
 
-    /// An empty file frees nothing, and its reader would lose it for nothing.
+    /// Whether it can be evicted. An empty file would free nothing, and its reader would lose it for nothing.
     var mayGo: Bool { !isPinned && !isOpen && bytes > 0 }
 }
 
-/// A download that is not over and has not failed.
+/// A download that has neither ended nor failed.
 package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var id: MediaID
-    /// Orders the downloads that count for the same: the lower was asked for first.
+    /// The order of equally ranked downloads: the lower was requested first.
     package var number: TaskID
-    /// When somebody last asked for it; since 1970.
+    /// The time of the last request; since 1970.
     package var asked: Duration
     package var received: Int64
-    /// The size of the whole file; `nil` when neither server nor feed tells.
+    /// The size of the whole file; `nil` if neither server nor feed states it.
     package var expected: Int64?
-    /// A server has said `expected`; a feed may be wrong.
+    /// Whether a server has confirmed `expected`; a feed may be wrong.
     package var isConfirmed: Bool
-    /// The name of its cache file, when it has one that may be removed: not pinned.
+    /// The name of its cache file, if that may be removed: not if it is pinned.
     package var file: String?
-    /// Nobody has asked for it: a newest episode that is fetched ahead.
+    /// Whether it was not requested: an automatic download of a new episode.
     package var isAutomatic: Bool
-    /// A program has it open.
+    /// Whether a program has it open.
     package var isRead: Bool
-    /// It would go on if it had the space: nobody has suspended it, and conditions allow it.
+    /// Whether it would proceed if it had the space: it is not suspended, and the conditions permit it.
     package var isWanted: Bool
-    /// The server has failed, and is asked again later.
+    /// Whether the server has failed and a retry is scheduled.
     package var isRetrying: Bool
 
     package init(
@@ -73,15 +73,15 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
     var mayLoseFile: Bool { file != nil && !isRead && received > 0 }
 }
 
-/// All that the decision about space depends on, at a moment.
+/// The input of the policy, at one moment.
 package struct StorageSituation: Sendable, Equatable {
-    /// Bytes of all cache files, those of transfers among them.
+    /// The bytes of all cache files, including those of transfers.
     package var used: Int64
-    /// The size of the disk and what is free of it, in bytes.
+    /// The size and the free space of the disk, in bytes.
     package var diskTotal: Int64
     package var diskFree: Int64
     package var transfers: [StorageTransfer]
-    /// Complete files, and what ended or failed downloads have left.
+    /// Complete files, and parts of ended or failed downloads.
     package var files: [StorageFile]
 
     package init(
@@ -94,7 +94,7 @@ package struct StorageSituation: Sendable, Equatable {
         self.files = files
     }
 
-    /// A file has been removed.
+    /// Records the removal of a file.
     package mutating func remove(_ file: String) {
         var freed: Int64 = 0
         if let index = files.firstIndex(where: { $0.id == file }) {
@@ -108,7 +108,7 @@ package struct StorageSituation: Sendable, Equatable {
         diskFree = Int64(clamping: Int128(diskFree) + Int128(freed))
     }
 
-    /// A file could not be removed: a program has it open, as only its lease shows.
+    /// Records that a file could not be removed because a program has it open, which only the lease shows.
     package mutating func setOpen(_ file: String) {
         if let index = files.firstIndex(where: { $0.id == file }) {
             files[index].isOpen = true

@@ -26,7 +26,7 @@ extension RangeSet where Bound == Int64 {
         return offset
     }
 
-    /// Where the first present range that begins after `offset` begins.
+    /// Returns the start of the first present range that starts after `offset`.
     package func nextPresent(after offset: Int64) -> Int64? {
         for present in ranges where present.lowerBound > offset { return present.lowerBound }
         return nil
@@ -42,7 +42,7 @@ extension RangeSet where Bound == Int64 {
         return result
     }
 
-    /// Reads what `text` writes; `nil` for anything else.
+    /// Parses `text`; `nil` if it is malformed.
     package init?(text: String) {
         self.init()
         if text.isEmpty { return }
@@ -53,7 +53,7 @@ extension RangeSet where Bound == Int64 {
             else { return nil }
             insert(contentsOf: first..<(last + 1))
         }
-        // Ranges that touch, overlap or stand in another order are not what `text` writes.
+        // `text` never contains ranges that touch, overlap or are unordered.
         if self.text != text { return nil }
     }
 }

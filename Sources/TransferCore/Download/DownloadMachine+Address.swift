@@ -1,9 +1,9 @@
-// What becomes of a download whose address is no longer good.
+// Renewal of an address that is no longer valid.
 extension DownloadMachine {
-    /// The owner's address was refused. There may be a newer one, in a feed that has changed: it is asked for, and waited
-    /// for, at most once in the time that a failure is remembered.
+    /// Requests a newer address from the owner after a refusal, since the feed may have changed. At most once within
+    /// the time for which a failure is remembered.
     ///
-    /// - Returns: `nil` where a newer address would not help, or is not to be asked for.
+    /// - Returns: `nil` if a newer address would not help, or must not be requested.
     mutating func renewAddress(after error: TransferError, now: Int64) -> [Action]? {
         guard limits.renewsAddress, error.code == .refused || error.code == .missing else { return nil }
         if let last = address.lastRenewal, now - last < limits.failureMemory { return nil }
@@ -12,9 +12,9 @@ extension DownloadMachine {
         return dropAll() + [.renewAddress(error)]
     }
 
-    /// The owner has looked for a newer address. A rendition from there has to prove by its bytes that it is the same.
+    /// Handles the owner's answer. A rendition at a new address has to prove by its bytes that it is the same.
     ///
-    /// - Parameter isNew: there is one. If not, the failure of the one before stands.
+    /// - Parameter isNew: Whether there is a new address. If not, the earlier failure is final.
     package mutating func addressRenewed(_ isNew: Bool, now: Int64) -> [Action] {
         guard case .awaitingAddress(_, let error) = phase else { return isNew ? addressChanged(now: now) : [] }
         guard isNew else { return fail(error, now: now) }
@@ -24,8 +24,8 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// The owner has another address now. Connections go on where they are; what failed with the one before may be
-    /// tried again.
+    /// Handles a changed address. Running connections continue; requests that failed with the previous address may be
+    /// retried.
     package mutating func addressChanged(now: Int64) -> [Action] {
         if case .awaitingAddress = phase { return addressRenewed(true, now: now) }
         if failure != nil {

@@ -1,21 +1,21 @@
-// What the heads of answers mean.
+// Handling of response heads.
 extension DownloadMachine {
     /// The request of a connection is sent: it had to wait for its turn until now.
     package mutating func began(_ id: ConnectionID, now: Int64) {
         if case .requested = connections[id]?.stage { connections[id]?.stage = .requested(since: now) }
     }
 
-    /// Whether the head of an answer is to be reported with what the first bytes of its body show.
+    /// Whether the head of a response has to be reported together with the first bytes of its body.
     package func needsContent(_ id: ConnectionID, _ head: ResponseHead) -> Bool {
         guard let connection = connections[id] else { return false }
         return ResponseVerdict.needsContent(
             head, offset: connection.request.offset, pin: pin, hasBytes: !present.isEmpty)
     }
 
-    /// The head of an answer has come. The driver reports it before any byte of the body, and judges by the actions
-    /// whether the connection is still there.
+    /// Handles the head of a response. The driver reports it before any byte of the body, and learns from the actions
+    /// whether the connection continues.
     ///
-    /// - Parameter content: what the first bytes of the body show, where `needsContent`.
+    /// - Parameter content: The content shown by the first bytes of the body, if `needsContent`.
     package mutating func head(
         _ id: ConnectionID, _ head: ResponseHead, content: BodyContent? = nil, now: Int64, random: Double
     ) -> [Action] {
@@ -33,7 +33,7 @@ extension DownloadMachine {
                 return accept(id, body, offset: offset, pin: found, compare: compare, now: now)
             }
             if offset == 0, !present.isEmpty {
-                // It cannot be joined to what is here, but it can begin anew.
+                // It cannot be joined to the present bytes, but it can start a new generation.
                 var own = found
                 own.validator = Validator(head)
                 return replace(id, body, pin: own, now: now)
@@ -58,26 +58,26 @@ extension DownloadMachine {
         }
     }
 
-    /// Whether nothing ties an answer to the bytes that are here: no validator, and it does not begin at bytes that
+    /// Whether nothing ties a response to the present bytes: it has no validator, and does not start at bytes that
     /// could be compared.
     private func isLoose(_ id: ConnectionID, offset: Int64, found: Pin, compare: Bool) -> Bool {
         let joins = !present.isEmpty || connections.areReceiving(beside: id)
         if !joins {
-            // The first bytes of a file. Without a validator they have to be its very first: none before them could
-            // ever be joined.
+            // The first bytes of the file. Without a validator they must start at 0, since no earlier bytes could ever
+            // be joined.
             return offset > 0 && found.validator == nil
         }
         guard compare else { return false }
         return !present.contains(offset)
     }
 
-    /// Whether bytes are present beyond what an answer says is the end.
+    /// Whether bytes are present beyond the end stated by a response.
     private func contradictsPresent(_ found: Pin) -> Bool {
         guard let total = found.total, let last = present.ranges.last else { return false }
         return last.upperBound > total
     }
 
-    /// An answer that cannot be joined: its head says how large the file is, its body is of no use.
+    /// Rejects a response that cannot be joined: its head confirms the size, its body is unusable.
     private mutating func refuseLoose(_ id: ConnectionID, _ found: Pin, now: Int64) -> [Action] {
         connections[id] = nil
         var known = found
@@ -86,7 +86,7 @@ extension DownloadMachine {
         return [.abort(id)] + learn(known) + plan(now)
     }
 
-    /// The body of an answer begins a new generation.
+    /// Starts a new generation with the body of a response.
     private mutating func replace(
         _ id: ConnectionID, _ body: Connection.Body, pin: Pin, now: Int64
     ) -> [Action] {
@@ -97,7 +97,7 @@ extension DownloadMachine {
         return actions + accept(id, body, offset: 0, pin: pin, compare: false, now: now)
     }
 
-    /// Takes over what an answer says of the file, and answers the opens that wait for it.
+    /// Records the facts in a response, and answers the opens that wait for them.
     private mutating func learn(_ found: Pin) -> [Action] {
         let isNews = pin?.total != found.total || pin == nil
         rendition.pin = found
@@ -120,7 +120,7 @@ extension DownloadMachine {
         if known.validator == nil { rendition.lacksValidator = true }
         address.knowsDirect = true
         if offset != connection.request.offset, let stream = streamAhead(of: id) {
-            // The server has no ranges, and a stream of the whole file is on its way already.
+            // The server does not support ranges, and a stream of the whole file is already in progress.
             connections[id] = nil
             connections[stream]?.limit = known.total
             return [.abort(id)] + learn(known) + plan(now)
@@ -137,7 +137,7 @@ extension DownloadMachine {
         return learn(known) + plan(now)
     }
 
-    /// A connection that brings the whole file from its beginning and has come further than `id` would be.
+    /// Returns a connection that streams the whole file and is further along than `id` would be.
     private func streamAhead(of id: ConnectionID) -> ConnectionID? {
         connections.ids.first { other in
             guard other != id, let connection = connections[other], let body = connection.body else { return false }
@@ -145,7 +145,7 @@ extension DownloadMachine {
         }
     }
 
-    /// 416: the server says that the file ends before the bytes that were asked for.
+    /// Handles a 416: the server says that the file ends before the requested bytes.
     private mutating func atEnd(_ id: ConnectionID, _ total: Int64, now: Int64) -> [Action] {
         connections[id] = nil
         let ends = present.ranges.last?.upperBound ?? 0

@@ -1,6 +1,6 @@
-// What the connections bring, and how they end.
+// Handling of received bytes and of the ends of connections.
 extension DownloadMachine {
-    /// What the next bytes of a connection are; asked by the driver for every piece that it receives.
+    /// Returns what to do with the next bytes of a connection; called by the driver for every received piece.
     package func step(_ id: ConnectionID) -> Step {
         guard let connection = connections[id], connection.isReceiving else { return .stop }
         let position = connection.position
@@ -15,13 +15,13 @@ extension DownloadMachine {
         return .write(until: min(limit, next ?? limit))
     }
 
-    /// `count` bytes at the connection's position were compared with the file, or passed over, as `step` said. They are no
-    /// progress: whoever has them already waits for others.
+    /// Records that `count` bytes at the connection's position were compared or skipped, as `step` said. They do not
+    /// count as progress, since they were present.
     package mutating func passed(_ id: ConnectionID, _ count: Int64) {
         connections[id]?.position += count
     }
 
-    /// `count` bytes at the connection's position stand in the file now.
+    /// Records that `count` bytes at the connection's position were written to the file.
     package mutating func received(_ id: ConnectionID, _ count: Int64, now: Int64) -> [Action] {
         guard var connection = connections[id], count > 0 else { return [] }
         let position = connection.position
@@ -51,7 +51,7 @@ extension DownloadMachine {
         return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
     }
 
-    /// A connection has ended by itself.
+    /// Handles the end of a connection that was not ended by the machine.
     package mutating func ended(_ id: ConnectionID, _ ending: Ending, now: Int64, random: Double) -> [Action] {
         guard let connection = connections[id] else { return [] }
         switch ending {
@@ -80,12 +80,12 @@ extension DownloadMachine {
             return endedEarly(id, connection, error, now: now, random: random)
         }
         if body.isPart, !body.hasWritten, let total = pin?.total, connection.position < total {
-            // A part that ends before the first new byte: asking again at once would bring the same.
+            // The part ended before the first new byte: an immediate retry would return the same.
             let error = TransferError(.failed, "the server sent less than it was asked for")
             return endedEarly(id, connection, error, now: now, random: random)
         }
         connections[id] = nil
-        // The end of a body without a length is the end of the file; that of a part only when nothing follows.
+        // The end of a body without a length is the end of the file; that of a part only if nothing follows.
         if pin?.total == nil, connection.request.end == nil, !(body.isPart && body.hasWritten) {
             if let last = present.ranges.last, last.upperBound > connection.position {
                 return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
@@ -98,8 +98,8 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// A connection was lost, perhaps with a body under way. Where one body after the other ends at the same byte the
-    /// server has no more, whatever it announces. One that stalls there may still go on.
+    /// Handles a lost connection, possibly during a body. If several bodies end at the same byte the server has no
+    /// more, whatever it announces. A stall at that byte may still continue.
     private mutating func endedEarly(
         _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Int64, random: Double
     ) -> [Action] {
@@ -117,7 +117,7 @@ extension DownloadMachine {
         return fail(TransferError(.failed, "\(says): \(error.message)"), now: now)
     }
 
-    /// The driver has synced and hashed the file.
+    /// Handles the driver's report that the file was synced and hashed.
     package mutating func finished(_ error: TransferError?, now: Int64) -> [Action] {
         leaveFinishing()
         if let error { return storageFailed(error, now: now) }
@@ -127,7 +127,7 @@ extension DownloadMachine {
         return answerSatisfied()
     }
 
-    /// `deadline` has come.
+    /// Handles the `deadline`.
     package mutating func tick(now: Int64, random: Double) -> [Action] {
         var actions = giveUpLate(now)
         for id in connections.ids {
@@ -153,7 +153,7 @@ extension DownloadMachine {
         return actions + plan(now)
     }
 
-    /// Answers the readers that have waited too long.
+    /// Fails the readers whose deadline has passed.
     private mutating func giveUpLate(_ now: Int64) -> [Action] {
         guard readers.waits.contains(where: { giveUpTime(since: $0) <= now }) else { return [] }
         let reason = attempts.lastError.map { ": \($0.message)" } ?? ""
@@ -168,7 +168,7 @@ extension DownloadMachine {
 
     // MARK: -
 
-    /// Answers the readers whose bytes are there.
+    /// Answers the readers whose bytes are present.
     mutating func answerSatisfied() -> [Action] {
         if isCached || isFinishing { return readers.answerReads(nil) }
         let rendition = rendition
@@ -214,7 +214,7 @@ extension DownloadMachine {
         return actions
     }
 
-    /// A connection was lost to something that may pass.
+    /// Handles a connection lost to a transient failure.
     mutating func lost(
         _ id: ConnectionID, _ error: TransferError, after: Int64?, now: Int64, random: Double
     ) -> [Action] {
@@ -232,11 +232,11 @@ extension DownloadMachine {
         return actions + plan(now)
     }
 
-    /// A connection was refused in a way that trying again does not mend.
+    /// Handles a permanent refusal.
     mutating func refused(_ id: ConnectionID, _ error: TransferError, now: Int64, random: Double) -> [Action] {
         guard let connection = connections[id] else { return [] }
         if connection.request.direct {
-            // The final address may have expired: ask where the feed points before giving up.
+            // The redirect's target may have expired: request the feed's address before giving up.
             connections[id] = nil
             address.knowsDirect = false
             return plan(now)

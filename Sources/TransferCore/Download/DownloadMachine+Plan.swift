@@ -1,6 +1,6 @@
-// Which connections there should be, given what is present and who waits.
+// Computation of the needed connections from present bytes and waiting readers.
 extension DownloadMachine {
-    /// Opens, pauses and resumes connections until they are what the readers and the filling need.
+    /// Opens, pauses and resumes connections as readers and background filling need them.
     mutating func plan(_ now: Int64) -> [Action] {
         guard storageFull == nil else { return [] }
         switch phase {
@@ -36,7 +36,7 @@ extension DownloadMachine {
     /// resolved again: it may lead to another rendition now.
     private var needsComparison: Bool { !rendition.isProven || !address.knowsDirect }
 
-    /// The connections that will bring a byte that a reader is blocked on.
+    /// Returns the connections that will deliver a byte on which a reader is blocked.
     func servingConnections() -> Set<ConnectionID> {
         if !readers.opens.isEmpty { return Set(connections.ids) }
         var serving: Set<ConnectionID> = []
@@ -46,7 +46,7 @@ extension DownloadMachine {
         return serving
     }
 
-    /// The connection that will arrive at `offset` soon enough.
+    /// Returns the connection that will arrive at `offset` soon enough.
     private func connectionReaching(_ offset: Int64) -> ConnectionID? {
         let isPatient = !canSeek(to: offset)
         var best: ConnectionID?
@@ -65,9 +65,9 @@ extension DownloadMachine {
         return best
     }
 
-    /// The byte at which the next connection for a reader has to begin: the one that the first reader without a connection
-    /// is blocked on, or one shortly before that another reader wants. The kernel's reads of one reader come in any order,
-    /// and after a broken connection each would have a request of its own.
+    /// Returns the start of the next connection for a reader: the byte on which the first reader without a connection
+    /// is blocked, or one shortly before it that another reader needs. The kernel sends the reads of one reader in any
+    /// order, and after a broken connection each would cause a request of its own.
     private func unservedNeed() -> Int64? {
         let needs = readers.reads.lazy.map { present.firstMissing(from: $0.range.lowerBound) }
             .filter { connectionReaching($0) == nil }
@@ -75,10 +75,10 @@ extension DownloadMachine {
         return needs.filter { $0 <= first && first - $0 <= limits.reach }.min()
     }
 
-    /// Whether a request that begins at `offset` can be bound to the bytes that are here already, or on their way.
+    /// Whether a request starting at `offset` can be tied to bytes that are present or in flight.
     private func canSeek(to offset: Int64) -> Bool {
         guard faults.allowRanges else { return false }
-        // Before the first answer nothing is known, and the first question may be any.
+        // Before the first response nothing is known, and the first request may start anywhere.
         guard let pin else { return connections.isEmpty }
         guard pin.acceptsRanges else { return false }
         if rendition.isProven || offset > 0 && present.contains(offset - 1) { return true }
@@ -88,8 +88,8 @@ extension DownloadMachine {
     private mutating func connect(for need: Int64, now: Int64) -> [Action] {
         guard canSeek(to: need) else {
             if pin == nil, !connections.isEmpty { return [] }  // The head that is on its way will say more.
-            // The single stream has to come past. One that would have stopped short may go on;
-            // when there is none before `need`, it begins again.
+            // The single stream has to arrive there. One that would have stopped earlier may continue; if there is none
+            // before `need`, it starts again.
             for id in connections.ids {
                 guard let connection = connections[id], connection.position <= need, connection.request.end == nil,
                     connection.body?.end.map({ need < $0 }) ?? true
@@ -110,7 +110,7 @@ extension DownloadMachine {
         return actions + start(at: need, forReader: true, now: now)
     }
 
-    /// Begins a connection whose first new byte is `need`.
+    /// Starts a connection whose first new byte is `need`.
     private mutating func start(at need: Int64, forReader: Bool, now: Int64) -> [Action] {
         attempts.lastTry = now
         phase = .fetching()
@@ -127,15 +127,15 @@ extension DownloadMachine {
             request.ranged = request.end != nil
         }
         request.ifRange = request.ranged ? pin?.validator : nil
-        // A connection that is behind stops where this one begins.
+        // A connection behind this one stops where this one starts.
         let first = request.offset
         var actions: [Action] = []
         let serving = servingConnections()
         for other in connections.ids {
             guard let running = connections[other], running.position < first else { continue }
             connections[other]?.limit = min(running.limit ?? first, first)
-            // What its server sends beyond is for nothing, and while it yields as much of that as the sockets hold is on
-            // its way. Where that is more than a request costs, a later one with an end brings what lies between.
+            // The bytes that its server sends beyond are wasted; while it is paused the sockets' buffers fill with
+            // them. If they cost more than a request, end it; a later one with an end fetches what lies between.
             let excess = (running.body?.end ?? running.request.end ?? pin?.total ?? first) - first
             if rendition.isProven, running.isReceiving, !serving.contains(other), excess > limits.excess {
                 connections[other] = nil
@@ -156,7 +156,7 @@ extension DownloadMachine {
         return offset
     }
 
-    /// Where a connection that begins at `offset` has to stop: at bytes that are present or being fetched.
+    /// Returns the end of a connection starting at `offset`: the first byte that is present or being fetched.
     private func limit(from offset: Int64) -> Int64? {
         var result = present.nextPresent(after: offset) ?? pin?.total
         for other in connections.all where other.position > offset {
@@ -165,12 +165,12 @@ extension DownloadMachine {
         return result
     }
 
-    /// Pauses what nobody waits for and resumes what is wanted.
+    /// Pauses connections that nobody waits for and resumes wanted ones.
     private mutating func regulate(_ now: Int64) -> [Action] {
         var actions: [Action] = []
         let serving = servingConnections()
-        // Filling yields to a blocked reader that is being served elsewhere. One that cannot be, for the time of a
-        // back-off, gains nothing from a pause.
+        // Filling pauses for a blocked reader served by another connection. During a retry delay no reader is served,
+        // so a pause would gain nothing.
         let fills = filling.runsInBackground && (readers.reads.isEmpty || serving.isEmpty)
         for id in connections.ids {
             guard var connection = connections[id] else { continue }

@@ -1,7 +1,7 @@
-// What readers and people ask for.
+// Requests of readers and people.
 extension DownloadMachine {
-    /// A file was opened. Answered at once when a server has confirmed the size, else when the head of one answer is
-    /// here. Each successful open is to be followed by one `close`.
+    /// Opens the file. Answered at once if a server has confirmed the size, otherwise when the head of a response has
+    /// arrived. Each successful open must be followed by one `close`.
     package mutating func open(_ id: WaitID, now: Int64) -> [Action] {
         if isCached || isFinishing || pin != nil && failure == nil {
             readers.handles += 1
@@ -13,7 +13,8 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// A reader wants `range` of `generation`. Answered when every byte of it below the end of the file is present.
+    /// Requests `range` of `generation` for a reader. Answered when every byte of it below the end of the file is
+    /// present.
     package mutating func read(_ id: WaitID, _ range: Range<Int64>, generation: Int, now: Int64) -> [Action] {
         guard generation == self.generation else { return [.answerRead(id, Self.changed)] }
         if isSatisfied(range) { return [.answerRead(id, nil)] + fill(now: now) }
@@ -25,27 +26,27 @@ extension DownloadMachine {
         return raised + plan(now)
     }
 
-    /// Whether a read is still to be answered.
+    /// Whether a read is unanswered.
     package func isWaiting(_ id: WaitID) -> Bool { readers.reads.contains { $0.id == id } }
 
     static let changed = TransferError(.changed, "the file changed on the server")
 
-    /// The reader has gone: its answer is wanted no more.
+    /// Cancels a wait of a reader.
     package mutating func cancelWait(_ id: WaitID, now: Int64) -> [Action] {
         readers.remove(id)
         if readers.isEmpty, !isFilling { return dropUnwanted() }
         return plan(now)
     }
 
-    /// A file was closed. A response that is held for a first read goes with the last one.
+    /// Closes the file. The last close also drops a response held for a first read.
     package mutating func close(now: Int64) -> [Action] {
         readers.close()
         guard readers.handles == 0, !isFilling else { return [] }
         return dropUnwanted()
     }
 
-    /// The whole file is wanted: by a person or a program that has read of it, or by nobody in particular. What somebody
-    /// wants more counts for more; a failure is remembered, and a suspension stays.
+    /// Requests the whole file, for a person, a reader, or automatically. A request can raise the priority; a
+    /// remembered failure and a suspension stay.
     package mutating func fill(_ priority: TransferPriority = .asked, now: Int64) -> [Action] {
         guard !isCached else { return [] }
         let changed = isFilling ? raise(to: priority) : setPriority(priority)
@@ -54,7 +55,7 @@ extension DownloadMachine {
         return changed + plan(now)
     }
 
-    /// A person asks for the file: again after a failure, without waiting for the memory of it to fade.
+    /// Requests the file on behalf of a person, also after a remembered failure.
     package mutating func retry(now: Int64) -> [Action] {
         guard !isCached else { return [] }
         forgetFailure()
@@ -72,8 +73,8 @@ extension DownloadMachine {
         return [.prioritized(priority)]
     }
 
-    /// Automatic tasks may run now, or have to rest. A reader is served all the same, and makes a task one that was
-    /// asked for.
+    /// Sets whether automatic tasks may run. A reader is served anyway, and turns an automatic task into a requested
+    /// one.
     package mutating func setAllowsAutomatic(_ allowed: Bool, now: Int64) -> [Action] {
         guard allowed != filling.allowsAutomatic else { return [] }
         return changeFilling(now) { $0.allowsAutomatic = allowed }
@@ -87,8 +88,8 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Ends the task. What is present stays, and a reader that is blocked still gets its bytes. A task that has all its
-    /// bytes has nothing to be spared any more: it completes.
+    /// Cancels the task. Present bytes stay, and a blocked reader still gets its bytes. A task with all its bytes
+    /// completes instead.
     package mutating func cancel(now: Int64) -> [Action] {
         if isFinishing { return [] }
         filling.wish = .nothing
@@ -96,7 +97,7 @@ extension DownloadMachine {
         return dropUnwanted() + plan(now)
     }
 
-    /// The download goes away: answers everyone, ends every connection.
+    /// Ends the download: answers all waits with the error and ends every connection.
     package mutating func shutDown(_ error: TransferError) -> [Action] {
         dropAll() + readers.answerAll(error)
     }
@@ -122,8 +123,7 @@ extension DownloadMachine {
         faults = ServerFaults()
     }
 
-    /// A new reader does not wait out a long back-off; one try a second is allowed for it, unless the server named the
-    /// time itself.
+    /// Shortens a long retry delay for a new reader, to one attempt a second, unless the server has set the delay.
     private mutating func hurry(_ now: Int64) {
         guard case .fetching(var retry?) = phase, !retry.isServers else { return }
         retry.at = min(retry.at, max(now, attempts.lastTry.map { $0 + 1_000 } ?? now))

@@ -1,39 +1,40 @@
-/// What the first bytes of a body show it to be.
+/// The kind of content that the first bytes of a body show.
 ///
-/// The bytes decide what an answer is, not the type that the server claims: Apache and nginx send media whose suffix
-/// they do not know as `text/plain`, and error pages come as `audio/mpeg`.
+/// The bytes decide, not the type claimed by the server: Apache and nginx send media with unknown suffixes as
+/// `text/plain`, and error pages are sent as `audio/mpeg`.
 package enum BodyContent: Sendable, Equatable {
-    /// Begins as a format of the table does.
+    /// The body starts with the signature of a known format.
     case media(MediaFormat)
-    /// Something that is read rather than played.
+    /// A document, to be read rather than played.
     case document(Document)
-    /// Neither: perhaps media that the table does not know.
+    /// Neither: possibly media of an unknown format.
     case binary
 
     package enum Document: String, Sendable, CaseIterable {
         case webPage = "a web page"
         case xml = "an XML document"
         case json = "JSON"
-        /// Names other files or addresses, which a player would follow.
+        /// A list of other files or addresses, which a player would follow.
         case playlist = "a playlist"
         case text = "text"
-        /// What an uploader to S3 sends, signatures among the bytes.
+        /// The format of uploads to S3, with signatures between the bytes.
         case signedChunks = "signed chunks in place of their content,"
     }
 
-    /// Text is called text when so many bytes of it are (or all, of a shorter body): no medium begins with a page of it.
+    /// The number of bytes that must be text (or all of a shorter body) to classify it as text: no media format starts
+    /// with that much text.
     package static let textWindow = 512
-    /// Media that begin with something else (padding, a broken frame) are found within so many bytes: four of the largest
-    /// MPEG frames.
+    /// The number of bytes that are searched for media after unknown bytes (padding, a broken frame): four of the
+    /// largest MPEG frames.
     package static let searchWindow = 8 * 1_024
 
     /// Classifies the beginning of a body.
     ///
     /// - Parameters:
-    ///   - bytes: from byte 0 on, all that has come.
-    ///   - isWhole: nothing will follow.
-    ///   - searches: whether media behind something unknown are to be found, which takes more bytes.
-    /// - Returns: `nil` when more bytes are needed to tell.
+    ///   - bytes: All bytes received so far, from byte 0.
+    ///   - isWhole: Whether no more bytes will follow.
+    ///   - searches: Whether to search for media after unknown bytes, which needs more bytes.
+    /// - Returns: `nil` if more bytes are needed.
     package init?(_ bytes: some Collection<UInt8>, isWhole: Bool, searches: Bool = false) {
         let bytes = Array(bytes.prefix(Self.searchWindow))
         if bytes.isEmpty {

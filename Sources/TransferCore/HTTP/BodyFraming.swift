@@ -1,27 +1,27 @@
-/// How an answer says where its body ends (RFC 9112 §6.3).
+/// The way in which a response delimits its body (RFC 9112 §6.3).
 package enum BodyFraming: Sendable, Equatable {
     /// Content-Length, in bytes.
     case length(Int64)
-    /// A Content-Length that no file can have, as sent. The body ends early, wherever it ends.
+    /// A Content-Length that no file can have, as sent. The body ends early.
     case excessive(String)
-    /// Transfer-Encoding: chunked. The body marks its own end; a Content-Length beside it does not count.
+    /// Transfer-Encoding: chunked. The body marks its own end; a Content-Length is ignored.
     case chunked
     /// Neither: the body ends with the connection.
     case untilClose
-    /// The fields are malformed or contradict each other: nothing of the body may be used.
+    /// The fields are malformed or contradict each other: the body must not be used.
     case invalid(String)
 
-    /// 16 TiB, the largest file of ext4: a greater claim is no size.
+    /// The maximum size: 16 TiB, the largest file of ext4.
     package static let largestSize: Int64 = 1 << 44
 
     /// - Parameters:
-    ///   - length: Content-Length, repeated lines joined by commas.
-    ///   - coding: Transfer-Encoding, likewise.
+    ///   - length: The Content-Length, repeated lines joined by commas.
+    ///   - coding: The Transfer-Encoding, joined likewise.
     package init(length: String?, coding: String?) {
-        // RFC 2616 had `identity` for none at all.
+        // RFC 2616 defined `identity` as no coding.
         let codings = Self.items(coding ?? "").map { $0.lowercased() }.filter { $0 != "identity" && !$0.isEmpty }
         if !codings.isEmpty {
-            // No other coding may be sent unless TE asked for it; and what is chunked twice is none.
+            // Other codings may only be sent if TE permits them; and double chunking is invalid.
             self =
                 codings == ["chunked"]
                 ? .chunked : .invalid("the server sent Transfer-Encoding \(codings.joined(separator: ", "))")
@@ -55,7 +55,8 @@ package enum BodyFraming: Sendable, Equatable {
         }
     }
 
-    /// Decimal digits without leading zeros, so that equal values of any length compare equal; `nil` for anything else.
+    /// Returns decimal digits without leading zeros, so that equal values of any length compare equal; `nil` for other
+    /// text.
     private static func significant(_ text: Substring) -> Substring? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         let digits = text.drop { $0 == "0" }

@@ -1,9 +1,9 @@
-/// What a download is to bring.
+/// The expected content of a download.
 package enum ContentExpectation: Sendable, Equatable {
     case media
-    /// The feed calls the file a playlist.
+    /// A playlist, according to the feed.
     case playlist
-    /// A book, an archive: only a page in its place is an error.
+    /// A book or an archive: only a web page is an error.
     case other
 
     package func refuses(_ document: BodyContent.Document) -> Bool {
@@ -14,11 +14,12 @@ package enum ContentExpectation: Sendable, Equatable {
         }
     }
 
-    /// Why a body is not what is expected, if it is not.
+    /// Returns the reason why a body is not what is expected, if it is not.
     ///
     /// - Parameters:
-    ///   - doubt: how much its head speaks against media. With a strong one only a known format is believed.
-    ///   - head: names the type in the reason.
+    ///   - doubt: How strongly its head suggests that it is not media. With strong doubt only a known format is
+    ///     accepted.
+    ///   - head: The head, whose type is named in the reason.
     package func refusal(
         of content: BodyContent, doubt: ResponseHead.Doubt = .none, _ head: ResponseHead? = nil
     ) -> TransferError? {
@@ -31,7 +32,7 @@ package enum ContentExpectation: Sendable, Equatable {
         }
     }
 
-    /// The reason to refuse a body for its head alone.
+    /// Returns the reason to reject a body because of its head alone.
     static func refusal(_ head: ResponseHead) -> TransferError {
         if let coding = head.contentCoding {
             return TransferError(.unusable, "the server sent the file with Content-Encoding \(coding)")

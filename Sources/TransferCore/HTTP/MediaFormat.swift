@@ -1,6 +1,6 @@
-/// A format of audio or video that begins in a way of its own.
+/// An audio or video format with a recognizable beginning.
 package enum MediaFormat: Sendable, CaseIterable {
-    /// An ID3v2 tag, which stands before MPEG audio and others.
+    /// An ID3v2 tag, which precedes MPEG audio and other formats.
     case id3
     /// MPEG-1 and -2 audio, layers I to III.
     case mpegAudio
@@ -8,7 +8,7 @@ package enum MediaFormat: Sendable, CaseIterable {
     case aac
     case ogg
     case flac
-    /// WAV, AVI and their large forms.
+    /// WAV, AVI and their 64-bit variants.
     case riff
     /// Matroska and WebM.
     case matroska
@@ -32,7 +32,7 @@ package enum MediaFormat: Sendable, CaseIterable {
     case dts
     case dsd
 
-    /// Bytes that a format begins with: `text` at `offset`.
+    /// A signature: the bytes `text` at `offset`.
     private struct Signature {
         var format: MediaFormat
         var bytes: [UInt8]
@@ -62,10 +62,10 @@ package enum MediaFormat: Sendable, CaseIterable {
         Signature(.dts, [0xFE, 0x7F, 0x01, 0x80]), Signature(.dsd, "DSD \u{1C}\0"), Signature(.dsd, "FRM8\0"),
     ]
 
-    /// The first boxes of ISO media and QuickTime files, at byte 4.
+    /// The first box types of ISO media and QuickTime files, at byte 4.
     private static let boxes = ["ftyp", "moov", "mdat", "styp", "wide", "skip", "free", "pnot"]
 
-    /// The format of a body that begins with its signature.
+    /// Detects the format from a signature at the start of a body.
     init?(signatureOf bytes: [UInt8], isWhole: Bool) {
         func has(_ text: String, at offset: Int) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }
         if let found = Self.signatures.first(where: { bytes.dropFirst($0.offset).starts(with: $0.bytes) }) {
@@ -81,7 +81,7 @@ package enum MediaFormat: Sendable, CaseIterable {
         } else if has("MP+", at: 0), bytes.count > 3, bytes[3] & 0x0F == 7 {
             self = .musepack
         } else if bytes.count >= 8, bytes[0] == 0, Self.boxes.contains(where: { has($0, at: 4) }) {
-            // A box of 16 MiB at most comes first; `mdat` may be larger, or have its size behind its name.
+            // The first box has 16 MiB at most; `mdat` may be larger, or have its size after its name.
             self = .isoMedia
         } else if bytes.count >= 8, has("mdat", at: 4) {
             self = .isoMedia
@@ -96,7 +96,7 @@ package enum MediaFormat: Sendable, CaseIterable {
         }
     }
 
-    /// The format of a body in which frames follow one another after something else, as in a piece cut out of a stream.
+    /// Detects a format whose frames follow one another after other bytes, as in a part of a stream.
     init?(searchedIn bytes: [UInt8]) {
         for start in bytes.indices where bytes[start] == 0xFF {
             guard let frame = MPEGFrame(bytes, at: start), frame.isFollowed(in: bytes, orEnds: false) else { continue }
@@ -110,14 +110,14 @@ package enum MediaFormat: Sendable, CaseIterable {
         return nil
     }
 
-    /// The header of an ID3v2 tag (ID3v2.4 §3.1): versions are small, and the bytes of the size have their highest bit
-    /// clear.
+    /// Whether the bytes are the header of an ID3v2 tag (ID3v2.4 §3.1): versions are small, and the highest bit of the
+    /// size bytes is clear.
     private static func isTag(_ bytes: [UInt8]) -> Bool {
         bytes.count >= 10 && bytes.starts(with: "ID3".utf8) && (2...4).contains(bytes[3]) && bytes[4] < 0xFF
             && bytes[6..<10].allSatisfy { $0 < 0x80 }
     }
 
-    /// Three packets in a row, each with its sync byte; packets of 192 bytes have theirs behind a time stamp.
+    /// Whether there are three consecutive packets with sync bytes; in packets of 192 bytes these follow a time stamp.
     private static func isTransportStream(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
         [(188, 0), (192, 4), (204, 0)].contains { size, offset in
             bytes.count > 2 * size + offset
@@ -128,13 +128,13 @@ package enum MediaFormat: Sendable, CaseIterable {
     }
 }
 
-/// The header of a frame of MPEG audio (ISO 11172-3 §2.4.1.3) or of AAC in ADTS (ISO 13818-7 §6.2).
+/// The header of an MPEG audio frame (ISO 11172-3 §2.4.1.3) or of an AAC frame in ADTS (ISO 13818-7 §6.2).
 private struct MPEGFrame {
     let format: MediaFormat
     private let start: Int
-    /// Of the frame, in bytes; 0 when its bit rate is free.
+    /// The length of the frame in bytes; 0 for a free bit rate.
     private let length: Int
-    /// What all frames of a stream have in common.
+    /// The bits that all frames of a stream share.
     private let signature: [UInt8]
 
     init?(_ bytes: [UInt8], at start: Int) {
@@ -170,9 +170,9 @@ private struct MPEGFrame {
         }
     }
 
-    /// Whether the next frame begins where this one ends, and is of the same stream.
+    /// Whether the next frame starts where this one ends, and belongs to the same stream.
     ///
-    /// - Parameter orEnds: whether the end of the bytes may stand in place of the next frame.
+    /// - Parameter orEnds: Whether the end of the bytes is accepted instead of the next frame.
     func isFollowed(in bytes: [UInt8], orEnds: Bool) -> Bool {
         guard length > 0 else { return false }
         guard let next = MPEGFrame(bytes, at: start + length) else {
@@ -181,7 +181,7 @@ private struct MPEGFrame {
         return next.signature == signature
     }
 
-    /// kbit/s by index: MPEG-1 layers I, II, III; MPEG-2 layer I; MPEG-2 layers II and III.
+    /// The bit rates in kbit/s by index: MPEG-1 layers I, II, III; MPEG-2 layer I; MPEG-2 layers II and III.
     private static let rates = [
         [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
         [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],

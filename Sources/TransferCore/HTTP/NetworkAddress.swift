@@ -1,16 +1,16 @@
-/// How private the network is that an address belongs to, as in Private Network Access (a draft of the W3C's WICG).
+/// The privacy of the network of an address, as in Private Network Access (a draft of the W3C's WICG).
 package enum AddressSpace: Int, Sendable, Comparable, CaseIterable {
-    /// Reached by everybody.
+    /// Reachable by everybody.
     case `public`
-    /// Reached by those on a network of one's own: private, link-local, unique-local, shared, multicast; and whatever
-    /// else is not assigned for everybody.
+    /// Reachable from the local network only: private, link-local, unique-local, shared, multicast; and everything else
+    /// that is not globally assigned.
     case local
     /// This computer.
     case loopback
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
-    /// As a message says where a host is.
+    /// The location in an error message.
     package var place: String {
         switch self {
         case .public: "on the internet"
@@ -20,10 +20,10 @@ package enum AddressSpace: Int, Sendable, Comparable, CaseIterable {
     }
 }
 
-/// An IPv4 or IPv6 address. IPv4 has the form that is mapped into IPv6, `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2): both forms
-/// reach the same host, so they are the same address here.
+/// An IPv4 or IPv6 address. IPv4 is stored in its IPv4-mapped form, `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2): both forms
+/// reach the same host, so they are equal.
 package struct NetworkAddress: Sendable, Hashable {
-    /// In host byte order.
+    /// The upper half in host byte order.
     fileprivate let high: UInt64
     fileprivate let low: UInt64
 
@@ -34,10 +34,10 @@ package struct NetworkAddress: Sendable, Hashable {
 
     package init(ipv4: UInt32) { self.init(high: 0, low: Self.mappedPrefix << 32 | UInt64(ipv4)) }
 
-    /// From the bytes of a `sockaddr_in` or `sockaddr_in6`; `nil` for another family.
+    /// Reads the bytes of a `sockaddr_in` or `sockaddr_in6`; `nil` for another family.
     package init?(socketAddress bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 8 else { return nil }
-        // Linux's numbers (AF_INET, AF_INET6), and the places of sin_addr and sin6_addr.
+        // Linux's numbers (AF_INET, AF_INET6), and the offsets of sin_addr and sin6_addr.
         switch bytes.loadUnaligned(as: UInt16.self) {
         case 2: self.init(ipv4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
         case 10 where bytes.count >= 24:
@@ -48,7 +48,7 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
-    /// From text as inet_pton(3) reads it: four decimal numbers, or IPv6 with or without brackets, without a zone.
+    /// Parses text like inet_pton(3): four decimal numbers, or IPv6 with or without brackets, without a zone.
     package init?(_ text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
@@ -76,7 +76,7 @@ package struct NetworkAddress: Sendable, Hashable {
         return address
     }
 
-    /// The eight groups of an IPv6 address (RFC 4291 §2.2).
+    /// Parses the eight groups of an IPv6 address (RFC 4291 §2.2).
     private static func groups(_ text: Substring) -> [UInt16]? {
         func list(_ text: Substring, isEnd: Bool = true) -> [UInt16]? {
             if text.isEmpty { return [] }
@@ -101,7 +101,7 @@ package struct NetworkAddress: Sendable, Hashable {
         return head + [UInt16](repeating: 0, count: 8 - head.count - tail.count) + tail
     }
 
-    // MARK: Its space
+    // MARK: Address space
 
     fileprivate static let mappedPrefix: UInt64 = 0xFFFF
 
@@ -109,16 +109,16 @@ package struct NetworkAddress: Sendable, Hashable {
         high == 0 && low >> 32 == Self.mappedPrefix ? UInt32(truncatingIfNeeded: low) : nil
     }
 
-    /// By the special-purpose address registries of IANA (RFC 6890), as of 2024. What these do not call globally reachable
-    /// is `local`, so that a block that is assigned later is refused rather than reached.
+    /// The space according to IANA's special-purpose address registries (RFC 6890), as of 2024. Addresses that these do
+    /// not call globally reachable are `local`, so that a block assigned later is refused rather than reached.
     package var space: AddressSpace {
         if ipv4 != nil { return Self.ipv4Blocks.first { $0.block.contains(self) }?.space ?? .public }
         let own = Self.ipv6Blocks.first { $0.block.contains(self) }?.space ?? .local
-        // A translator or a tunnel reaches the IPv4 address within.
+        // A translator or a tunnel reaches the embedded IPv4 address.
         return embedded.map { max(own, $0.space) } ?? own
     }
 
-    /// The IPv4 address that a form of IPv6 address stands for.
+    /// The IPv4 address embedded in an IPv6 address.
     private var embedded: NetworkAddress? {
         let last = UInt32(truncatingIfNeeded: low)
         switch (high, low >> 32) {
@@ -136,7 +136,7 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
-    /// The first that contains an address counts; else it is public.
+    /// The blocks; the first that contains an address decides, otherwise it is public.
     private static let ipv4Blocks: [(block: AddressBlock, space: AddressSpace)] = [
         // "This network" (RFC 791 §3.2). Linux connects 0.0.0.0 to itself.
         (AddressBlock(ipv4: 0x0000_0000, 8), .loopback),
@@ -147,7 +147,7 @@ package struct NetworkAddress: Sendable, Hashable {
         (AddressBlock(ipv4: 0xC0A8_0000, 16), .local),
         // Shared by the customers of a provider (RFC 6598).
         (AddressBlock(ipv4: 0x6440_0000, 10), .local),
-        // Link-local (RFC 3927); the addresses of cloud metadata services among them.
+        // Link-local (RFC 3927), including cloud metadata services.
         (AddressBlock(ipv4: 0xA9FE_0000, 16), .local),
         // Protocol assignments (RFC 6890 §2.1), documentation (RFC 5737), the former 6to4 relays (RFC 7526).
         (AddressBlock(ipv4: 0xC000_0000, 24), .local), (AddressBlock(ipv4: 0xC000_0200, 24), .local),
@@ -159,13 +159,13 @@ package struct NetworkAddress: Sendable, Hashable {
         (AddressBlock(ipv4: 0xE000_0000, 4), .local), (AddressBlock(ipv4: 0xF000_0000, 4), .local),
     ]
 
-    /// The first that contains an address counts; else it is local: unique-local (RFC 4193), link-local (RFC 4291 §2.5.6),
-    /// the former site-local (RFC 3879), multicast, discard-only (RFC 6666), local NAT64 (RFC 8215), segment identifiers
-    /// (RFC 9602), and all that is not assigned.
+    /// The blocks; the first that contains an address decides. Other addresses are local: unique-local (RFC 4193),
+    /// link-local (RFC 4291 §2.5.6), the former site-local (RFC 3879), multicast, discard-only (RFC 6666), local NAT64
+    /// (RFC 8215), segment identifiers (RFC 9602), and all unassigned ones.
     private static let ipv6Blocks: [(block: AddressBlock, space: AddressSpace)] = [
         // Unspecified, which Linux connects to itself, and loopback (RFC 4291 §2.5.2, §2.5.3).
         (AddressBlock(high: 0, low: 0, 127), .loopback),
-        // NAT64's well-known prefix: the address within decides.
+        // NAT64's well-known prefix: the embedded address decides.
         (AddressBlock(high: 0x0064_FF9B_0000_0000, low: 0, 96), .public),
         // Teredo likewise; the other protocol assignments (RFC 2928), documentation (RFC 3849, RFC 9637).
         (AddressBlock(high: 0x2001_0000_0000_0000, low: 0, 32), .public),
@@ -177,10 +177,10 @@ package struct NetworkAddress: Sendable, Hashable {
     ]
 }
 
-/// Addresses that begin with the same bits (RFC 4632 §3.1).
+/// A block of addresses with a common prefix (RFC 4632 §3.1).
 package struct AddressBlock: Sendable, Hashable {
     private let first: NetworkAddress
-    /// Bits, of the 128 of an IPv6 address.
+    /// The prefix length, of the 128 bits of an IPv6 address.
     private let length: Int
 
     fileprivate init(high: UInt64, low: UInt64, _ length: Int) {
@@ -188,17 +188,17 @@ package struct AddressBlock: Sendable, Hashable {
         self.length = length
     }
 
-    /// - Parameter length: bits, of 32.
+    /// - Parameter length: The prefix length, of 32 bits.
     package init(ipv4: UInt32, _ length: Int) {
         first = NetworkAddress(ipv4: ipv4)
         self.length = 96 + length
     }
 
-    /// `192.168.0.0/16`, `fd00::/8`, or one address.
+    /// Parses `192.168.0.0/16`, `fd00::/8`, or one address.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first.flatMap({ NetworkAddress($0) }) else { return nil }
-        // A mapped address in the notation of IPv6 has the length of IPv6.
+        // A mapped address in IPv6 notation has an IPv6 prefix length.
         let bits = parts[0].contains(":") ? 128 : 32
         var length = bits
         if parts.count > 1 {

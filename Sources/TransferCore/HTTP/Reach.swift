@@ -1,10 +1,10 @@
-/// Which addresses may be connected to by requests that a feed, or a server, has led to: none in a more private space than
-/// its own, so that nobody on the internet makes podfs ask hosts that only this computer or its network reaches.
+/// The rule for addresses that a feed or a server leads to: none in a more private space than its own, so that nobody
+/// on the internet can make podfs send requests to hosts that only this computer or its network reaches.
 package struct ReachPolicy: Sendable, Equatable {
     /// What is reached nevertheless (`transfers.allow_private`).
     package var exceptions: [Exception] = []
-    /// Blocks that are taken to be in another space than they are; the first that contains an address counts. For tests,
-    /// which have loopback addresses only.
+    /// Blocks that are assumed to be in another space; the first that contains an address decides. For tests, which
+    /// only have loopback addresses.
     package var assumed: [Assumption] = []
 
     package struct Assumption: Sendable, Equatable {
@@ -18,11 +18,11 @@ package struct ReachPolicy: Sendable, Equatable {
     }
 
     package enum Exception: Sendable, Equatable {
-        /// A name, wherever it leads; in lower case, without a dot at its end.
+        /// A host name, whatever its address; in lower case, without a dot at its end.
         case host(String)
         case addresses(AddressBlock)
 
-        /// `nas.lan`, `192.168.1.7`, `192.168.0.0/16`, `fd00::/8`; `nil` for what is none of these.
+        /// Parses `nas.lan`, `192.168.1.7`, `192.168.0.0/16`, `fd00::/8`; `nil` for other text.
         package init?(_ text: String) {
             if let block = AddressBlock(text) {
                 self = .addresses(block)
@@ -32,7 +32,7 @@ package struct ReachPolicy: Sendable, Equatable {
             let labels = name.split(separator: ".", omittingEmptySubsequences: false)
             guard name.utf8.count <= 253, labels.allSatisfy({ !$0.isEmpty }),
                 name.unicodeScalars.allSatisfy(Self.isInName),
-                // Four numbers that are no address, or an address with a length that is none.
+                // Reject four numbers that are not an address, and an address with an invalid prefix length.
                 labels.last?.contains(where: { !$0.isNumber }) == true
             else { return nil }
             self = .host(name)
@@ -65,36 +65,36 @@ package struct ReachPolicy: Sendable, Equatable {
     }
 }
 
-/// The way of one exchange from hop to hop, judged by the addresses that it really connects to: what a name's next
-/// answer is does not matter. Pure.
+/// The check of one exchange, hop by hop, by the addresses of the actual connections; later lookups of the names do not
+/// matter. Pure.
 package struct ReachTrail: Sendable {
     private let policy: ReachPolicy
-    /// The most private space that the next hop may be in; `nil` for any.
+    /// The most private space allowed for the next hop; `nil` for any.
     private var limit: AddressSpace?
-    /// Of the hop that is under way: an address was refused, and none was allowed.
+    /// The refusal of the current hop: an address was refused, and none was allowed.
     private var refused: TransferError?
     private var wasAllowed = false
-    /// The space of the address that the last request went to; of an exception, that of what led to it.
+    /// The space of the last request's address; for an exception, that of the address that led to it.
     package private(set) var space: AddressSpace?
-    /// The same of the first request.
+    /// The space of the first request's address.
     package private(set) var firstSpace: AddressSpace?
 
-    /// What a hop is connected to.
+    /// The peer of a hop's connection.
     package enum Peer: Sendable {
         /// The address of the host itself.
         case host(NetworkAddress)
-        /// A proxy, which podfs's user has chosen: it asks the host, and what it reaches is its own affair. Only a host that
-        /// is written as an address, or as `localhost`, can be judged.
+        /// A proxy configured by the user, which connects to the host itself. Only a host given as a numeric address,
+        /// or as `localhost`, can be checked.
         case proxy
     }
 
-    /// - Parameter limit: the space of what led here; `nil` where a person gave the address.
+    /// - Parameter limit: The space of the address that led here; `nil` if a person entered it.
     package init(policy: ReachPolicy, limit: AddressSpace?) {
         self.policy = policy
         self.limit = limit
     }
 
-    /// A connection is about to be made. Several are tried for a name with several addresses.
+    /// Checks a connection before it is made. For a name with several addresses several are tried.
     package mutating func mayConnect(to peer: Peer, host: String) -> Bool {
         let (space, address) = judge(peer, host)
         guard let limit, space > limit, !policy.excepts(address, host: host) else {
@@ -105,7 +105,7 @@ package struct ReachTrail: Sendable {
         return false
     }
 
-    /// A request is about to be sent, over a new connection or one that was kept.
+    /// Checks a request before it is sent, over a new or a reused connection.
     package mutating func maySend(to peer: Peer, host: String) -> Bool {
         let (space, address) = judge(peer, host)
         let isExcepted = policy.excepts(address, host: host)
@@ -116,7 +116,7 @@ package struct ReachTrail: Sendable {
         }
         wasAllowed = true
         refused = nil
-        // An exception lets one host be reached, which leads no further than what led to it.
+        // An exception permits one host, but addresses that it leads to are limited by the space that led to it.
         let reached = min(limit ?? space, space)
         limit = reached
         self.space = reached
@@ -124,13 +124,13 @@ package struct ReachTrail: Sendable {
         return true
     }
 
-    /// The answer leads to another address.
+    /// Starts the next hop after a redirect.
     package mutating func redirected() {
         refused = nil
         wasAllowed = false
     }
 
-    /// Why the exchange ended where it ended for want of a connection, if it was for its address.
+    /// The refusal that ended the exchange, if it failed to connect because of its address.
     package var refusal: TransferError? { wasAllowed ? nil : refused }
 
     private func judge(_ peer: Peer, _ host: String) -> (AddressSpace, NetworkAddress?) {

@@ -1,16 +1,16 @@
-/// The head of an HTTP answer: its status and header fields.
+/// The head of an HTTP response: its status and header fields.
 package struct ResponseHead: Sendable, Equatable {
     package var status: Int
-    /// By lower-case name. Of a field that is repeated the last line stands, but for those that are lists (RFC 9110
-    /// §5.3), whose lines are joined by commas.
+    /// The fields by lower-case name. For a repeated field the last line counts, except for lists (RFC 9110 §5.3),
+    /// whose lines are joined by commas.
     package var fields: [String: String]
-    /// Where the answer came from, after redirects.
+    /// The address of the response, after redirects.
     package var url: String?
-    /// Of the address that the answer came from; `nil` when no request was judged.
+    /// The space of the response's address; `nil` if no request was checked.
     package var space: AddressSpace?
-    /// Of the address that was asked first, before redirects.
+    /// The space of the requested address, before redirects.
     package var firstSpace: AddressSpace?
-    /// The redirects on the way, in order: what was answered, and which address it was.
+    /// The redirects in order: each status with its address.
     package var redirects: [Redirect] = []
 
     package struct Redirect: Sendable, Equatable {
@@ -29,21 +29,20 @@ package struct ResponseHead: Sendable, Equatable {
         self.url = url
     }
 
-    /// The fields that podfs reads and whose lines all count: lists, and those where a second line that differs makes
-    /// the answer worthless.
+    /// The fields whose lines are joined: lists, and fields for which different lines make the response invalid.
     package static let lists: Set<String> = [
         "cache-control", "content-encoding", "content-length", "content-range", "transfer-encoding",
     ]
 
-    /// The value of a field by its lower-case name.
+    /// Returns the value of a field by its lower-case name.
     package subscript(name: String) -> String? { fields[name] }
 
-    /// Where the body ends.
+    /// The framing of the body.
     package var framing: BodyFraming {
         BodyFraming(length: fields["content-length"], coding: fields["transfer-encoding"])
     }
 
-    /// The length of the body in bytes, as far as its framing says.
+    /// The length of the body in bytes, if its framing states it.
     package var contentLength: Int64? {
         guard case .length(let value) = framing else { return nil }
         return value
@@ -56,8 +55,8 @@ package struct ResponseHead: Sendable, Equatable {
         return type.isEmpty ? nil : type
     }
 
-    /// The Content-Encoding without what servers put there by mistake and what means none: character sets, `binary`,
-    /// and the `aws-chunked` that an uploader has left at an object. As sent, `nil` when nothing is left.
+    /// The Content-Encoding without values that servers send by mistake and that mean no coding: character sets,
+    /// `binary`, and the `aws-chunked` left by an uploader. As sent; `nil` if nothing is left.
     package var contentCoding: String? {
         let codings = (fields["content-encoding"] ?? "").split(separator: ",").map {
             String($0.filter { $0 != " " && $0 != "\t" })
@@ -71,8 +70,8 @@ package struct ResponseHead: Sendable, Equatable {
         "latin1", "windows-1252", "aws-chunked",
     ]
 
-    /// Whether the body is coded in a way that is registered (IANA, HTTP Content Coding Registry) or common, so that its
-    /// bytes are not the file's.
+    /// Whether the body has a registered (IANA, HTTP Content Coding Registry) or common coding, so that its bytes are
+    /// not the file's.
     package var isEncoded: Bool {
         contentCoding?.split(separator: ",").contains { coding in
             Self.codings.contains(coding.filter { $0 != " " }.lowercased())
@@ -84,13 +83,13 @@ package struct ResponseHead: Sendable, Equatable {
         "x-bzip2", "x-compress", "x-gzip", "xz", "zstd",
     ]
 
-    /// How much the fields that describe the body speak against its being a file of media.
+    /// How strongly the fields suggest that the body is not media.
     package enum Doubt: Int, Sendable, Comparable {
-        /// Not at all, or they say nothing.
+        /// No indication.
         case none
-        /// `text/plain` and the like: what servers send for suffixes they do not know.
+        /// `text/plain` and the like, which servers send for unknown suffixes.
         case some
-        /// A page, data of a program, or a coding that nobody knows.
+        /// A page, program data, or an unknown coding.
         case strong
 
         package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
@@ -106,7 +105,7 @@ package struct ResponseHead: Sendable, Equatable {
         return isData ? .strong : .none
     }
 
-    /// Retry-After in seconds: a number, or a date measured against the answer's own Date.
+    /// Retry-After in seconds: a number, or a date relative to the response's own Date.
     package var retryAfter: Int64? {
         guard let text = fields["retry-after"] else { return nil }
         if let seconds = Int64(digits: text) { return seconds }
@@ -116,7 +115,7 @@ package struct ResponseHead: Sendable, Equatable {
         return max(0, moment - now)
     }
 
-    /// Content-Range of a 206 or 416 (RFC 9110 §14.4). Lines that say the same count as one.
+    /// Content-Range of a 206 or 416 (RFC 9110 §14.4). Equal lines count once.
     package var contentRange: ContentRange? {
         guard let text = fields["content-range"] else { return nil }
         let found = text.split(separator: ",").map { ContentRange(text: String($0)) }

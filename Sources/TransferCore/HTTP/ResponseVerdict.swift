@@ -1,11 +1,11 @@
-/// The rendition of a file that a download is bound to: total size and strong validator.
+/// The rendition to which a download is bound: total size and strong validator.
 ///
-/// Every byte of one cache file belongs to one pin; an answer that disagrees with it never adds to that file.
+/// Every byte of one cache file belongs to one pin; a response that disagrees with it is never written to that file.
 package struct Pin: Sendable, Equatable {
-    /// Bytes; `nil` while the server has not said.
+    /// The size in bytes; `nil` if the server has not stated it.
     package var total: Int64?
     package var validator: Validator?
-    /// Whether the server answers range requests; `true` until shown otherwise.
+    /// Whether the server supports range requests; `true` until shown otherwise.
     package var acceptsRanges: Bool
     package var mediaType: String?
 
@@ -17,35 +17,35 @@ package struct Pin: Sendable, Equatable {
     }
 }
 
-/// What the head of an answer means for the download that asked.
+/// The meaning of a response head for the download.
 package enum ResponseVerdict: Sendable, Equatable {
-    /// The body holds the file's bytes from `offset` to `end`, or to the file's end. `compare`: nothing strong shows
-    /// that it is the same rendition, so bytes that are present already have to be compared.
+    /// The body contains the file's bytes from `offset` to `end`, or to the file's end. `compare`: no strong validator
+    /// proves that it is the same rendition, so present bytes have to be compared.
     case accept(offset: Int64, end: Int64?, pin: Pin, compare: Bool)
-    /// The body is another rendition, from byte 0: usable for a new generation.
+    /// The body is another rendition, from byte 0, and starts a new generation.
     case replaced(pin: Pin)
-    /// The rendition has changed, but this body is of no use.
+    /// The rendition has changed, but this body is unusable.
     case stale
-    /// The answer is none to the question asked: nothing of it may be stored.
+    /// The response does not match the request: nothing of it may be stored.
     case drop(reason: String)
-    /// All bytes were asked for beyond the end: 416 confirms this total.
+    /// All requested bytes are beyond the end: a 416 confirms this total.
     case atEnd(total: Int64)
-    /// A failure that may pass.
+    /// A transient failure.
     case retry(TransferError, after: Int64?)
-    /// A failure that stays.
+    /// A permanent failure.
     case fail(TransferError)
 }
 
 extension ResponseVerdict {
-    /// Judges the head of an answer.
+    /// Evaluates the head of a response.
     ///
     /// - Parameters:
-    ///   - head: the answer after redirects.
-    ///   - offset: the first byte that the request asked for.
-    ///   - ranged: whether the request had a Range.
-    ///   - pin: the rendition that the download is bound to, if any byte or answer has bound it yet.
-    ///   - expects: what the body is to be.
-    ///   - content: what the first bytes of the body show, where they were waited for: `needsContent` says when.
+    ///   - head: The response after redirects.
+    ///   - offset: The first requested byte.
+    ///   - ranged: Whether the request had a Range.
+    ///   - pin: The rendition to which the download is bound, if any.
+    ///   - expects: The expected content.
+    ///   - content: The content shown by the first bytes of the body, if `needsContent`.
     package init(
         _ head: ResponseHead, offset: Int64, ranged: Bool, pin: Pin?, expects: ContentExpectation,
         content: BodyContent? = nil
@@ -54,7 +54,7 @@ extension ResponseVerdict {
         case 200:
             self = Self.whole(head, ranged: ranged, pin: pin, expects, content)
         case 206:
-            // Some servers answer in parts unasked; one that is the whole is as good as a 200.
+            // Some servers send a 206 without a Range; one with the whole file is equivalent to a 200.
             if !ranged {
                 guard let content = head.contentRange, let total = content.total, content.range == 0..<total else {
                     self = .drop(reason: "the server sent a part that was not asked for")
@@ -77,11 +77,11 @@ extension ResponseVerdict {
         }
     }
 
-    /// Whether an answer can only be judged by its first bytes: its head says that it is no media, or it is about to take
-    /// the place of bytes that are here, which no error page may do. Any other is judged by its head at once, so that an
-    /// open waits for nothing more, and by its bytes before they are stored.
+    /// Whether the first bytes are needed to evaluate a response: its head suggests that it is not media, or it would
+    /// replace present bytes, which no error page may do. Any other is evaluated by its head at once, so that an open
+    /// does not wait longer, and by its bytes before they are stored.
     ///
-    /// - Parameter hasBytes: bytes of the rendition are present.
+    /// - Parameter hasBytes: Whether bytes of the rendition are present.
     package static func needsContent(_ head: ResponseHead, offset: Int64, pin: Pin?, hasBytes: Bool) -> Bool {
         switch head.status {
         case 200:

@@ -1,19 +1,18 @@
-/// What tells one rendition of a file from another: a *strong* validator in the sense of RFC 9110 §8.8.1.
+/// The identity of a rendition: a *strong* validator in the sense of RFC 9110 §8.8.1.
 ///
-/// Weak entity tags are no validators here: two bodies with the same weak tag may differ in bytes, and podfs joins
-/// bodies at byte positions.
+/// Weak entity tags are not used: two bodies with the same weak tag may differ in bytes, and podfs joins bodies at byte
+/// offsets.
 package enum Validator: Sendable, Hashable {
     /// A strong entity tag with its quotation marks.
     case entityTag(String)
-    /// A Last-Modified date that counts as strong, as sent.
+    /// A Last-Modified date that is strong, as sent.
     case lastModified(String)
 
-    /// How much older than the answer's Date a Last-Modified must be to be strong, in seconds. RFC 9110 §8.8.2.2 asks
-    /// for at least one second and clocks known to agree; RFC 7232 asked for 60 s where that is not known, and here it
-    /// never is.
+    /// The minimum age of a Last-Modified relative to the response's Date to be strong, in seconds. RFC 9110 §8.8.2.2
+    /// requires at least one second and synchronized clocks; RFC 7232 required 60 s if that is unknown, as it is here.
     private static let strongAfter: Int64 = 60
 
-    /// The best strong validator in a response head.
+    /// Returns the best strong validator in a response head.
     package init?(_ head: ResponseHead) {
         if let tag = head["etag"], Self.isStrongTag(tag) {
             self = .entityTag(tag)
@@ -28,17 +27,18 @@ package enum Validator: Sendable, Hashable {
         return nil
     }
 
-    /// RFC 9110 §8.8.3 without `obs-text`: what is not ASCII does not survive as text, so two such tags could look alike.
+    /// Whether a tag is strong according to RFC 9110 §8.8.3, without `obs-text`: non-ASCII bytes are not preserved in
+    /// text, so two such tags could become equal.
     private static func isStrongTag(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
         return bytes.dropFirst().dropLast().allSatisfy { $0 == 0x21 || (0x23...0x7E).contains($0) }
     }
 
-    /// Whether an answer is of the rendition that this names.
+    /// Whether a response is of the rendition that this identifies.
     ///
-    /// - Returns: `nil` when the answer does not say: a server may leave a field out, or send it from one machine and
-    ///   not from another.
+    /// - Returns: `nil` if the response does not say: a server may omit a field, or only some of its machines may send
+    ///   it.
     package func agrees(with head: ResponseHead) -> Bool? {
         switch self {
         case .entityTag(let tag):
@@ -49,7 +49,7 @@ package enum Validator: Sendable, Hashable {
         }
     }
 
-    /// The value of an If-Range header field.
+    /// The value for If-Range.
     package var headerValue: String {
         switch self {
         case .entityTag(let tag): return tag
@@ -57,7 +57,7 @@ package enum Validator: Sendable, Hashable {
         }
     }
 
-    /// A form for storage, read back by `init(text:)`.
+    /// The form for storage, parsed by `init(text:)`.
     package var text: String {
         switch self {
         case .entityTag(let tag): return "etag:" + tag

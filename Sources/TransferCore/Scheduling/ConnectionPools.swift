@@ -1,22 +1,22 @@
-/// Who may connect now, and who waits: two pools, so that readers never wait behind background filling.
+/// Admission of connections from two pools, so that readers never wait behind background downloads.
 ///
-/// Who waits to fill is admitted by priority, then in order of arrival; and a file that a person has asked for takes the
-/// place of one that is fetched automatically.
+/// Waiting background connections are admitted by priority, then in order of arrival; and a requested file replaces an
+/// automatic one.
 ///
-/// A connection that was made for a blocked reader goes on filling when the reader has what it wanted. It moves to the
-/// filling's pool when there is room, and else lingers for a while, to give way as soon as another reader needs its place.
-/// A value without IO: the driver asks before it connects, tells what becomes of a connection, and ends those that
-/// `preempted` names. Times are milliseconds of a monotonic clock.
+/// A connection made for a blocked reader continues with background filling when the reader has its bytes. It moves to
+/// the filling pool when that has a free slot, and otherwise lingers for a while, until another reader needs its slot.
+/// A value without IO: the driver requests a slot before it connects, reports the connection's state, and ends the
+/// connections that `preempted` returns. Times are milliseconds of a monotonic clock.
 package struct ConnectionPools: Sendable {
     package struct Limits: Sendable, Equatable {
-        /// Background transfers in all, and to one host.
+        /// The maximum number of background connections in all, and to one host.
         package var filling = 3
         package var fillingPerHost = 2
-        /// Connections for blocked readers in all, and to one host: what browsers allow themselves.
+        /// The maximum number of connections for blocked readers in all, and to one host, the same as in browsers.
         package var readers = 64
         package var readersPerHost = 6
-        /// How long a reader's connection may have its place at the least when others wait for one: shorter would spend
-        /// more on connecting than on reading.
+        /// The minimum time for which a reader's connection keeps its slot while others wait: with less, connecting
+        /// would take more time than reading.
         package var turn: Int64 = 1_000
         /// How long a reader's connection may fill outside the filling's pool.
         package var linger: Int64 = 10_000
@@ -29,27 +29,27 @@ package struct ConnectionPools: Sendable {
     private struct Entry {
         var host: String
         var forReader: Bool
-        /// Of the task that it fills for.
+        /// The priority of the task that it fills.
         var priority: TransferPriority
-        /// A reader is blocked on it now.
+        /// Whether a reader is blocked on it.
         var isServing: Bool
-        /// Since when it has its place.
+        /// The time at which it got its slot.
         var since: Int64 = 0
-        /// Since when no reader has been blocked on it.
+        /// The time since which no reader has been blocked on it.
         var idleSince: Int64 = 0
 
-        /// It fills in a reader's place.
+        /// Whether it fills in a reader's slot.
         var lingers: Bool { forReader && !isServing }
     }
 
     private let limits: Limits
     private var active: [Token: Entry] = [:]
-    /// In order of arrival.
+    /// The waiting connections in order of arrival.
     private var waiting: [(token: Token, entry: Entry)] = []
 
     package init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Asks for a place. `false`: it waits, and a later call's result names it.
+    /// Requests a slot. `false` means that it waits, and that the result of a later call will contain it.
     package mutating func request(
         _ token: Token, host: String, forReader: Bool, priority: TransferPriority = .asked, now: Int64
     ) -> Bool {
@@ -62,18 +62,18 @@ package struct ConnectionPools: Sendable {
         return false
     }
 
-    /// A connection has ended, or is held and takes no place; or one that waits is wanted no more.
+    /// Releases a slot when its connection has ended or is held, or withdraws a waiting request.
     ///
-    /// - Returns: the tokens that have a place now, those of higher priority first, each in order of arrival.
+    /// - Returns: The tokens that now have a slot, those of higher priority first, each in order of arrival.
     package mutating func release(_ token: Token, now: Int64) -> [Token] {
         waiting.removeAll { $0.token == token }
         guard active.removeValue(forKey: token) != nil else { return [] }
         return admitWaiting(now)
     }
 
-    /// Whether a reader is blocked on a connection has changed; one that waits changes pools with it.
+    /// Sets whether a reader is blocked on a connection; a waiting one changes pools.
     ///
-    /// - Returns: as `release`.
+    /// - Returns: As for `release`.
     package mutating func setServing(_ token: Token, _ serving: Bool, now: Int64) -> [Token] {
         if let index = waiting.firstIndex(where: { $0.token == token }) {
             waiting[index].entry.isServing = serving
@@ -91,9 +91,9 @@ package struct ConnectionPools: Sendable {
         return admitWaiting(now)
     }
 
-    /// The task of a connection counts for more, or less, than before.
+    /// Sets the priority of a connection's task.
     ///
-    /// - Returns: as `release`.
+    /// - Returns: As for `release`.
     package mutating func setPriority(_ token: Token, _ priority: TransferPriority, now: Int64) -> [Token] {
         active[token]?.priority = priority
         guard let index = waiting.firstIndex(where: { $0.token == token }) else { return [] }
@@ -101,8 +101,8 @@ package struct ConnectionPools: Sendable {
         return admitWaiting(now)
     }
 
-    /// The connections to end now: those that have lingered for too long, and those whose place another reader waits
-    /// for, or a task of higher priority.
+    /// Returns the connections to end now: those that have lingered too long, and those whose slot another reader or a
+    /// task of higher priority needs.
     package func preempted(now: Int64) -> [Token] {
         var chosen = active.filter { $0.value.lingers && $0.value.idleSince + limits.linger <= now }.map(\.key)
         for request in waiting where request.entry.forReader {
@@ -112,7 +112,7 @@ package struct ConnectionPools: Sendable {
         return (chosen + outranked(besides: chosen)).sorted()
     }
 
-    /// When `preempted` may name more, if at all.
+    /// The time at which `preempted` may return more, if any.
     package var deadline: Int64? {
         var result = active.values.filter(\.lingers).map { $0.idleSince + limits.linger }.min()
         for request in waiting where request.entry.forReader {
@@ -124,7 +124,7 @@ package struct ConnectionPools: Sendable {
 
     // MARK: -
 
-    /// The lingering connection whose end makes room for a reader: the one that has had its place for longest.
+    /// Returns the lingering connection to end for a reader: the one with its slot the longest.
     private func candidate(for waiting: Entry, besides chosen: [Token]) -> Token? {
         let sameHost = active.filter { $0.value.forReader && $0.value.host == waiting.host && !chosen.contains($0.key) }
         let full = sameHost.count >= limits.readersPerHost
@@ -133,10 +133,10 @@ package struct ConnectionPools: Sendable {
         }.min { ($0.value.since, $0.key) < ($1.value.since, $1.key) }?.key
     }
 
-    /// The filling connections that tasks of higher priority have to wait for.
+    /// Returns the filling connections to end for tasks of higher priority.
     private func outranked(besides gone: [Token]) -> [Token] {
         var chosen: [Token] = []
-        // What would be there once those are ended, and the ones that wait have come in their place.
+        // The state after these have ended and the waiting ones were admitted.
         var later = self
         for token in gone { later.active[token] = nil }
         for request in waitingByPriority where !request.entry.forReader && request.entry.priority > .automatic {
@@ -149,7 +149,7 @@ package struct ConnectionPools: Sendable {
                     without.active[token] = nil
                     return without.mayStart(request.entry)
                 }
-                // The one that has had least of its turn, so that the others come to their end.
+                // The one with the shortest time in its slot, so that the others can complete.
                 let last = outranked.max { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
                 guard let token = last?.key else { continue }
                 later.active[token] = nil
@@ -160,7 +160,7 @@ package struct ConnectionPools: Sendable {
         return chosen
     }
 
-    /// In order of admission.
+    /// The waiting connections in the order of admission.
     private var waitingByPriority: [(token: Token, entry: Entry)] {
         TransferPriority.allCases.reversed().flatMap { priority in waiting.filter { $0.entry.priority == priority } }
     }
@@ -186,9 +186,9 @@ package struct ConnectionPools: Sendable {
         return started
     }
 
-    /// Moves what fills in a reader's place to the filling's pool, as far as there is room that nobody waits for.
+    /// Moves lingering connections to the filling pool, as far as it has free slots that nobody waits for.
     ///
-    /// - Returns: whether a reader's place has come free.
+    /// - Returns: Whether a reader's slot has become free.
     private mutating func settleLingering() -> Bool {
         var moved = false
         for (token, entry) in active.sorted(by: { $0.key < $1.key }) where entry.lingers {

@@ -1,47 +1,48 @@
-/// Bounds how many bytes a second connections bring: all of them together, and those of a group (a file) among them.
+/// Limits of the received bytes per second: of all connections together, and of groups (files).
 ///
-/// What a limit allows is dealt out in equal shares, so a reader's connection gets as much as any other; what one does
-/// not use (its server is slow, or nobody wants its bytes now) goes to the others. A connection may go on while
-/// it has something left; a piece that is larger than that makes a debt, which is paid before the next.
+/// The permitted bytes are divided into equal shares, so a reader's connection gets as much as any other; what one does
+/// not use (its server is slow, or nobody wants its bytes now) goes to the others. A connection may receive while it
+/// has credit; a larger piece makes a debt, which delays the next.
 ///
-/// A value without IO: the driver tells what has come, asks who may go on, and comes back at `deadline`. Times are
-/// milliseconds of a monotonic clock.
+/// A value without IO: the driver reports received bytes, asks which connections may continue, and calls again at
+/// `deadline`. Times are milliseconds of a monotonic clock.
 package struct RateLimits: Sendable {
     package typealias ID = Int
     package typealias Group = MediaID
 
-    /// One limit and the connections that share it. Levels are thousandths of a byte: what one byte a second makes in a
-    /// millisecond.
+    /// One limit and the connections that share it. Levels are thousandths of a byte: the credit of one byte a second
+    /// in a millisecond.
     private struct Bucket: Sendable {
         var limit: Int64
         var levels: [ID: Int64] = [:]
-        /// Of connections that have gone.
+        /// The debt of connections that have ended.
         var debt: Int64 = 0
 
-        /// What can be saved up: a quarter of a second of the limit. A server that sends in bursts loses nothing by the
-        /// pauses between them, and the limit is kept over any second.
+        /// The maximum credit: a quarter of a second of the limit. A server that sends in bursts loses nothing by its
+        /// pauses, and the limit holds over any second.
         private static let saved: Int64 = 250
 
         init(limit: Int64) { self.limit = min(limit, Self.largest) }
 
-        /// Beyond any link, and a thousand times a thousand of it fits into 64 bits.
+        /// Above any link; a thousand times a thousand of it fits into 64 bits.
         private static let largest: Int64 = 1_000_000_000_000
 
         func allows(_ id: ID) -> Bool { levels[id, default: 1] > 0 }
 
-        /// Its first piece may come at once, unless others have left a debt: many short connections would know no limit.
+        /// Adds a connection. Its first piece may arrive at once, unless ended ones have left a debt: otherwise many
+        /// short connections could exceed the limit.
         mutating func add(_ id: ID) { levels[id] = debt > 0 ? 0 : 1 }
 
         mutating func remove(_ id: ID) { debt += max(0, -(levels.removeValue(forKey: id) ?? 0)) }
 
-        /// Deals out what has come in `milliseconds`.
+        /// Divides the credit of `milliseconds`.
         mutating func refill(_ milliseconds: Int64) {
             var amount = limit * milliseconds - debt
             debt = max(0, -amount)
             guard amount > 0, !levels.isEmpty else { return }
             let most = max(limit * Self.saved / Int64(levels.count), 1)
             var rest = Int64(levels.count)
-            // Those that take least come first, so that what they leave is shared by the others.
+            // The fullest first, so that the others share what these do not need.
             for (id, level) in levels.sorted(by: { ($0.value, $0.key) > ($1.value, $1.key) }) {
                 let given = max(0, min(amount / rest, most - level))
                 levels[id] = level + given
@@ -50,39 +51,40 @@ package struct RateLimits: Sendable {
             }
         }
 
-        /// The earliest moment at which a connection in debt can have paid, in milliseconds from the last refill.
+        /// Returns the earliest time at which a connection in debt may continue, in milliseconds from the last refill.
         func pause(of id: ID) -> Int64 {
             guard let level = levels[id], level <= 0 else { return 0 }
             return (debt - level) / limit + 1
         }
     }
 
-    /// Bytes a second; none when 0 or less.
+    /// Bytes per second; no limit if 0 or less.
     package let limit: Int64
     private var shared: Bucket?
     private var groups: [Group: Bucket] = [:]
-    /// The group of each connection that has a limit of its own or shares one.
+    /// The groups of limited connections.
     private var members: [ID: Group] = [:]
     private var blocked: Set<ID> = []
     private var refilled: Int64 = 0
 
-    /// Limits are kept in steps of so many milliseconds: fewer would cost processor time for nothing that shows.
+    /// The granularity of refills in milliseconds: smaller steps would cost processor time without a visible effect.
     private static let step: Int64 = 20
-    /// More is not counted at once, so that the products fit into 64 bits: debts are paid sooner than in half an hour.
+    /// The maximum time credited at once, so that the products fit into 64 bits: debts are paid in less than half an
+    /// hour.
     private static let longest: Int64 = 1_800_000
 
-    /// - Parameter limit: bytes a second of all connections; 0 does not limit.
+    /// - Parameter limit: Bytes per second of all connections; 0 for no limit.
     package init(limit: Int64 = 0) {
         self.limit = limit
         if limit > 0 { shared = Bucket(limit: limit) }
     }
 
-    /// A connection begins.
+    /// Adds a connection.
     ///
-    /// - Parameter groupLimit: bytes a second of all connections of its group; 0 does not limit.
+    /// - Parameter groupLimit: Bytes per second of all connections of its group; 0 for no limit.
     package mutating func add(_ id: ID, group: Group, groupLimit: Int64, now: Int64) {
         guard shared != nil || groupLimit > 0 else { return }
-        // Nobody waits yet: debts of connections that have gone are paid by the time since.
+        // Nobody waits yet: the elapsed time pays the debts of ended connections.
         if members.isEmpty { _ = refill(now: now) }
         members[id] = group
         shared?.add(id)
@@ -101,7 +103,7 @@ package struct RateLimits: Sendable {
 
     package func mayReceive(_ id: ID) -> Bool { !blocked.contains(id) }
 
-    /// A connection has brought `count` bytes.
+    /// Records `count` bytes received by a connection.
     package mutating func received(_ id: ID, _ count: Int64) {
         guard let group = members[id] else { return }
         shared?.levels[id]? -= count * 1_000
@@ -109,9 +111,9 @@ package struct RateLimits: Sendable {
         if !allows(id) { blocked.insert(id) }
     }
 
-    /// Deals out what has come since the last time.
+    /// Divides the credit since the previous call.
     ///
-    /// - Returns: the connections that may go on now and could not before.
+    /// - Returns: The connections that may continue now and could not before.
     package mutating func refill(now: Int64) -> [ID] {
         guard now > refilled else { return [] }
         let elapsed = min(now - refilled, Self.longest)
@@ -126,7 +128,7 @@ package struct RateLimits: Sendable {
         return freed.sorted()
     }
 
-    /// When `refill` is to be called at the latest, if at all.
+    /// The latest time for the next call of `refill`, if any.
     package var deadline: Int64? {
         blocked.map { id in
             let own = members[id].flatMap { groups[$0] }?.pause(of: id) ?? 0

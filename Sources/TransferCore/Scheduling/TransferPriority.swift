@@ -1,10 +1,10 @@
-/// Who waits for a transfer; a greater one goes first.
+/// The priority of a transfer, by who waits for it; the greater goes first.
 package enum TransferPriority: Int, Sendable, Codable, Comparable, CaseIterable {
-    /// Nobody has asked: a newest episode that is fetched ahead. Runs only while conditions allow it.
+    /// Not requested: an automatic download of a new episode. Runs only while conditions permit it.
     case automatic
-    /// A person wants the file.
+    /// Requested by a person.
     case asked
-    /// A program is blocked on a byte of it.
+    /// A program is blocked on one of its bytes.
     case reader
 
     package static func < (one: TransferPriority, other: TransferPriority) -> Bool { one.rawValue < other.rawValue }

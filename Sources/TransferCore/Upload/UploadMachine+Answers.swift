@@ -1,10 +1,10 @@
-// What the answers to an upload's requests mean.
+// Handling of the responses to an upload's requests.
 extension UploadMachine {
-    /// A request was answered.
+    /// Handles the response to a request.
     ///
     /// - Parameters:
-    ///   - head: that of the final answer; no redirect was followed.
-    ///   - location: its Location made absolute; `nil` when there is none, or one that is not http or https.
+    ///   - head: The head of the final response; redirects were not followed.
+    ///   - location: Its Location as an absolute address; `nil` if there is none, or if it is not http or https.
     package mutating func answered(
         _ id: RequestID, _ head: ResponseHead, location: String?, now: Int64, random: Double
     ) -> [Action] {
@@ -19,11 +19,11 @@ extension UploadMachine {
         }
     }
 
-    /// A request ended without an answer.
+    /// Handles a request that ended without a response.
     ///
     /// - Parameters:
-    ///   - wasSent: some of it reached the network, so that the server may have acted on it.
-    ///   - passes: trying again may help.
+    ///   - wasSent: Whether some of it reached the network, so that the server may have processed it.
+    ///   - passes: Whether a retry may help.
     package mutating func lost(
         _ id: RequestID, _ error: TransferError, wasSent: Bool, passes: Bool, now: Int64, random: Double
     ) -> [Action] {
@@ -35,8 +35,8 @@ extension UploadMachine {
 
     // MARK: Redirects
 
-    /// 301, 307 and 308 move the request as it is. So does 302, but for a POST: there it is what programs answered before
-    /// there was a 303, and what browsers take it for (RFC 9110 §15.4.3).
+    /// Handles a redirect. 301, 307 and 308 move the request unchanged. So does 302, except for a POST: before 303
+    /// existed programs sent it with that meaning, and browsers interpret it so (RFC 9110 §15.4.3).
     private mutating func redirected(_ request: Request, _ head: ResponseHead, to location: String?) -> [Action]? {
         let isPost = if case .post = request { true } else { false }
         guard [301, 307, 308].contains(head.status) || head.status == 302 && !isPost else { return nil }
@@ -65,7 +65,7 @@ extension UploadMachine {
         }
     }
 
-    // MARK: Each request's answer
+    // MARK: Responses by request
 
     private mutating func postAnswered(
         _ head: ResponseHead, _ location: String?, now: Int64, random: Double
@@ -87,19 +87,19 @@ extension UploadMachine {
                     "the server answered \(head.status) to the POST without saying where the media go; 303 or 201 with a "
                         + "Location was expected: is this the address of a list of videos?"))
         case 408, 425, 429, 503:
-            // The server says that it has not done it.
+            // The server says that it has not processed it.
             return takeBackPost()
                 + tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 500...599:
             return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 409 where posts > 1 || attempts > 0:
-            // An earlier try of the same key is still being worked on (the draft's §2.7).
+            // An earlier attempt with the same key is still in progress (the draft's §2.7).
             return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return takeBackPost() + fail(Self.refusal(ofPost: head))
         }
     }
 
-    /// Says what a person can do about it, where that is known.
+    /// Returns an error with the remedy, if that is known.
     private static func refusal(ofPost head: ResponseHead) -> TransferError {
         let failure = failure(head)
         let says = "the server answered \(head.status) to the POST"
@@ -119,7 +119,7 @@ extension UploadMachine {
         case 408, 425, 429, 502, 503, 504:
             return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default:
-            // Whatever else is wrong, the request that follows will be told.
+            // Any other problem shows in the following request.
             let speaksTus = Self.offersTus(head)
             resumeData.speaksTus = speaksTus
             return record(then: speaksTus ? .head(place) : .put(place))
@@ -141,7 +141,7 @@ extension UploadMachine {
             }
             holds(offset)
             namesLength = head["upload-length"] == nil && head["upload-defer-length"] == "1"
-            // A place that waits to be told the length is not complete before it has been, whatever it holds.
+            // An upload whose length the server does not know is not complete, however many bytes it has.
             if offset == size, !namesLength { return complete() }
             return record(then: .patch(place, offset: offset))
         case 405, 501: return sendWhole(to: place)
@@ -158,7 +158,7 @@ extension UploadMachine {
             guard let reached = head["upload-offset"].flatMap({ Int64(digits: $0) }), reached <= size,
                 reached > offset || offset == size
             else {
-                // Asking will show.
+                // The next HEAD will show it.
                 let error = TransferError(.unusable, "the server did not say how much of the file it has taken")
                 return tryLater(after: error, pause: nil, now: now, random: random)
             }
@@ -166,7 +166,7 @@ extension UploadMachine {
             namesLength = false
             return reached == size ? complete() : record(then: .patch(place, offset: reached))
         case 409, 423:
-            // Its offset is another, or a broken connection still holds the place.
+            // Its offset differs, or a broken connection still holds the lock.
             return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return failed(head, now: now, random: random)
         }
@@ -174,7 +174,7 @@ extension UploadMachine {
 
     private mutating func putAnswered(_ head: ResponseHead, now: Int64, random: Double) -> [Action] {
         switch head.status {
-        // 303: it is done, and something about it stands elsewhere.
+        // 303: processed, with a description at another address.
         case 200...299, 303: return complete()
         default: return failed(head, now: now, random: random)
         }
@@ -188,14 +188,14 @@ extension UploadMachine {
         return [.completed]
     }
 
-    /// The place does not speak tus after all.
+    /// Falls back to PUT, since the server does not support tus after all.
     private mutating func sendWhole(to place: String) -> [Action] {
         resumeData.speaksTus = false
         resumeData.offset = 0
         return record(then: .put(place))
     }
 
-    /// The server holds this many bytes by its own word.
+    /// Records the number of bytes that the server reports.
     private mutating func holds(_ offset: Int64) {
         if offset > resumeData.offset { progressed() }
         resumeData.offset = offset
@@ -211,7 +211,7 @@ extension UploadMachine {
         }
     }
 
-    /// By an answer to OPTIONS, or by any other that names the protocol.
+    /// Whether a response to OPTIONS, or any other, names the protocol.
     private static func offersTus(_ head: ResponseHead) -> Bool {
         let fields = [head["tus-version"], head["tus-resumable"]].compactMap { $0 }
         return fields.flatMap { $0.split(separator: ",") }.contains {

@@ -1,19 +1,19 @@
-/// The state of one upload, as a value: what the server has of it, which request is under way.
+/// The state machine of one upload: the bytes on the server, and the request in progress.
 ///
-/// Every event is a mutating method that returns the actions to perform, in order; nothing here does IO, reads a clock
-/// or draws a random number. Times are milliseconds of a monotonic clock.
+/// Every event is a mutating method that returns the actions to perform, in order. There is no IO, clock or random
+/// number here. Times are milliseconds of a monotonic clock.
 ///
 /// The life of an upload:
-/// - A **POST** says what is coming. Its answer, 303 or 201 with a Location, names the place of the media.
-/// - The place is asked by **OPTIONS** whether it speaks tus (tus.io, version 1.0.0). Where it does, **HEAD** says how
-///   many bytes the server holds, and **PATCH** sends the rest; else **PUT** sends all of it.
-/// - What fails and may pass is tried again after a pause, from the step that was reached.
+/// - A **POST** announces the media. Its response, 303 or 201 with a Location, gives their address.
+/// - **OPTIONS** to that address finds out whether it supports tus (tus.io, version 1.0.0). If so, **HEAD** returns the
+///   number of bytes on the server, and **PATCH** sends the rest; otherwise **PUT** sends all of them.
+/// - Transient failures are retried after a delay, from the step that was reached.
 ///
-/// A POST makes something: sent twice, it makes two. It carries the same Idempotency-Key at each try
-/// (draft-ietf-httpapi-idempotency-key-header), but no server says beforehand that it heeds that field. So a POST whose
-/// fate is not known (the connection broke after it was sent, a 500 or 502, a process that was killed) is never repeated
-/// blindly: the owner is asked to look on the server first. That a POST is about to be sent is written down before it is.
-/// All other requests may be repeated without harm.
+/// A POST creates an entry: sent twice, it creates two. Each attempt has the same Idempotency-Key
+/// (draft-ietf-httpapi-idempotency-key-header), but no server announces in advance that it supports the field. So a
+/// POST with an unknown outcome (the connection broke after it was sent, a 500 or 502, a killed process) is never
+/// simply repeated: the owner first checks the server. The state is persisted before a POST is sent. All other requests
+/// may be repeated without harm.
 package struct UploadMachine: Sendable {
     package typealias RequestID = Int
     package typealias RecordID = Int
@@ -25,7 +25,7 @@ package struct UploadMachine: Sendable {
         case patch(String, offset: Int64)
         case put(String)
 
-        /// Whether it carries the media.
+        /// Whether it sends the media.
         package var sendsBody: Bool {
             switch self {
             case .patch, .put: true
@@ -38,76 +38,77 @@ package struct UploadMachine: Sendable {
         case send(RequestID, Request)
         /// Ends a request; no further event of it is reported.
         case abort(RequestID)
-        /// To be written down; `recorded` is the answer.
+        /// Persists the progress; `recorded` is the answer.
         case record(RecordID, UploadResumeData)
-        /// A POST may or may not have reached the server: does it have what was posted? `settled` is the answer. Where the
-        /// last try left an error, it is given.
+        /// Asks whether the server has received a POST; `settled` is the answer. Contains the error of the last check,
+        /// if any.
         case settleDoubt(TransferError?)
-        /// The server has all of it.
+        /// The server has the complete media.
         case completed
         case failed(TransferError)
     }
 
-    /// What the owner has found out about a POST whose fate was not known.
+    /// The owner's finding about a POST with an unknown outcome.
     package enum Finding: Sendable, Equatable {
-        /// The server has it, and the media go there.
+        /// The server has received it, and the media go to this address.
         case arrived(location: String)
-        /// Posting again makes no second one: the server does not have it, or heeds the Idempotency-Key.
+        /// The POST may be repeated without a second entry: the server has not received it, or supports the
+        /// Idempotency-Key.
         case mayRepeat
-        /// The server could not be asked now.
+        /// The server could not be checked now.
         case later(TransferError, after: Int64?)
-        /// There is no way to find out, for the reason given: a person has to decide.
+        /// The outcome cannot be determined, for this reason: a person has to decide.
         case unknown(String)
     }
 
     enum State: Sendable, Equatable {
-        /// Not begun, or halted by a person. → any below but `completed`, by `resume`; `cancelled`
+        /// Not started, or suspended by a person. → any below but `completed`, by `resume`; `cancelled`
         case suspended
-        /// Waits until the owner has written down that a step is about to begin. → requesting
+        /// Waiting until the owner has persisted that a step is about to start. → requesting
         case recording(RecordID, then: Request)
-        /// The owner looks for what was posted. → requesting, waiting, failed
+        /// The owner is checking whether the server has received the POST. → requesting, waiting, failed
         case doubtful
         /// → requesting, recording, waiting, completed, failed
         case requesting(RequestID, Request, hasBegun: Bool)
-        /// A pause before the next try. → requesting, recording, doubtful
+        /// Waiting for the next retry. → requesting, recording, doubtful
         case waiting(until: Int64)
         case completed
-        /// Kept: a person may let it go on. → any but `completed`, by `resume`; `cancelled`
+        /// Retained; a person may resume it. → any but `completed`, by `resume`; `cancelled`
         case failed(TransferError)
         case cancelled
     }
 
-    /// Where things are posted.
+    /// The address of the POST.
     package let url: String
-    /// Of the media, in bytes.
+    /// The size of the media in bytes.
     package let size: Int64
     package let retry: RetryPolicy
     package internal(set) var resumeData: UploadResumeData
-    /// Bytes of the media that the present try, and the server's word, account for.
+    /// The number of media bytes sent or confirmed.
     package internal(set) var sent: Int64
     var state = State.suspended
-    /// Where a redirect has sent the POST.
+    /// The address to which redirects have moved the POST.
     var postURL: String
     var redirects = 0
-    /// Failures in a row without progress.
+    /// The number of consecutive failures without progress.
     var attempts = 0
     var firstFailure: Int64?
     var lastError: TransferError?
-    /// The most bytes that any try has brought: only what goes beyond is progress. A server that takes some of a body and
-    /// breaks off each time would else be tried for ever.
+    /// The maximum number of bytes of any attempt: only more than that is progress. Otherwise a server that accepts a
+    /// part and disconnects each time would be retried forever.
     var furthest: Int64
-    /// POSTs of this run.
+    /// The number of POSTs in this run.
     var posts = 0
-    /// The server does not know how long the media are (tus: Upload-Defer-Length in its answer to HEAD): the next request
-    /// that brings some of them has to say so, and only that one.
+    /// Whether the server does not know the length of the media (tus: Upload-Defer-Length in the response to HEAD): the
+    /// next request with bytes, and only that one, has to state it.
     package internal(set) var namesLength = false
     private var lastID = 0
 
-    /// As many as a browser follows, give or take.
+    /// The maximum number of redirects, about the same as in browsers.
     static let longestChain = 10
     package static let tusVersion = "1.0.0"
 
-    /// Suspended until `resume`.
+    /// An upload, suspended until `resume`.
     package init(
         url: String, size: Int64, resumeData: UploadResumeData = UploadResumeData(), retry: RetryPolicy = RetryPolicy()
     ) {
@@ -120,10 +121,10 @@ package struct UploadMachine: Sendable {
         furthest = resumeData.offset
     }
 
-    /// An upload that failed in an earlier run: it stays so until `resume`.
+    /// Restores the failure of an earlier run, which lasts until `resume`.
     package mutating func setFailed(_ error: TransferError) { if state == .suspended { state = .failed(error) } }
 
-    // MARK: What is seen from outside
+    // MARK: State
 
     package var people: TaskState {
         switch state {
@@ -137,7 +138,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    /// Why it has failed, or waits.
+    /// The reason why it has failed or waits.
     package var error: TransferError? {
         switch state {
         case .failed(let error): error
@@ -146,7 +147,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    /// Whether nothing more comes of it unless somebody asks.
+    /// Whether nothing happens unless somebody requests it.
     package var isIdle: Bool {
         switch state {
         case .suspended, .completed, .failed, .cancelled: true
@@ -154,17 +155,17 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    /// When `tick` must be called at the latest, if at all.
+    /// The latest time for the next call of `tick`, if any.
     package var deadline: Int64? { if case .waiting(let until) = state { until } else { nil } }
 
-    /// Whether a request is the one under way.
+    /// Whether a request is the current one.
     package func awaits(_ id: RequestID) -> Bool {
         if case .requesting(id, _, _) = state { true } else { false }
     }
 
-    // MARK: What people do
+    // MARK: Control
 
-    /// Begins, or goes on: at once, whatever pause there was.
+    /// Starts or resumes the upload at once, ignoring a retry delay.
     package mutating func resume(now: Int64) -> [Action] {
         switch state {
         case .suspended, .failed, .waiting:
@@ -177,7 +178,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    /// Halts until `resume`.
+    /// Suspends the upload until `resume`.
     package mutating func suspend() -> [Action] {
         switch state {
         case .suspended, .completed, .failed, .cancelled: return []
@@ -185,7 +186,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    /// Ends it for good.
+    /// Cancels the upload permanently.
     package mutating func cancel() -> [Action] {
         switch state {
         case .completed, .cancelled: return []
@@ -193,7 +194,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    /// The process ends: what is under way is broken off, and goes on in the next one.
+    /// Aborts the current request when the process exits; the next process resumes.
     package mutating func shutDown() -> [Action] { suspend() }
 
     private mutating func halt(as end: State) -> [Action] {
@@ -209,7 +210,7 @@ package struct UploadMachine: Sendable {
         return actions
     }
 
-    /// The POST that was written down has not been sent: no doubt is left behind.
+    /// Reverts to the state before a POST that was persisted but not sent.
     mutating func takeBackPost() -> [Action] {
         resumeData.step = .unposted
         return [.record(newID(), resumeData)]
@@ -222,7 +223,7 @@ package struct UploadMachine: Sendable {
 
     // MARK: Steps
 
-    /// Does what the step that was reached asks for.
+    /// Performs the current step.
     mutating func advance(now: Int64) -> [Action] {
         switch resumeData.step {
         case .unposted:
@@ -259,20 +260,20 @@ package struct UploadMachine: Sendable {
         return [.send(id, request)]
     }
 
-    /// Has the step written down, then sends the request.
+    /// Persists the step, then sends the request.
     mutating func record(then request: Request) -> [Action] {
         let id = newID()
         state = .recording(id, then: request)
         return [.record(id, resumeData)]
     }
 
-    /// The owner has written down what `record` gave.
+    /// Handles the owner's report that `record` was persisted.
     package mutating func recorded(_ id: RecordID) -> [Action] {
         guard case .recording(id, let request) = state else { return [] }
         return send(request)
     }
 
-    /// The owner has looked on the server.
+    /// Handles the owner's finding.
     package mutating func settled(_ finding: Finding, now: Int64, random: Double) -> [Action] {
         guard state == .doubtful else { return [] }
         switch finding {
@@ -280,7 +281,7 @@ package struct UploadMachine: Sendable {
         case .mayRepeat: return send(.post(postURL))
         case .later(let error, let after): return tryLater(after: error, pause: after, now: now, random: random)
         case .unknown(let reason):
-            // A person who lets it go on has looked.
+            // A person who resumes it has checked the server.
             return takeBackPost()
                 + fail(
                     TransferError(
@@ -296,12 +297,12 @@ package struct UploadMachine: Sendable {
         return record(then: mediaRequest(to: location))
     }
 
-    /// A request is sent: it had to wait for its turn until now.
+    /// Records that a request was sent, after waiting for a slot.
     package mutating func began(_ id: RequestID) {
         if case .requesting(id, let request, _) = state { state = .requesting(id, request, hasBegun: true) }
     }
 
-    /// The present request has brought this many bytes of its part of the media on their way.
+    /// Records the number of media bytes that the current request has sent.
     package mutating func sent(_ id: RequestID, _ count: Int64) {
         guard case .requesting(id, let request, _) = state else { return }
         switch request {
@@ -321,7 +322,7 @@ package struct UploadMachine: Sendable {
         lastError = nil
     }
 
-    /// `deadline` has come.
+    /// Handles the `deadline`.
     package mutating func tick(now: Int64) -> [Action] {
         guard case .waiting(let until) = state, until <= now else { return [] }
         return advance(now: now)

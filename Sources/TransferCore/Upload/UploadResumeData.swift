@@ -1,20 +1,20 @@
-/// How far an upload has come on its server: what a later run needs to go on with it.
+/// The progress of an upload on its server, with which a later run continues.
 package struct UploadResumeData: Sendable, Equatable {
     package enum Step: String, Sendable, Codable {
-        /// The server has nothing of it.
+        /// The server has received nothing.
         case unposted
-        /// A POST is about to be sent, or was: what has become of it is not known.
+        /// A POST is about to be sent, or was sent with an unknown outcome.
         case posting
-        /// The server has named the place of the media.
+        /// The server has given the address of the media.
         case posted
     }
 
     package var step: Step
-    /// Where the media go; there is one when `step` is `posted`, and at no other time.
+    /// The address of the media; set if and only if `step` is `posted`.
     package var location: String?
-    /// Whether that place speaks tus; `nil` until it was asked.
+    /// Whether that address supports tus; `nil` if unknown.
     package var speaksTus: Bool?
-    /// Bytes that the server has said it holds. Only tus says so.
+    /// The number of bytes on the server as reported by it, which only tus does.
     package var offset: Int64
 
     package init(
@@ -26,7 +26,7 @@ package struct UploadResumeData: Sendable, Equatable {
         self.offset = offset
     }
 
-    /// That of an upload whose place is known from the start: nothing is posted.
+    /// Returns the data of an upload with a known address, without a POST.
     package static func at(_ location: String) -> UploadResumeData {
         UploadResumeData(step: .posted, location: location)
     }
