@@ -1,9 +1,9 @@
 internal import CCurl
 internal import Glibc
 
-/// The certificate authorities by which servers are known, as files of the system.
+/// The certificate authorities that servers are verified with, as files of the system.
 package struct Authorities: Sendable, Equatable {
-    /// A file with all of them; `nil` when curl was built without one.
+    /// A file with all of them; `nil` if curl was built without one.
     package var bundle: String?
     /// A folder with a file for each.
     package var folder: String?
@@ -13,7 +13,7 @@ package struct Authorities: Sendable, Equatable {
         self.folder = folder
     }
 
-    /// Where the system's curl was built to look.
+    /// The default paths of the system's curl.
     package static var inUse: Authorities {
         // Members of the structure from its seventh version on, 7.70; constants of the library.
         let version = curl_version_info(CURLVERSION_SEVENTH)
@@ -22,7 +22,7 @@ package struct Authorities: Sendable, Equatable {
             folder: version?.pointee.capath.map { String(cString: $0) })
     }
 
-    /// Whether there is any: a bundle with something in it, or a folder with a file.
+    /// Whether there are any: a non-empty bundle, or a folder with a file.
     package var isPresent: Bool {
         if let bundle {
             var status = stat()
@@ -31,13 +31,14 @@ package struct Authorities: Sendable, Equatable {
         guard let folder, let entries = opendir(folder) else { return false }
         defer { closedir(entries) }
         while let entry = readdir(entries) {
-            // By "." and ".." nobody is known.
+            // "." and ".." are not certificates.
             if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { return true }
         }
         return false
     }
 
-    /// What to do when no https server can be known; `nil` when authorities are there, so that a refusal is the server's.
+    /// The remedy if no https server can be verified; `nil` if there are authorities, so that a failure is the
+    /// server's.
     package var advice: String? {
         isPresent
             ? nil

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import SystemPackage
 package import TransferCore
 
-/// What a checkpoint in the cache says of its file, unchecked.
+/// The facts in a checkpoint of the cache, not compared with its file.
 package struct CachedFile: Sendable, Equatable {
     package var name: String
     package var key: MediaID
@@ -12,11 +12,11 @@ package struct CachedFile: Sendable, Equatable {
     package var validator: String?
     package var contentType: String?
     package var finalURL: String?
-    /// Bytes present.
+    /// The number of received bytes.
     package var received: Int64
     package var complete: Bool
     package var sha256: String?
-    /// How it looked when it was complete.
+    /// The state when it was completed.
     package var state: FileState?
 
     package init(
@@ -37,11 +37,11 @@ package struct CachedFile: Sendable, Equatable {
     }
 }
 
-/// The sole right to write a folder, held until the value goes or the process ends.
+/// The exclusive right to write a folder, held until the value is released or the process exits.
 package struct FolderLease: Sendable {
     private let lock: FolderLock
 
-    /// `nil` when another process has it.
+    /// Acquires the right; `nil` if another process holds it.
     package init?(folder: String) throws {
         guard let lock = try FolderLock(file: FilePath(folder + "/daemon.lock")) else { return nil }
         self.lock = lock
@@ -52,7 +52,7 @@ extension TransferEngine {
     /// The names of the files in the cache.
     package var fileNames: [String] { cache.names() }
 
-    /// What is known of a file; `nil` without a readable checkpoint.
+    /// Returns the known facts of a file; `nil` without a readable checkpoint.
     package func file(_ name: String) -> CachedFile? {
         guard let checkpoint = cache.checkpoint(of: name) else { return nil }
         return CachedFile(
@@ -62,19 +62,19 @@ extension TransferEngine {
             state: checkpoint.state)
     }
 
-    /// What is wrong with a file at a first look; `nil` when it is as expected. May be called on any thread.
+    /// Checks a file's metadata; returns `nil` if they are as expected. May be called on any thread.
     package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
         cache.defect(of: name, expecting: expectation)
     }
 
-    /// How a file looks of which all is there as far as the file system tells.
+    /// Returns the state of a file that is complete as far as the file system reports.
     package func state(of name: String, size: Int64) throws(CacheFileDefect) -> FileState {
         try cache.state(of: name, size: size)
     }
 
-    /// Reads all of a file that ought to be whole, on a thread for that; gives it a new checkpoint when it is.
+    /// Reads a file that should be complete, on a queue for that; writes a new checkpoint if it is.
     ///
-    /// - Returns: how it looks, or what is wrong with it.
+    /// - Returns: Its state, or its defect.
     package func verify(_ file: CachedFile) async -> Result<FileState, CacheFileDefect> {
         var checkpoint = Checkpoint(key: file.key.rawValue, generation: file.generation)
         checkpoint.total = file.total
@@ -93,14 +93,14 @@ extension TransferEngine {
         }
     }
 
-    /// One file at a time: more would not be faster.
+    /// Serial: several files at a time would not be faster.
     private static let verifying = DispatchQueue(label: "podfs.verifying", qos: .utility)
 
-    /// Removes a file; who has it open keeps it until the close.
+    /// Removes a file; programs that have it open keep it until the close.
     package func removeFile(_ name: String) { cache.remove(name) }
 
-    /// Removes a file that nobody has open.
+    /// Removes a file that no program has open.
     ///
-    /// - Returns: `false` when somebody has; nothing has happened then.
+    /// - Returns: `false` if a program has it open; nothing was removed then.
     package func evictFile(_ name: String) -> Bool { cache.evict(name) }
 }

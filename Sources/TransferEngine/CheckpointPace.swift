@@ -1,25 +1,25 @@
 internal import TransferCore
 
-/// When a download's checkpoint is written: at most a second or 8 MiB behind, and when its bytes are synced to the disk.
+/// The schedule of a download's checkpoints, at most a second or 8 MiB behind, and of its syncs.
 struct CheckpointPace {
-    /// The bytes that a sync has put on the disk.
+    /// The ranges synced to the disk.
     var synced = ByteRanges()
-    /// A checkpoint is being written.
+    /// Whether a checkpoint is being written.
     private(set) var isBusy = false
-    /// When the next one is due, in milliseconds.
+    /// The time of the next checkpoint, in milliseconds.
     private(set) var due: Int64 = .max
     private var behind: Int64 = 0
-    /// What the checkpoint that is being written makes good; counted again when it fails.
+    /// The counters covered by the checkpoint being written; restored if it fails.
     private var inFlight: (behind: Int64, unsynced: Int64) = (0, 0)
     private var unsynced: Int64 = 0
     private var lastSync: Int64 = .min
 
     private static let interval: Int64 = 1_000
-    /// After one that could not be written, which costs a try each time.
+    /// The delay after a failed checkpoint, since each attempt costs a write.
     private static let retryInterval: Int64 = 5_000
     static let bytes: Int64 = 8 << 20
-    /// Bytes survive a kill without a sync, in the page cache; a sync guards against the loss of power. Every 64 MiB or
-    /// ten seconds keeps its cost below what can be measured.
+    /// The interval of syncs. Bytes survive a kill without a sync, in the page cache; a sync protects against a power
+    /// failure. Every 64 MiB or ten seconds keeps its cost below what can be measured.
     private static let syncInterval: Int64 = 10_000
     private static let syncBytes: Int64 = 64 << 20
 
@@ -33,9 +33,9 @@ struct CheckpointPace {
         if lastSync == .min { lastSync = now }
     }
 
-    /// Begins to write one.
+    /// Starts a checkpoint.
     ///
-    /// - Returns: whether the file is to be synced first.
+    /// - Returns: Whether the file must be synced first.
     mutating func begin(at now: Int64, all: Bool) -> Bool {
         isBusy = true
         inFlight = (behind, 0)
@@ -51,7 +51,7 @@ struct CheckpointPace {
         return synchronizes
     }
 
-    /// The one that was begun could not be written.
+    /// Records that the checkpoint could not be written.
     mutating func failed(at now: Int64) {
         isBusy = false
         behind += max(inFlight.behind, 1)
@@ -59,7 +59,7 @@ struct CheckpointPace {
         due = now + Self.retryInterval
     }
 
-    /// What hindered the last one has passed.
+    /// Retries soon, since the cause of the last failure has disappeared.
     mutating func hurry(at now: Int64) {
         if isBehind { due = min(due, now) }
     }

@@ -1,7 +1,7 @@
-/// A name and a password for one origin: scheme, host and port (RFC 6454 §4).
+/// A user name and a password for one origin: scheme, host and port (RFC 6454 §4).
 ///
-/// They are sent with the request itself, as Basic (RFC 7617): asking the server first which scheme it wants would cost
-/// each new request a round trip. libcurl sends them on no redirect to another host, port or scheme
+/// They are sent with the first request, as Basic (RFC 7617): asking the server for its schemes would cost each new
+/// request a round trip. libcurl does not send them after a redirect to another host, port or scheme
 /// (CURLOPT_UNRESTRICTED_AUTH(3), off by default).
 package struct Credentials: Sendable, Equatable, CustomStringConvertible {
     package let user: String
@@ -15,10 +15,10 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
         self.origin = origin
     }
 
-    /// Whether a request to this address may carry them. One with user info of its own carries that instead.
+    /// Whether they may be sent to this address. User info in the address takes precedence.
     package func fit(_ url: String) -> Bool { Self.origin(of: url) == origin && !Self.hasUserInfo(url) }
 
-    /// The origin of an http or https address; `nil` for anything else.
+    /// Returns the origin of an http or https address; `nil` for other text.
     package static func origin(of url: String) -> String? {
         guard let end = url.firstRange(of: "://") else { return nil }
         let scheme = url[..<end.lowerBound].lowercased()
@@ -27,7 +27,7 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
         if let at = place.lastIndex(of: "@") { place = place[place.index(after: at)...] }
         var host = place
         var port = scheme == "https" ? 443 : 80
-        // An IPv6 address has colons of its own, inside of its brackets.
+        // An IPv6 address contains colons, inside its brackets.
         let bracket = place.lastIndex(of: "]") ?? place.startIndex
         if let colon = place[bracket...].firstIndex(of: ":") {
             host = place[..<colon]
@@ -47,6 +47,6 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible {
         return url[end.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != "\\" }
     }
 
-    /// Says nothing of the secret: values are printed in logs.
+    /// Omits the secret, since values are printed in logs.
     package var description: String { "credentials for \(origin)" }
 }

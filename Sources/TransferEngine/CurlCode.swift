@@ -1,22 +1,22 @@
 internal import CCurl
 internal import TransferCore
 
-/// How curl says a transfer ended (CURLcode, libcurl-errors(3)).
+/// The result of a transfer according to curl (CURLcode, libcurl-errors(3)).
 struct CurlCode: Equatable {
     private let raw: CURLcode
 
     init(_ raw: CURLcode) { self.raw = raw }
 
     var isSuccess: Bool { raw == CURLE_OK }
-    /// The write callback ended it.
+    /// Whether the write callback ended it.
     var isStopped: Bool { raw == CURLE_WRITE_ERROR }
 
-    /// Whether it may be that `EasyHandle` has refused the address.
+    /// Whether `EasyHandle` may have refused the address.
     var mayBeRefusal: Bool { raw == CURLE_COULDNT_CONNECT || raw == CURLE_ABORTED_BY_CALLBACK }
 
     static let headTooLarge = TransferError(.unusable, "the head of the server's answer is too large")
 
-    /// What to tell, and whether trying again may help.
+    /// The error, and whether a retry may help.
     var failure: (error: TransferError, passes: Bool) {
         let says = String(cString: curl_easy_strerror(raw))
         switch raw {
@@ -38,10 +38,10 @@ struct CurlCode: Equatable {
         case CURLE_TOO_MANY_REDIRECTS:
             return (TransferError(.unusable, "the server redirects in a circle"), false)
         case CURLE_WEIRD_SERVER_REPLY:
-            // A length that is none, for example.
+            // A malformed Content-Length, for example.
             return (TransferError(.unusable, "the server's answer is no HTTP"), false)
         case CURLE_OUT_OF_MEMORY, CURLcode(rawValue: 100):
-            // A line of the head beyond 100 KiB: the first code up to curl 8.5, CURLE_TOO_LARGE after it.
+            // A head line beyond 100 KiB: the first code up to curl 8.5, CURLE_TOO_LARGE after it.
             return (Self.headTooLarge, false)
         case CURLE_URL_MALFORMAT:
             return (TransferError(.unusable, "the address is malformed"), false)
@@ -50,7 +50,7 @@ struct CurlCode: Equatable {
         }
     }
 
-    /// What differs for a request that sends more than a question.
+    /// The differences for a request with a body.
     var uploadFailure: (error: TransferError, passes: Bool)? {
         switch raw {
         case CURLE_OPERATION_TIMEDOUT: return (TransferError(.timedOut, "the server stopped answering"), true)

@@ -1,8 +1,8 @@
 internal import CCurl
 
-/// libcurl's process-wide set-up.
+/// libcurl's process-wide initialization.
 enum CurlGlobal {
-    /// Done once, before the first handle; `curl_global_init` is thread-safe since 7.84 and called under Swift's
-    /// one-time initialisation for older ones. It is never undone: handles may live until the process ends.
+    /// Runs once, before the first handle; `curl_global_init` is thread-safe since 7.84, and for older versions Swift's
+    /// one-time initialization makes it so. There is no cleanup, since handles may live until the process exits.
     static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }

@@ -1,23 +1,23 @@
 package import TransferCore
 
-/// A request whose answer is wanted in memory, piece by piece: a feed, a search.
+/// A request whose response is received in memory, piece by piece: a feed, a search.
 package struct DataRequest: Sendable {
     package var url: String
     package var fields: [(name: String, value: String)] = []
-    /// Sent by POST; `nil` asks by GET.
+    /// The body of a POST; `nil` for a GET.
     package var body: [UInt8]?
     package var userAgent: String?
-    /// The space of what named the address: a redirect, or a name whose answers change, leads to no more private one.
-    /// `nil` where a person gave the address.
+    /// The space of the address that led to this one: a redirect, or a changed name lookup, may not lead to a more
+    /// private one. `nil` if a person entered the address.
     package var reach: AddressSpace?
-    /// Sent when they fit the address.
+    /// Credentials, sent if they match the address.
     package var credentials: Credentials?
-    /// The answer is cut here, in bytes after decoding.
+    /// The maximum size of the response, in bytes after decoding.
     package var limit: Int
-    /// Milliseconds to the end of the answer.
+    /// The timeout for the whole response in milliseconds.
     package var timeout: Int64 = DataExchange.timeout
-    /// Whether a redirect is followed; else it is the answer. Fields that prove who asks want `false`: libcurl sends
-    /// fields of one's own to whatever host a redirect names.
+    /// Whether redirects are followed; otherwise a redirect is the response. Use `false` with secret header fields:
+    /// libcurl sends custom fields to any host that a redirect names.
     package var followsRedirects = true
 
     package init(url: String, limit: Int) {
@@ -26,26 +26,26 @@ package struct DataRequest: Sendable {
     }
 }
 
-/// What comes of a data request.
+/// A part of the response to a data request.
 package enum DataEvent: Sendable {
-    /// The head of the final answer, whatever its status.
+    /// The head of the final response, whatever its status.
     case head(ResponseHead)
     case bytes([UInt8])
 }
 
-/// Who is told of the answer to a data request, on the engine's thread, which must not be blocked.
+/// The receiver of a data request's response. Called on the engine's thread, which it must not block.
 package protocol DataReceiver: AnyObject, Sendable {
-    /// The head of the final answer, whatever its status.
+    /// Receives the head of the final response, whatever its status.
     func didReceive(_ head: ResponseHead)
-    /// A piece of the body. It is there for the time of the call.
+    /// Receives a piece of the body, valid during the call.
     func didReceive(_ bytes: UnsafeRawBufferPointer)
-    /// The answer has ended, with an error when it is not whole. It is the last that is heard of the request.
+    /// Receives the end of the response, with an error if it is incomplete. Called last.
     ///
-    /// - Returns: requests to be sent at once, without a way over another thread.
+    /// - Returns: Requests to send at once, without another thread switch.
     func didEnd(_ error: TransferError?) -> [DataTask]
 }
 
-/// A request, and who wants the answer.
+/// A request and its receiver.
 package struct DataTask: Sendable {
     package var request: DataRequest
     package var receiver: any DataReceiver
@@ -56,7 +56,7 @@ package struct DataTask: Sendable {
     }
 }
 
-/// Makes a sequence of an answer.
+/// A receiver that makes an async sequence of a response.
 final class DataStream: DataReceiver {
     private let continuation: AsyncThrowingStream<DataEvent, any Error>.Continuation
 
@@ -72,7 +72,7 @@ final class DataStream: DataReceiver {
     }
 }
 
-/// One data request on its way. Belongs to the engine's thread.
+/// A data request in progress. Confined to the engine's thread.
 final class DataExchange: EasyHandleReceiver {
     private let request: DataRequest
     private let receiver: any DataReceiver
@@ -80,8 +80,8 @@ final class DataExchange: EasyHandleReceiver {
     private var received = 0
     private var tooLarge = false
 
-    /// Ten minutes in all, in milliseconds: the largest feed at one megabit a second; a server that sends a byte now and
-    /// then would keep a refresh for ever.
+    /// The default timeout: ten minutes in milliseconds, for the largest feed at one megabit a second; a server that
+    /// sends a byte now and then must not hold up a refresh forever.
     static let timeout: Int64 = 600_000
 
     init(_ task: DataTask) {
@@ -89,7 +89,7 @@ final class DataExchange: EasyHandleReceiver {
         receiver = task.receiver
     }
 
-    /// - Parameter idle: a curl handle that may be used again.
+    /// - Parameter idle: A reusable curl handle.
     func makeHandle(configuration: TransferConfiguration, reusing idle: OpaquePointer?) -> EasyHandle? {
         var request = EasyHandle.Request(
             url: request.url, userAgent: request.userAgent ?? configuration.userAgent,
@@ -113,7 +113,7 @@ final class DataExchange: EasyHandleReceiver {
         let room = request.limit - received
         received += bytes.count
         if received > request.limit {
-            // Up to the limit it is of use to a receiver that takes the beginning of a document.
+            // The bytes up to the limit are useful to a receiver that reads the beginning of a document.
             receiver.didReceive(UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, room))))
             tooLarge = true
             return .stop
@@ -122,7 +122,7 @@ final class DataExchange: EasyHandleReceiver {
         return .taken
     }
 
-    /// - Returns: what is to be sent next.
+    /// - Returns: The requests to send next.
     func ended(_ code: CurlCode) -> [DataTask] {
         if tooLarge { return fail(TransferError(.unusable, "the answer is larger than \(request.limit) bytes")) }
         return code.isSuccess ? receiver.didEnd(nil) : fail(handle?.failure(code).error ?? code.failure.error)

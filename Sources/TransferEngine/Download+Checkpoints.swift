@@ -2,7 +2,7 @@ internal import ContentCache
 internal import Dispatch
 internal import TransferCore
 
-// What of a download outlives the process.
+// The persistent state of a download.
 extension Download {
     func checkpoint() -> Checkpoint {
         var checkpoint = Checkpoint(key: source.key.rawValue, generation: machine.generation)
@@ -15,7 +15,7 @@ extension Download {
         return checkpoint
     }
 
-    /// Ends the task; `answer` is called on any thread, with what is left of it when a checkpoint says the same.
+    /// Cancels the task; `answer` is called on any thread with the resume data, once a checkpoint contains the same.
     func cancelProducingResumeData(answer: @escaping @Sendable (ResumeData?) -> Void) {
         cancel()
         var data: ResumeData?
@@ -25,11 +25,11 @@ extension Download {
                 validator: machine.pin?.validator?.text, present: machine.present.text, url: source.url)
         }
         if checkpoints.isBehind { saveCheckpoint(synchronously: false) }
-        // The queue is serial: this comes after the checkpoint.
+        // The queue is serial: this runs after the checkpoint.
         engine.storage.async { [data] in answer(data) }
     }
 
-    /// A file that is being finished gets its checkpoints from `finish`, and its last one there.
+    /// Whether checkpoints are written here; `finish` writes those of a file being finished.
     var savesCheckpoints: Bool { file != nil && !machine.isCached && !machine.isFinishing }
 
     func saveCheckpoint(synchronously: Bool) {
@@ -74,7 +74,7 @@ extension Download {
         }
     }
 
-    /// The checkpoint before is still there, and the next one says all that this one should have said.
+    /// Handles a failed checkpoint. The previous one still exists, and the next one will contain everything.
     private func checkpointFailed(_ failure: StorageFailure) {
         checkpoints.failed(at: engine.now)
         if failure.losesBytes {
@@ -84,7 +84,7 @@ extension Download {
         }
     }
 
-    /// Syncs, hashes and marks the finished file, away from the engine's thread.
+    /// Syncs, hashes and marks the complete file, off the engine's thread.
     func finish() {
         guard let file, let size = machine.pin?.total else { return }
         let partial = checkpoint()
@@ -96,9 +96,9 @@ extension Download {
         engine.hashing.async {
             let result: Result<String, StorageFailure>
             do {
-                // On the queue of the other checkpoints, so that an older one does not come after it. Written before
-                // the file is synced: a process that is killed now has all bytes in the page cache. A small file has its
-                // last checkpoint as soon as this one is due.
+                // On the queue of the other checkpoints, so that an older one cannot overwrite it. Written before the
+                // sync: if the process is killed now, all bytes are in the page cache. A small file's final checkpoint
+                // follows as quickly as this one would.
                 if size > CheckpointPace.bytes {
                     try storage.sync { try cache.save(partial, of: file, durably: false) }
                 }
@@ -128,7 +128,7 @@ extension Download {
         switch result {
         case .success(let sha256):
             checkpoints = CheckpointPace()
-            // The owner learns of it before the readers that wait for the end, and before the state says so.
+            // The owner is notified before the readers that wait for the end, and before the state changes.
             emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
             apply(machine.finished(nil, now: engine.now))
         case .failure(let failure) where failure.losesBytes:

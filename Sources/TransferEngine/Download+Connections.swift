@@ -1,13 +1,13 @@
 internal import ContentCache
 internal import TransferCore
 
-// The connections of a download and what they bring.
+// The connections of a download and their bytes.
 extension Download {
-    /// Performs an action that changes curl's handles or their turns. Called by `process` alone.
+    /// Performs an action that changes curl's handles or their slots. Called only by `process`.
     private func performWithCurl(_ action: DownloadMachine.Action) {
         switch action {
         case .connect(let id, let request):
-            // An action before this one may have ended it already.
+            // An earlier action may have ended it already.
             if machine.has(id) { connect(id, request) }
         case .abort(let id):
             if let connection = connections[id] { end(connection) }
@@ -81,7 +81,7 @@ extension Download {
         engine.add(handle, owner: connection)
     }
 
-    /// What one of its connections may bring at the most, in bytes per second; 0 for no limit.
+    /// The maximum rate of a connection in bytes per second; 0 for no limit.
     private var rateLimit: Int64 {
         [engine.rates.limit, source.rateLimit ?? 0].filter { $0 > 0 }.min() ?? 0
     }
@@ -93,14 +93,14 @@ extension Download {
         giveBackTurn(connection)
     }
 
-    /// Another reader needs its turn: it ends, and what it had still to bring is asked for again later.
+    /// Ends a connection whose slot another reader needs; its missing bytes are requested again later.
     func preempt(_ connection: DownloadConnection) {
         if connection.head == nil, machine.isReceiving(connection.id) { _ = connection.flush() }
         end(connection)
         apply(machine.ended(connection.id, .stopped, now: engine.now, random: 0))
     }
 
-    /// curl has ended the exchange.
+    /// Handles the end of an exchange.
     func ended(_ connection: DownloadConnection, _ code: CurlCode) {
         if connection.isReleased {
             end(connection)
@@ -127,7 +127,7 @@ extension Download {
         engine.markDirty(self)
     }
 
-    /// Does what had to wait until curl was not at work: heads, buffered bytes, endings, deferred actions.
+    /// Performs the work deferred while curl was active: heads, buffered bytes, ends, actions.
     func process() {
         while !dirty.isEmpty || !deferred.isEmpty {
             let actions = deferred
@@ -148,7 +148,7 @@ extension Download {
             var content: BodyContent?
             if machine.needsContent(connection.id, head) {
                 content = connection.findContent(head)
-                // It stays in the buffer until then; the machine's deadline for the head goes on.
+                // The head stays until then; the machine's deadline for it still applies.
                 if content == nil, connection.ending == nil { return }
             }
             connection.head = nil
@@ -161,7 +161,7 @@ extension Download {
             guard connections[connection.id] === connection, !connection.isReleased else { return }
         }
         if machine.isReceiving(connection.id), !connection.isEmpty, connection.mayStore, !connection.flush() {
-            // Also where curl has come to the end of the body already.
+            // Also if curl has reached the end of the body already.
             connection.ending = connection.rejection.map { .refusal($0) } ?? .stopped
         }
         guard connections[connection.id] === connection else { return }
@@ -170,11 +170,11 @@ extension Download {
             return
         }
         guard let ending = connection.ending else {
-            // The buffer was full when curl last came with bytes, and has room again.
+            // The buffer was full at curl's last call, and has space again.
             if connection.hasTurn, machine.isReceiving(connection.id) { connection.handle?.resume() }
             return
         }
-        // A held response may have ended with its bytes still here.
+        // A held response may have ended while its bytes are still buffered.
         guard connection.isEmpty || machine.isReceiving(connection.id) || ending != .complete else { return }
         end(connection)
         apply(machine.ended(connection.id, ending, now: engine.now, random: Double.random(in: 0..<1)))
@@ -182,13 +182,13 @@ extension Download {
 
     // MARK: Bytes
 
-    /// The first bytes of a connection are written by themselves, so that a reader who waits for them has them before the
-    /// rest of what has come is copied: as many as the kernel asks for at first, and some more.
+    /// The first piece of a connection is written separately, so that a waiting reader gets it before the rest is
+    /// copied: the size of the kernel's first reads, and a margin.
     private static let firstPiece = 64 * 1024
 
-    /// Handles the first of `bytes` as the machine's step says.
+    /// Processes the first of `bytes` according to the machine's step.
     ///
-    /// - Returns: how many were taken; `nil` when the connection is to end.
+    /// - Returns: The number of processed bytes; `nil` if the connection must end.
     func store(
         _ bytes: UnsafeRawBufferPointer, of connection: DownloadConnection, step: DownloadMachine.Step
     ) -> Int? {

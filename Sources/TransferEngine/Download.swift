@@ -1,38 +1,38 @@
 internal import ContentCache
 internal import TransferCore
 
-/// Performs the actions of one download's machine: connections, the cache file, answers, checkpoints.
+/// The driver of one download's machine: performs its actions on connections, the cache file, answers and checkpoints.
 ///
-/// Belongs to the engine's thread. What takes long (sync, hash, checkpoints) runs on the engine's storage queues and
-/// comes back through its mailbox.
+/// Confined to the engine's thread. Slow operations (sync, hash, checkpoints) run on the engine's storage queues and
+/// return through its mailbox.
 final class Download {
     private(set) var source: DownloadSource
     unowned let engine: EngineLoop
     var machine: DownloadMachine
     var file: CacheFile?
-    /// Where the answer came from that the machine accepted last.
+    /// The address of the last response that the machine accepted.
     var finalURL: String?
     /// The most private space that a request to `finalURL` may reach; unknown after a restart.
     var finalReach: AddressSpace?
     var connections: [DownloadMachine.ConnectionID: DownloadConnection] = [:]
-    /// It is among the engine's downloads with work to do.
+    /// Whether it is in the engine's list of downloads with pending work.
     var isDirty = false
-    /// Connections with news that has to wait until curl is not at work.
+    /// Connections with events deferred while curl is active.
     var dirty: [DownloadConnection] = []
-    /// Actions that need curl, kept until `process`.
+    /// Actions that need curl, deferred until `process`.
     var deferred: [DownloadMachine.Action] = []
     var checkpoints = CheckpointPace()
     var rate = RateMeter()
     private var openAnswers: [DownloadMachine.WaitID: TransferEngine.OpenAnswer] = [:]
     private var readAnswers: [DownloadMachine.WaitID: TransferEngine.ReadAnswer] = [:]
-    /// The number of the last event of it.
+    /// The number of its last event.
     private var lastEvent = 0
     private var reported: DownloadSnapshot?
     private var reportDue: Int64 = 0
-    /// The digest of a file that was whole when it was loaded, until the owner has been told of it again.
+    /// The digest of a file that was complete when it was loaded, until the owner was notified again.
     private var untold: String?
 
-    /// How often progress is reported while bytes come, in milliseconds: four times a second is smooth for a person.
+    /// The interval of progress reports in milliseconds: four times a second looks smooth.
     private static let reportInterval: Int64 = 250
 
     init(source: DownloadSource, engine: EngineLoop, limits: DownloadMachine.Limits) {
@@ -56,7 +56,7 @@ final class Download {
                 if isCached, !source.isComplete { untold = found.checkpoint.sha256 }
                 checkpoints.synced = found.checkpoint.syncedRanges.intersection(found.present)
             } else {
-                // Nothing of the file can be trusted: readers of that generation must not see another one's bytes.
+                // The file cannot be trusted: readers of that generation must not see bytes of another.
                 lastEvent = engine.emit(.abandoned(key: source.key, generation: generation, file: name))
                 generation += 1
             }
@@ -67,24 +67,24 @@ final class Download {
         machine = DownloadMachine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: finalURL != nil,
             priority: source.priority, limits: limits)
-        // Of a file with all its bytes this begins what is left to do.
+        // If all bytes are present this starts the remaining work.
         if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
         if !engine.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
         if let full = engine.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
         if let reason = source.awaitsSpace { _ = machine.setAwaitsSpace(reason, now: engine.now) }
     }
 
-    /// How many opens and reads wait for an answer.
+    /// The number of unanswered opens and reads.
     var waits: Int { openAnswers.count + readAnswers.count }
 
-    /// Whether it can be let go: nothing goes on and all that was received stands in a checkpoint.
-    /// And the owner's loader knows of it.
+    /// Whether it can be released: nothing is in progress, a checkpoint contains all received bytes, and the owner's
+    /// loader knows them.
     var isIdle: Bool {
         machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind
             && engine.isTaken(lastEvent)
     }
 
-    /// When `tick` is due, if ever, in the engine's milliseconds. After a `tick` it is later than that.
+    /// The time of the next `tick` in the engine's milliseconds, if any. After a `tick` it is later than that.
     var deadline: Int64? {
         var result = machine.deadline
         if let reported, reported.received != machine.present.byteCount { result = min(result ?? .max, reportDue) }
@@ -110,8 +110,8 @@ final class Download {
         apply(actions)
     }
 
-    /// The first read of a file of which the server has sent the beginning along with its size is answered before the file
-    /// is made, which takes longer than to answer it.
+    /// Answers the first read of a file from the bytes that arrived with the head, before the file is created, which
+    /// takes longer than the answer.
     private func answerWithHead(_ id: DownloadMachine.WaitID, _ range: Range<Int64>) {
         guard file == nil else { return }
         let grant = grantWithHead()
@@ -134,7 +134,9 @@ final class Download {
         report(force: false)
     }
 
-    /// - Returns: whether the task has ended; if not, it completes.
+    /// Cancels the task.
+    ///
+    /// - Returns: Whether it has ended; if not, it completes.
     @discardableResult
     func cancel() -> Bool {
         if machine.isFinishing { return false }
@@ -143,7 +145,7 @@ final class Download {
         return true
     }
 
-    /// The owner has looked for a newer address.
+    /// Handles the owner's answer about a newer address.
     func renew(_ url: String?) {
         let isNew = url.map { $0 != source.url } ?? false
         if let url { source.url = url }
@@ -151,7 +153,7 @@ final class Download {
         report(force: false)
     }
 
-    /// The owner has another address now.
+    /// Changes the address.
     func setSource(_ url: String) {
         guard url != source.url else { return }
         source.url = url
@@ -189,20 +191,21 @@ final class Download {
         apply(change(&machine, engine.now))
     }
 
-    /// Ends everything; what is present goes into a checkpoint before this returns.
+    /// Ends everything; the present ranges are in a checkpoint when this returns.
     func shutDown(_ error: TransferError) {
         apply(machine.shutDown(error))
         process()
         saveCheckpoint(synchronously: true)
     }
 
-    /// Ends everything about a file that goes away.
+    /// Ends everything about a removed file.
     func forget() {
         apply(machine.shutDown(TransferError(.cancelled, "the file was removed from the cache")))
         process()
     }
 
-    /// The owner wants a file that it does not know to be whole: the news was lost when an earlier process ended.
+    /// Notifies an owner that does not know that the file is complete: the event was lost when an earlier process
+    /// ended.
     private func tellIfWhole() {
         guard let sha256 = untold, let size = machine.pin?.total else { return }
         untold = nil
@@ -219,8 +222,8 @@ final class Download {
     private func perform(_ action: DownloadMachine.Action) {
         switch action {
         case .connect, .abort, .hold, .resume, .serving, .prioritized:
-            // Not now: this may come from one of curl's callbacks, or from the middle of a buffer; and what is done here
-            // may move other connections on, which may bring bytes at once.
+            // Deferred: this may run in a callback of curl, or during the processing of a buffer; and the actions may
+            // resume other connections, which may deliver bytes at once.
             deferred.append(action)
             engine.markDirty(self)
         case .pause:
@@ -234,9 +237,9 @@ final class Download {
         case .abandonFile(let generation):
             abandonFile(generation: generation)
         case .answerOpen(let id, let error):
-            // Before the answer: who is refused looks for the reason.
+            // Before the answer, since a failed reader queries the error.
             if error != nil { report(force: false) }
-            // An open alone makes no task, so that nothing else would tell the reason.
+            // An open does not create a task, so nothing else would report the error.
             if let error, machine.failure == nil, !machine.isFilling, [.unreachable, .timedOut].contains(error.code) {
                 emit(.failed(key: source.key, error))
             }
@@ -263,7 +266,7 @@ final class Download {
             total: machine.pin?.total, file: file?.name, present: machine.present)
     }
 
-    /// With what has come of the file's beginning: most who open a file read that next. Nothing is stored for an open alone.
+    /// Returns a grant with the first bytes of the file, which most programs read next. An open alone stores nothing.
     private func grantWithHead() -> ReadGrant {
         var grant = grant()
         if let connection = connections.values.first(where: { $0.startsFile }) { grant.head = connection.firstBytes }
@@ -271,7 +274,7 @@ final class Download {
     }
 
     private func confirmed(generation: Int, _ pin: Pin) {
-        // A file that was begun before its size was known gets it now.
+        // A file that was created before its size was known gets it now.
         if let file, let total = pin.total {
             do {
                 try file.extend(to: total)
@@ -288,8 +291,8 @@ final class Download {
             let created = try engine.cache.create(size: pin.total)
             made = created
             checkpoints = CheckpointPace()
-            // Before anybody hears of the file: readers keep it open, and a daemon that comes after this one must go on
-            // with it, or begin another generation.
+            // Before any reader gets the file: readers keep it open, so the next daemon must either continue it or
+            // start another generation.
             try engine.cache.save(checkpoint(), of: created, isFirst: true)
             file = created
             emit(
@@ -319,7 +322,7 @@ final class Download {
         if checkpoints.isBehind, checkpoints.due <= now { saveCheckpoint(synchronously: false) }
     }
 
-    /// Tells the owner how far it is: at once when the state has changed, else a few times a second.
+    /// Reports the progress to the owner: at once if the state has changed, otherwise a few times a second.
     func report(force: Bool) {
         let now = engine.now
         let state = machine.state
@@ -330,7 +333,7 @@ final class Download {
             || reported?.isRetrying != machine.isRetrying
         guard isNews || now >= reportDue && reported?.received != machine.present.byteCount else { return }
         let snapshot = self.snapshot
-        // A machine that was only loaded is no news.
+        // Loading a machine is not worth an event.
         let isNewsToOwner = force || reported != nil || state != .remote
         reported = snapshot
         reportDue = now + Self.reportInterval

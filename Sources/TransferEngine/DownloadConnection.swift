@@ -2,11 +2,10 @@ internal import TransferCore
 
 /// One request of a download: curl's exchange, and a buffer between it and the file.
 ///
-/// Belongs to the engine's thread. While curl is at work nothing but the buffer and the file is touched; what needs curl
-/// is done afterwards, in `Download.process`.
+/// Confined to the engine's thread. While curl is active only the buffer and the file are accessed; operations on curl
+/// follow in `Download.process`.
 ///
-/// The bytes of a connection that is paused wait in the buffer; when that is full curl is told to keep the rest. So it
-/// is when the connection has brought as much as the limits of rate allow.
+/// The bytes of a paused connection stay in the buffer; when it is full, or the rate limit is reached, curl is paused.
 final class DownloadConnection: EasyHandleReceiver {
     let id: DownloadMachine.ConnectionID
     let token: ConnectionPools.Token
@@ -14,27 +13,26 @@ final class DownloadConnection: EasyHandleReceiver {
     let request: DownloadMachine.ConnectRequest
     unowned let download: Download
     var handle: EasyHandle?
-    /// A head that the machine has not seen yet.
+    /// A head that the machine has not processed yet.
     var head: ResponseHead?
     var ending: DownloadMachine.Ending?
-    /// The machine has let go of it; it only runs to its end.
+    /// Whether the machine has released it; it only completes its exchange.
     var isReleased = false
     var wasStopped = false
-    /// Why its body is none, when the body itself shows it.
+    /// The reason why its body is rejected, if the body itself shows it.
     var rejection: TransferError?
-    /// What the first bytes of its body show, once there are enough of them.
+    /// The content shown by the first bytes of its body, once there are enough.
     private(set) var content: BodyContent?
-    /// It is among the download's connections with news.
+    /// Whether it is in the download's list of connections with events.
     var isDirty = false
-    /// It has one of the places that `ConnectionPools` gives, or waits for one. A held response has none.
+    /// Whether it has a slot of `ConnectionPools`, or waits for one. A held response has none.
     var hasTurn = false
     var awaitsTurn = false
 
     private let buffer: UnsafeMutableRawBufferPointer
     private var count = 0
 
-    /// Bytes are written in pieces of this size at the most: large enough that the calls cost little beside the copying,
-    /// and what a held response may keep of its body in memory.
+    /// The buffer's size: large enough to make the cost of calls negligible, and the limit of a held response's memory.
     private static let capacity = 256 * 1024
 
     init(
@@ -53,7 +51,7 @@ final class DownloadConnection: EasyHandleReceiver {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Whether what it brings next are the first bytes of the file, and none are stored.
+    /// Whether its next bytes are the first of the file, and none are stored.
     var startsFile: Bool {
         guard head == nil, download.machine.position(of: id) == 0, case .write = download.machine.step(id) else {
             return false
@@ -61,8 +59,8 @@ final class DownloadConnection: EasyHandleReceiver {
         return true
     }
 
-    /// Of the bytes in the buffer, as many as the kernel reads for a program that begins with less than a page
-    /// (get_init_ra_size in mm/readahead.c: four pages); none of a body that is not what is expected, or may not be.
+    /// The first buffered bytes, as many as the kernel reads for a program that starts with less than a page
+    /// (get_init_ra_size in mm/readahead.c: four pages); none if the body is or may be unexpected.
     var firstBytes: [UInt8] {
         guard let content = findContent(), download.machine.limits.expects.refusal(of: content) == nil else {
             return []
@@ -70,10 +68,10 @@ final class DownloadConnection: EasyHandleReceiver {
         return Array(UnsafeRawBufferPointer(rebasing: buffer[..<min(count, 4 * 4_096)]))
     }
 
-    /// Looks at the first bytes of the body, all of which are still in the buffer.
+    /// Classifies the first bytes of the body, all of which are still buffered.
     ///
-    /// - Parameter head: how much it speaks against media decides how many bytes are looked at.
-    /// - Returns: `nil` when more have to come.
+    /// - Parameter head: The stronger its doubt, the more bytes are examined.
+    /// - Returns: `nil` if more bytes are needed.
     @discardableResult
     func findContent(_ head: ResponseHead? = nil) -> BodyContent? {
         if content == nil {
@@ -84,7 +82,7 @@ final class DownloadConnection: EasyHandleReceiver {
         return content
     }
 
-    /// Whether it is known of the bytes in the buffer that they may be stored.
+    /// Whether the buffered bytes may be stored.
     var mayStore: Bool { !startsFile || findContent() != nil || ending != nil }
 
     func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) {
@@ -107,9 +105,9 @@ final class DownloadConnection: EasyHandleReceiver {
         return .taken
     }
 
-    /// Puts the buffered bytes where the machine says they belong.
+    /// Writes the buffered bytes where the machine says.
     ///
-    /// - Returns: `false` when the connection is to end.
+    /// - Returns: `false` if the connection must end.
     func flush() -> Bool {
         var start = 0
         defer { count = 0 }

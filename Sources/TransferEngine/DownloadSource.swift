@@ -1,33 +1,33 @@
 package import TransferCore
 
-/// Where a file comes from, and what is known of it from before.
+/// The address of a file, and the facts known from earlier runs.
 package struct DownloadSource: Sendable {
-    /// The owner's name for the file; one download exists for each key.
+    /// The owner's key of the file; there is one download for each key.
     package var key: MediaID
     package var url: String
-    /// The rendition's number so far.
+    /// The current number of the rendition.
     package var generation: Int
-    /// The size that a server has confirmed for this generation.
+    /// The size of this generation confirmed by a server.
     package var confirmedSize: Int64?
     /// The cache file of this generation.
     package var file: String?
-    /// What the file is to be: something else in its place is an error.
+    /// The expected content; anything else is an error.
     package var expects: ContentExpectation
-    /// Overrides the engine's own.
+    /// The User-Agent, overriding the engine's.
     package var userAgent: String?
-    /// The space of the feed that named the address; see `ReachPolicy`. `nil` where a person gave it.
+    /// The space of the feed that contains the address; see `ReachPolicy`. `nil` if a person entered it.
     package var reach: AddressSpace?
-    /// Sent to the addresses that they fit, and to no others.
+    /// Credentials, sent only to matching addresses.
     package var credentials: Credentials?
-    /// Bytes per second of this download, below the limit of all; `nil` or 0 does not limit.
+    /// The rate limit of this download in bytes per second, in addition to that of all; `nil` or 0 for none.
     package var rateLimit: Int64?
-    /// A download task exists already, and a person has suspended it.
+    /// Whether a task exists that a person has suspended.
     package var isSuspended: Bool
-    /// What the task counts for.
+    /// The priority of the task.
     package var priority: TransferPriority
-    /// Why the whole file has no space yet; see `TransferEngine.setAwaitsSpace`.
+    /// The reason why the whole file has no space yet; see `TransferEngine.setAwaitsSpace`.
     package var awaitsSpace: TransferError?
-    /// The owner knows that the cache file is whole. When it does not and the file is, it is told so once more.
+    /// Whether the owner knows that the cache file is complete. If not, and it is, the owner is notified again.
     package var isComplete: Bool
 
     package init(
@@ -49,40 +49,40 @@ package struct DownloadSource: Sendable {
     }
 }
 
-/// What a reader is told: the rendition, its file in the cache, and which bytes of it may be read.
+/// The answer to a reader: the rendition, its cache file, and the ranges that may be read.
 package struct ReadGrant: Sendable {
     package var generation: Int
-    /// The owner has given another one: an event on its way tells of this one.
+    /// Whether the generation differs from the owner's: an event about it is on its way.
     package var isNewGeneration: Bool
-    /// Bytes; `nil` while unknown.
+    /// The size in bytes; `nil` while unknown.
     package var total: Int64?
-    /// The name of the cache file; `nil` while nothing has been stored.
+    /// The name of the cache file; `nil` if nothing has been stored.
     package var file: String?
     package var present: ByteRanges
-    /// The first bytes where nothing is stored and the server has sent them along with the head.
+    /// The first bytes, if the server has sent them with the head and nothing is stored.
     package var head: [UInt8] = []
 }
 
-/// A download at a moment, for people and programs.
+/// The state of a download at one moment.
 package struct DownloadSnapshot: Sendable, Equatable {
     package var key: MediaID
     package var generation: Int
     package var state: TaskState
     package var received: Int64
     package var total: Int64?
-    /// Bytes per second over the last seconds; `nil` while nothing runs.
+    /// Bytes per second over the last seconds; `nil` if no connection is active.
     package var rate: Double?
     package var error: TransferError?
     package var present: ByteRanges
-    /// A download task exists: the whole file is wanted.
+    /// Whether there is a task: the whole file is wanted.
     package var isTask: Bool
-    /// What the task counts for. A reader makes it one that was asked for.
+    /// The priority of the task. A reader raises it to a requested one.
     package var priority: TransferPriority
-    /// The task is automatic, and rests until such tasks may run.
+    /// Whether the task is automatic and waits until such tasks may run.
     package var isWaitingForConditions: Bool
-    /// The whole file has no space yet: `error` says why.
+    /// Whether the whole file has no space yet; `error` has the reason.
     package var isWaitingForSpace: Bool
-    /// The server has failed, and is asked again later.
+    /// Whether the server has failed and a retry is scheduled.
     package var isRetrying: Bool
 
     package init(
@@ -107,23 +107,23 @@ package struct DownloadSnapshot: Sendable, Equatable {
     }
 }
 
-/// What the owner of the engine is told, in the order in which it happened.
+/// The events sent to the engine's owner, in order.
 package enum TransferEvent: Sendable {
-    /// A server has said how large the file is; the first news of a generation.
+    /// A server has confirmed the size; the first event of a generation.
     case confirmed(key: MediaID, generation: Int, Pin)
-    /// The generation has a cache file now.
+    /// The generation has a cache file.
     case fileCreated(key: MediaID, generation: Int, file: String, Pin, finalURL: String?)
-    /// A file takes no more bytes: another rendition has replaced it. Readers may have it open.
+    /// A file was replaced by another rendition and is no longer written. Readers may have it open.
     case abandoned(key: MediaID, generation: Int, file: String)
-    /// Sent when the state changes, and a few times a second while bytes come.
+    /// Sent when the state changes, and a few times a second while bytes arrive.
     case progress(DownloadSnapshot)
     case completed(key: MediaID, generation: Int, size: Int64, sha256: String)
     case failed(key: MediaID, TransferError)
-    /// No space was left for bytes of this download. All that have to write rest, and go on when `setStorageFull(nil)` is
-    /// called; it is not told again before.
+    /// No space was left for bytes of this download. All writing downloads are suspended until `setStorageFull(nil)`;
+    /// the event is not repeated before.
     case storageFull(key: MediaID, TransferError)
-    /// The address of this download was refused, and with `Limits.renewsAddress` it waits for a newer one: `renew` is the
-    /// answer, in any case.
+    /// The address of this download was refused, and with `Limits.renewsAddress` it waits for a newer one: the owner
+    /// must answer with `renew`.
     case addressRefused(key: MediaID, TransferError)
     case upload(UploadEvent)
 }
@@ -132,18 +132,18 @@ package struct TransferConfiguration: Sendable {
     package var limits = DownloadMachine.Limits()
     package var pools = ConnectionPools.Limits()
     package var userAgent: String
-    /// Bytes per second of all downloads together; 0 does not limit. Data requests are not counted.
+    /// The rate limit of all downloads together in bytes per second; 0 for none. Data requests are not counted.
     package var rateLimit: Int64 = 0
     package var network = NetworkConfiguration()
 
     package init(userAgent: String) { self.userAgent = userAgent }
 }
 
-/// Where requests may go.
+/// Where requests may be sent.
 package struct NetworkConfiguration: Sendable {
     package var reach = ReachPolicy()
-    /// `HOST:PORT:ADDRESS`, in place of what DNS answers (CURLOPT_RESOLVE(3)); asked for each request. For tests of names
-    /// whose addresses change.
+    /// Replacements of DNS results, `HOST:PORT:ADDRESS` (CURLOPT_RESOLVE(3)); evaluated for each request. For tests of
+    /// names whose addresses change.
     package var resolved: @Sendable () -> [String] = { [] }
 
     package init() {}

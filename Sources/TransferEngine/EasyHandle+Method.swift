@@ -5,7 +5,7 @@ internal import TransferCore
 package struct FormPart: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
         case text(String)
-        /// A file that nobody changes, and what the server is told of it.
+        /// A private copy of a file, and its description for the server.
         case file(path: String, name: String, type: String?)
     }
 
@@ -18,7 +18,7 @@ package struct FormPart: Sendable, Equatable {
     }
 }
 
-// Requests that are more than a question.
+// Requests with a body.
 extension EasyHandle {
     enum Method {
         case get
@@ -37,7 +37,7 @@ extension EasyHandle {
         }
     }
 
-    /// What curl reads of a body at once. The default of 64 KiB costs twice the calls at no gain in memory that matters.
+    /// The size of curl's upload buffer. The default of 64 KiB costs twice the calls and saves no significant memory.
     private static let sendBuffer = 256 * 1024
 
     func configureMethod(_ method: Method) {
@@ -49,8 +49,8 @@ extension EasyHandle {
         case .post(let parts):
             form = makeForm(parts)
             ccurl_set_form(handle, form)
-            // On a kept connection that turns out to be dead curl sends a request again by itself: a POST would arrive
-            // twice where the server has closed after reading it.
+            // On a reused connection that turns out to be dead curl repeats a request by itself: a POST would arrive
+            // twice if the server has closed after reading it.
             ccurl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
         case .send(let name, let body):
             ccurl_set_long(handle, CURLOPT_UPLOAD, 1)
@@ -61,8 +61,8 @@ extension EasyHandle {
         }
     }
 
-    /// The context is this object, unretained, as for the other callbacks: the handle is cleaned up in `deinit`, and is
-    /// retained by whoever runs it. It keeps the body.
+    /// Sets the callbacks. Their context is this object, unretained like for the other callbacks: `deinit` cleans up
+    /// the handle, and the object is retained while it runs. It retains the body.
     private func setBodyCallbacks() {
         let handle = pointer
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -101,14 +101,14 @@ extension EasyHandle {
         return form
     }
 
-    /// Bytes of the body that the network has taken.
+    /// The number of body bytes that were sent.
     var bytesSent: Int64 {
         var value: curl_off_t = 0
         ccurl_get_offset(pointer, CURLINFO_SIZE_UPLOAD_T, &value)
         return Int64(value)
     }
 
-    /// Whether any of the request has reached the network.
+    /// Whether any part of the request was sent.
     var hasSentRequest: Bool {
         var value = 0
         ccurl_get_long(pointer, CURLINFO_REQUEST_SIZE, &value)
@@ -116,16 +116,16 @@ extension EasyHandle {
     }
 }
 
-/// References made absolute, by curl's own rules (`curl_url_set`, RFC 3986).
+/// The resolution of relative references, by curl's own rules (`curl_url_set`, RFC 3986).
 enum LocationField {
-    /// The http or https address that a Location means; `nil` when it means none.
+    /// Returns the http or https address of a Location; `nil` if there is none.
     static func resolve(_ location: String, against base: String) -> String? {
         guard let parts = curl_url() else { return nil }
         defer { curl_url_cleanup(parts) }
         guard curl_url_set(parts, CURLUPART_URL, base, 0) == CURLUE_OK,
             curl_url_set(parts, CURLUPART_URL, location, UInt32(CURLU_URLENCODE)) == CURLUE_OK
         else { return nil }
-        // A fragment is the reader's own business.
+        // Fragments are not sent.
         curl_url_set(parts, CURLUPART_FRAGMENT, nil, 0)
         var text: UnsafeMutablePointer<CChar>?
         guard curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK, let text else { return nil }

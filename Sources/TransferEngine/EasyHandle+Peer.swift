@@ -1,21 +1,22 @@
 internal import CCurl
 internal import Glibc
 
-// What the connection of a transfer that is under way has become.
+// The state of a running transfer's connection.
 extension EasyHandle {
-    /// Whether the server has closed its side of the connection. What it had to say before is there to be read; more will
-    /// not come. curl goes on sending nevertheless, for as long as the server's kernel asks it to wait.
+    /// Whether the server has closed its side of the connection. Bytes that it sent before can still be read. curl
+    /// nevertheless continues to send while the server's kernel keeps its receive window closed.
     var peerHasClosed: Bool {
         guard let socket = connectedSocket else { return false }
         var entry = pollfd(fd: socket, events: Self.readSideClosed, revents: 0)
         return poll(&entry, 1, 0) > 0 && entry.revents & Self.readSideClosed != 0
     }
 
-    /// POLLRDHUP of <bits/poll.h>, which Glibc's module leaves out.
+    /// POLLRDHUP of <bits/poll.h>, which Glibc's module omits.
     private static let readSideClosed: Int16 = 0x2000
 
-    /// The descriptor of the connection, found by its two ports: CURLINFO_ACTIVESOCKET tells it after the end of a transfer
-    /// alone. Costs two system calls for each descriptor of the process: not for every turn of the loop.
+    /// The descriptor of the connection, found by its two ports, since CURLINFO_ACTIVESOCKET returns it only after the
+    /// end of a transfer. Costs two system calls for each descriptor of the process, too much for every iteration of
+    /// the loop.
     private var connectedSocket: Int32? {
         var (local, remote) = (0, 0)
         guard ccurl_get_long(pointer, CURLINFO_LOCAL_PORT, &local) == CURLE_OK, local > 0,
@@ -26,7 +27,7 @@ extension EasyHandle {
         }
     }
 
-    /// All of the process (proc(5)).
+    /// All descriptors of the process (proc(5)).
     private static var descriptors: [Int32] {
         guard let folder = opendir("/proc/self/fd") else { return [] }
         defer { closedir(folder) }
@@ -50,7 +51,7 @@ extension EasyHandle {
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask(socket, $0, &length) == 0 }
         }
         guard isSocket, [sa_family_t(AF_INET), sa_family_t(AF_INET6)].contains(storage.ss_family) else { return nil }
-        // The port stands at the same place in both.
+        // The port has the same offset in both.
         return withUnsafeBytes(of: storage) { Int($0[2]) << 8 | Int($0[3]) }
     }
 }

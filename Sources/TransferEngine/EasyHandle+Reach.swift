@@ -2,8 +2,8 @@ internal import CCurl
 internal import Glibc
 internal import TransferCore
 
-// Judges each address that a connection is about to be made to, and each connection that a request is about to use. The
-// first keeps a host from noticing anything at all; the second also sees connections that were kept.
+// Checks each address before a connection is made, and each connection before a request uses it. The first check
+// prevents any packet to the host; the second also covers reused connections.
 extension EasyHandle {
     func configureReach() {
         let handle = pointer
@@ -29,7 +29,7 @@ extension EasyHandle {
 
     private func mayConnect(to bytes: UnsafeRawBufferPointer) -> Bool {
         guard let address = NetworkAddress(socketAddress: bytes), let hop else { return false }
-        // The port stands at the same place for IPv4 and IPv6.
+        // The port has the same offset for IPv4 and IPv6.
         let port = Int(bytes[2]) << 8 | Int(bytes[3])
         return trail.mayConnect(to: hop.port == port ? .host(address) : .proxy, host: hop.host)
     }
@@ -39,8 +39,8 @@ extension EasyHandle {
         return trail.maySend(to: hop.port == port ? .host(address) : .proxy, host: hop.host)
     }
 
-    /// Host and port of the address that is being asked now. curl connects to that port unless it asks through a proxy:
-    /// nothing else that would lead elsewhere (CONNECT_TO, Alt-Svc) is in use.
+    /// The host and port of the current address. curl connects to that port unless it uses a proxy; other ways to
+    /// change it (CONNECT_TO, Alt-Svc) are not used.
     private var hop: (host: String, port: Int)? {
         var address: UnsafeMutablePointer<CChar>?
         ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
@@ -60,7 +60,7 @@ extension EasyHandle {
         return String(cString: text)
     }
 
-    /// What to tell of an exchange that has ended with that code, and whether trying again may help.
+    /// Returns the error of an exchange that ended with that code, and whether a retry may help.
     func failure(_ code: CurlCode) -> (error: TransferError, passes: Bool) {
         if let rejection { return (rejection, false) }
         if code.mayBeRefusal, let refusal = trail.refusal { return (refusal, false) }

@@ -1,55 +1,55 @@
 internal import CCurl
 internal import TransferCore
 
-/// What happens on a handle's transfer, told while curl is at work: no call back into curl is allowed from here.
+/// The receiver of a transfer's events. Called while curl is active, so it must not call curl.
 protocol EasyHandleReceiver: AnyObject {
-    /// The head of the final answer: redirects that are followed and interim answers are not reported.
+    /// Receives the head of the final response: followed redirects and interim responses are not reported.
     func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead)
-    /// A piece of the body.
+    /// Receives a piece of the body.
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict
 }
 
 /// One HTTP exchange, over libcurl's easy interface.
 ///
-/// Belongs to the engine's thread. curl's callbacks get an unretained pointer to this object as their context: the
-/// handle is cleaned up in `deinit`, so curl never calls with a pointer that has gone; and it is only run by a
-/// `MultiHandle`, which retains it while it is added.
+/// Confined to the engine's thread. curl's callbacks get an unretained pointer to this object as their context:
+/// `deinit` cleans up the handle, so curl never calls with a dangling pointer; and it only runs in a `MultiHandle`,
+/// which retains it while it is added.
 final class EasyHandle {
-    /// The answer to a piece of the body.
+    /// The result of processing a piece of the body.
     enum Verdict {
         case taken
-        /// Nothing was taken: deliver it again after `resume()`.
+        /// Nothing was processed: deliver it again after `resume()`.
         case pause
-        /// End the transfer.
+        /// Ends the transfer.
         case stop
     }
 
-    /// A request in curl's terms.
+    /// The parameters of a request.
     struct Request {
         var url: String
         /// The value of the Range field without its unit: `0-99`, `100-`.
         var range: String?
         var fields: [(name: String, value: String)] = []
-        /// Sent by POST, with the type that a field names; `nil` asks by GET.
+        /// The body of a POST, whose type is in a field; `nil` for a GET.
         var body: [UInt8]?
         var userAgent: String
-        /// Sent when they fit the address, else left out.
+        /// Credentials, sent only if they match the address.
         var credentials: Credentials?
-        /// Milliseconds to a connection.
+        /// The connect timeout in milliseconds.
         var connectTimeout: Int64
-        /// Seconds without a byte.
+        /// The maximum time without a byte in seconds.
         var stall: Int64
-        /// Lets curl ask for and undo content codings; media are always asked for as they are.
+        /// Whether curl requests and decodes content codings; never for media.
         var decodes = false
-        /// Milliseconds to the end of the exchange; 0 does not limit.
+        /// The timeout for the whole exchange in milliseconds; 0 for none.
         var timeout: Int64 = 0
-        /// The space of what named the address; `nil` where a person gave it. See `ReachTrail`.
+        /// The space of the address that led to this one; `nil` if a person entered it. See `ReachTrail`.
         var reach: AddressSpace?
         /// Bytes per second that will be taken, by pausing; 0 for as many as come. curl itself is not asked to limit them:
         /// it evens a rate out over the last three seconds at least, so that one that is lowered on a running handle
         /// stops it for as long as the bytes before would have taken, and a stop of some length looks like a stall.
         var rateLimit: Int64 = 0
-        /// How many handles run beside it: the more they are, the less memory each takes.
+        /// The number of concurrent handles: the more there are, the less memory each uses.
         var others = 0
         var followsRedirects = true
         var method = Method.get
@@ -57,44 +57,44 @@ final class EasyHandle {
 
     let raw: OpaquePointer
     weak var receiver: (any EasyHandleReceiver)?
-    /// What a PUT or PATCH sends; curl's callbacks reach it through this handle.
+    /// The body of a PUT or PATCH; curl's callbacks access it through this handle.
     let body: UploadBody?
-    /// Of a POST. curl reads it while the handle runs.
+    /// The form of a POST. curl reads it while the handle runs.
     var form: OpaquePointer?
     private var fieldList: UnsafeMutablePointer<curl_slist>?
     private var resolved: UnsafeMutablePointer<curl_slist>?
-    /// Judges the addresses that it is connected to.
+    /// The check of the addresses that it connects to.
     var trail: ReachTrail
     private var head = ResponseHead(status: 0)
-    /// The name of the field that was read last.
+    /// The name of the last field.
     private var lastField: String?
     private var hasReportedHead = false
     private var redirects: [ResponseHead.Redirect] = []
     private var headSize = 0
-    /// Why the answer was refused before it came to its body.
+    /// The reason why the response was rejected before its body.
     private(set) var rejection: TransferError?
     private let followsRedirects: Bool
-    /// curl repeats a request by itself whose Expect a server does not understand (417).
+    /// Whether curl may repeat a request whose Expect a server does not support (417).
     private var mayRepeatWithoutExpect: Bool
     private(set) var isPaused = false
-    /// No credentials of a show, nothing sent but the question.
+    /// Whether the request has no credentials of a show and no body.
     private let isPlain: Bool
     private var isSurrendered = false
 
-    /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time that it costs with
-    /// the default of 16 KiB.
+    /// The size of curl's receive buffer: with 512 KiB a GiB costs a quarter of the processor time compared with the
+    /// default of 16 KiB.
     private static let receiveBuffer = 512 * 1024
-    /// Beyond eight handles each further one has its part of this: a hundred together have 15 MB in place of 52.
+    /// The total for more than eight handles, which share it: a hundred use 15 MB instead of 52.
     private static let sharedReceiveBuffer = 4 * 1024 * 1024
     /// The part is at least this, four times curl's default. So is the buffer of answers that are wanted in memory, most
     /// of which are small: a larger one is mapped and unmapped for each.
     private static let smallReceiveBuffer = 64 * 1024
-    /// The least that curl accepts.
+    /// The minimum that curl accepts.
     private static let smallestReceiveBuffer = 1_024
-    /// Followed redirects; tracking prefixes chain up to seven.
+    /// The maximum number of redirects; tracking prefixes chain up to seven.
     private static let redirects = 10
 
-    /// - Parameter idle: what another handle has surrendered; belongs to this one then.
+    /// - Parameter idle: A surrendered handle, owned by this object from now on.
     init?(_ request: Request, in network: NetworkConfiguration, reusing idle: OpaquePointer? = nil) {
         guard CurlGlobal.isReady, let handle = idle ?? curl_easy_init().map({ OpaquePointer($0) }) else { return nil }
         raw = handle
@@ -117,10 +117,10 @@ final class EasyHandle {
 
     static func discard(_ raw: OpaquePointer) { curl_easy_cleanup(UnsafeMutableRawPointer(raw)) }
 
-    /// Gives curl's handle away, as if it were new, when its transfer has ended and been removed: making one takes
-    /// longer than all that is done for a small answer. This object does nothing with it any more.
+    /// Surrenders curl's handle, reset, after its transfer has ended and was removed: creating one takes longer than
+    /// all other work of a small response. This object no longer uses it.
     ///
-    /// - Returns: `nil` for one that stays, as it was used for more than a plain question.
+    /// - Returns: `nil` if the handle is not reusable, since its request was not plain.
     func surrender() -> OpaquePointer? {
         guard !isSurrendered, isPlain else { return nil }
         isSurrendered = true
@@ -152,10 +152,10 @@ final class EasyHandle {
             ccurl_set_string(handle, CURLOPT_USERNAME, credentials.user)
             ccurl_set_string(handle, CURLOPT_PASSWORD, credentials.password)
         }
-        // HTTP/2 is not offered. With streams in one connection a paused one would be buffered without end, or stop the
-        // others. And of libcurl 7.88 a server gets more than it may: empty DATA or WINDOW_UPDATE frames without end keep
-        // the thread of all transfers in one call for half a minute, past every time-out; a body that RST_STREAM cuts is
-        // whole; and a connection that has stalled is kept for the next request.
+        // HTTP/2 is not offered. With several streams in one connection a paused one would either be buffered without
+        // limit or block the others. And libcurl 7.88 trusts servers too much: endless empty DATA or WINDOW_UPDATE
+        // frames keep the transfer thread in one call for half a minute, beyond any timeout; a body cut by RST_STREAM
+        // counts as complete; and a stalled connection is reused for the next request.
         ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent)
         if let range = request.range { ccurl_set_string(handle, CURLOPT_RANGE, range) }
@@ -171,7 +171,8 @@ final class EasyHandle {
                 _ = ccurl_set_pointer(
                     handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
             }
-            // Of a body of more than a megabyte curl would first ask whether it may come, which some servers never answer.
+            // For a body of more than a megabyte curl would first send Expect: 100-continue, which some servers never
+            // answer.
             fieldList = curl_slist_append(fieldList, "Expect:")
         }
         ccurl_set_list(handle, CURLOPT_HTTPHEADER, fieldList)
@@ -191,7 +192,7 @@ final class EasyHandle {
         }
     }
 
-    /// What is received and has to wait is small beside the limit: an eighth of a second of it.
+    /// Returns the buffer size with a rate limit: small compared with the limit, an eighth of a second of it.
     static func receiveBuffer(rateLimit: Int64, others: Int) -> Int {
         let size = min(receiveBuffer, max(smallReceiveBuffer, sharedReceiveBuffer / (others + 1)))
         guard rateLimit > 0 else { return size }
@@ -208,11 +209,11 @@ final class EasyHandle {
         }
     }
 
-    /// What all the heads of an exchange may have: redirects with long cookies stay far below it, and it is below curl's
-    /// own bound of 300 KiB, which looks like a broken connection. A single line is bounded by curl, at 100 KiB.
+    /// The maximum size of all heads of an exchange: redirects with long cookies are far smaller, and it is below
+    /// curl's own limit of 300 KiB, which looks like a broken connection. curl limits a single line to 100 KiB.
     private static let largestHead = 256 * 1024
 
-    /// One line of a head, with its line end.
+    /// Processes one line of a head, with its line end.
     ///
     /// - Returns: `false` to end the transfer.
     private func receiveField(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -221,7 +222,7 @@ final class EasyHandle {
             rejection = CurlCode.headTooLarge
             return false
         }
-        // Fields after the body (RFC 9110 §6.5) come here too, and are no part of the head.
+        // Trailer fields after the body (RFC 9110 §6.5) arrive here too, and do not belong to the head.
         if !hasReportedHead { readField(bytes) }
         return rejection == nil
     }
@@ -233,15 +234,15 @@ final class EasyHandle {
             return
         }
         if let line = Self.plainLine(bytes) { return readLine(line) }
-        // Without anything that ends a line, wherever it stands.
+        // Remove all line ends, wherever they are.
         var line = String(decoding: bytes, as: UTF8.self).filter { !$0.isNewline }
         line.withUTF8 { readLine(UnsafeRawBufferPointer($0)) }
     }
 
-    /// A line of a head without its end; `nil` for one with bytes beyond ASCII, or with another line end in it, that has
-    /// to be read as characters. As such a head takes longer than all the rest that is done for a small answer.
+    /// Returns a line of a head without its end; `nil` for one with non-ASCII bytes or another line end, which has to
+    /// be decoded as characters. That path takes longer than all other work of a small response.
     private static func plainLine(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-        // Line feed, vertical tab, form feed and carriage return, as `Character.isNewline` has them.
+        // Line feed, vertical tab, form feed and carriage return, like `Character.isNewline`.
         let isEnd = { (byte: UInt8) in byte >= 0x0A && byte <= 0x0D }
         var count = bytes.count
         while count > 0, isEnd(bytes[count - 1]) { count -= 1 }
@@ -278,7 +279,7 @@ final class EasyHandle {
         }
     }
 
-    /// A line that continues the one before (RFC 9112 §5.2).
+    /// Processes a line that continues the previous one (RFC 9112 §5.2).
     private func continueField(_ line: UnsafeRawBufferPointer) {
         guard let name = lastField else { return }
         distrustFraming(name)
@@ -296,7 +297,7 @@ final class EasyHandle {
         var status = 0
         ccurl_get_long(pointer, CURLINFO_RESPONSE_CODE, &status)
         head.status = status
-        // Interim answers, and redirects that curl follows, are not the answer.
+        // Skip interim responses, and redirects that curl follows.
         if status < 200 { return }
         var address: UnsafeMutablePointer<CChar>?
         ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
@@ -315,7 +316,7 @@ final class EasyHandle {
         head.firstSpace = trail.firstSpace
         head.redirects = redirects
         hasReportedHead = true
-        // curl goes by the last Content-Length, and by as much of it as is a number.
+        // curl uses the last Content-Length, up to the end of its digits.
         if case .invalid(let reason) = head.framing {
             rejection = TransferError(.unusable, reason)
             return
@@ -323,7 +324,7 @@ final class EasyHandle {
         receiver?.easyHandle(self, didReceiveHead: head)
     }
 
-    /// Goes on reading. Not from within a callback; may deliver bytes before it returns.
+    /// Resumes reading. Must not be called in a callback; may deliver bytes before it returns.
     func resume() {
         guard isPaused else { return }
         isPaused = false

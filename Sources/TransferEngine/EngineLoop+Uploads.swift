@@ -1,12 +1,12 @@
 internal import TransferCore
 
-// Uploads, and whose turn it is among them.
+// Uploads, and their slots.
 extension EngineLoop {
-    /// As many requests of uploads as are under way at once. They share the way out, which is narrow for most people, and a
-    /// third would only make the first two slower.
+    /// The maximum number of concurrent upload requests. They share the uplink, which is slow for most people, and a
+    /// third would only slow down the first two.
     private static let turns = 2
 
-    /// The upload of that source, which is made when it is not at hand; it begins, or goes on.
+    /// Starts or resumes the upload of a source, creating it if necessary.
     func upload(_ source: UploadSource) {
         if isStopping { return }
         let upload = uploads[source.key] ?? Upload(source, engine: self)
@@ -36,9 +36,9 @@ extension EngineLoop {
         for upload in uploads.values { upload.look() }
     }
 
-    /// Does what is due.
+    /// Performs due work.
     ///
-    /// - Returns: when the next is.
+    /// - Returns: The time of the next due work.
     func tickUploads() -> Int64? {
         for upload in uploads.values {
             if let due = upload.deadline, due <= now { upload.tick() }
@@ -48,7 +48,7 @@ extension EngineLoop {
     }
 }
 
-/// Which uploads have a request under way, and what those do that wait.
+/// The uploads with a request in progress, and the deferred requests of the others.
 struct UploadTurns {
     var active: Set<ObjectIdentifier> = []
     var waiting: [(upload: Upload, start: () -> Void)] = []

@@ -4,21 +4,21 @@ internal import Glibc
 internal import Platform
 internal import TransferCore
 
-/// The engine's thread: one curl multi handle, all downloads and data tasks.
+/// The engine's thread: one curl multi handle, all downloads, uploads and data requests.
 ///
-/// Made and used on that thread alone; it leaves when `stop` is called through the mailbox.
+/// Created and used only on that thread, which exits when `stop` is called through the mailbox.
 final class EngineLoop {
     let configuration: TransferConfiguration
     let cache: ContentCache
     let mailbox: Mailbox
-    /// Checkpoints and syncs; apart from the hashing, which takes longer.
+    /// The queue of checkpoints and syncs, separate from hashing, which takes longer.
     let storage = DispatchQueue(label: "podfs.checkpoints")
     let hashing = DispatchQueue(label: "podfs.hashing", qos: .utility)
     private(set) var now: Int64 = 0
     private let multi: MultiHandle
     private let events: @Sendable (TransferEvent) -> Void
     private let turnEnded: @Sendable (Int64) -> Int64?
-    /// Events that the owner was told of, and how many of them it has taken up.
+    /// The number of events sent to the owner; `taken` is the number that it has processed.
     private var told = 0
     private var taken = 0
     private var downloads: [MediaID: Download] = [:]
@@ -26,29 +26,29 @@ final class EngineLoop {
     private var owners: [ObjectIdentifier: DownloadConnection] = [:]
     var uploads: [TaskID: Upload] = [:]
     var uploadTurns = UploadTurns()
-    /// By the handles of their requests.
+    /// The uploads by the handles of their requests.
     private var uploadOwners: [ObjectIdentifier: Upload] = [:]
     private var dataTasks: [ObjectIdentifier: (number: Int64, task: DataExchange)] = [:]
-    /// curl's handles of data tasks that have ended, for the next: as many as feeds are asked for at the same time.
+    /// curl handles of completed data requests, for reuse: as many as feeds are fetched concurrently.
     private var idleHandles: [OpaquePointer] = []
     private static let mostIdleHandles = 16
     private var pools: ConnectionPools
-    /// How fast connections may be; by the tokens that they have for their turns.
+    /// The rate limits of connections, by their tokens.
     var rates: RateLimits
-    /// Connections that have a turn or wait for one; and what those that wait do when it comes.
+    /// Connections with a slot or waiting for one.
     private var turns: [ConnectionPools.Token: DownloadConnection] = [:]
     private var starts: [ConnectionPools.Token: () -> Void] = [:]
     private var nextToken = 1
     private(set) var isStopping = false
-    /// Requests were made that curl has not begun.
+    /// Whether curl has not yet started some requests.
     private var hasNewHandles = false
-    /// Automatic downloads may run.
+    /// Whether automatic downloads may run.
     private(set) var allowsAutomatic = true
-    /// There is no space for more bytes, for any download.
+    /// The lack of space for any download.
     private(set) var storageFull: TransferError?
-    /// The owner has said so, and not a write that failed.
+    /// Whether the owner has reported that, rather than a failed write.
     private var storageIsFullByOwner = false
-    /// How often the loop has turned; it stands still while nothing happens.
+    /// The number of iterations of the loop; constant while it is idle.
     private(set) var rounds = 0
 
     init?(
@@ -84,10 +84,9 @@ final class EngineLoop {
             letGoOfIdle()
             if isStopping { break }
             var pause = turnEnded(now) ?? Int64(Int32.max)
-            // A request that was made since is sent before anything is waited for: curl's timer for it has a resolution of
-            // milliseconds.
+            // Start new requests before waiting: curl's timer for them has a resolution of milliseconds.
             if hasNewHandles { continue }
-            // Without a deadline there is nothing to wake up for but curl and the mailbox.
+            // Without a deadline only curl and the mailbox can wake the thread.
             if let deadline { pause = min(pause, deadline - now) }
             multi.wait(milliseconds: Int32(clamping: max(0, pause)), wakeUp: mailbox.descriptor)
         }
@@ -99,13 +98,15 @@ final class EngineLoop {
         uploads = [:]
         dataTasks = [:]
         storage.sync { cache.removeReserve() }
-        // What came in the meantime is answered too: with a failure.
+        // Requests that arrived meanwhile are answered with a failure.
         for work in mailbox.close() { work(self) }
     }
 
     func stop() { isStopping = true }
 
-    /// - Returns: its number, for `isTaken`.
+    /// Sends an event to the owner.
+    ///
+    /// - Returns: Its number, for `isTaken`.
     @discardableResult
     func emit(_ event: TransferEvent) -> Int {
         told += 1
@@ -115,12 +116,12 @@ final class EngineLoop {
 
     func eventsTaken(_ count: Int) { taken += count }
 
-    /// Whether what a loader says includes the event of this number.
+    /// Whether the data of a loader include the event with this number.
     func isTaken(_ event: Int) -> Bool { event <= taken }
 
     private func readClock() { now = SystemClock.monotonic.milliseconds }
 
-    /// Does what curl's callbacks left to do, and takes turns from those that have to give them up.
+    /// Performs the work deferred by curl's callbacks, and ends connections that must free their slots.
     private func settle() {
         while true {
             while !dirty.isEmpty {
@@ -137,13 +138,13 @@ final class EngineLoop {
         }
     }
 
-    /// Does what is due.
+    /// Performs due work.
     ///
-    /// - Returns: when the next is. Everything that is due now is done or put off by then, so that the loop sleeps
-    ///   until something happens.
+    /// - Returns: The time of the next due work. All work due now has been performed or postponed, so that the loop can
+    ///   sleep until then.
     private func tick() -> Int64? {
         if let due = rates.deadline, due <= now {
-            // One that is held is resumed when it is wanted again.
+            // A held connection is resumed when it is needed again.
             for token in rates.refill(now: now) { turns[token]?.handle?.resume() }
         }
         for download in downloads.values {
@@ -169,7 +170,7 @@ final class EngineLoop {
 
     var snapshots: [DownloadSnapshot] { downloads.values.map(\.snapshot) }
 
-    /// The download of that key; `load` is asked for its source when it is not at hand.
+    /// Returns the download with that key, loading its source if necessary.
     func download(_ key: MediaID, load: TransferEngine.Loader) throws -> Download {
         if let download = downloads[key] { return download }
         if isStopping { throw TransferError(.failed, "the daemon is stopping") }
@@ -186,8 +187,8 @@ final class EngineLoop {
 
     // MARK: Storage
 
-    /// A write of a download has found no space: there is none for the others either. The owner is told once, until it
-    /// says that there is some.
+    /// Handles a write that found no space: there is none for other downloads either. The owner is notified once, until
+    /// it reports that there is space.
     func storageFailed(_ error: TransferError, of key: MediaID) {
         guard storageFull == nil else { return }
         storageFull = error
@@ -209,7 +210,7 @@ final class EngineLoop {
         }
     }
 
-    /// A person asks for a file: a write may be tried again, unless the owner has forbidden it.
+    /// Allows another write on a person's request, unless the owner has forbidden it.
     func tryStorage() {
         if storageFull != nil, !storageIsFullByOwner { setStorageFull(nil) }
     }
@@ -249,12 +250,12 @@ final class EngineLoop {
         begin(pools.release(token, now: now))
     }
 
-    /// Whether a reader is blocked on a connection has changed.
+    /// Sets whether a reader is blocked on a connection.
     func setServing(_ token: ConnectionPools.Token, _ serving: Bool) {
         begin(pools.setServing(token, serving, now: now))
     }
 
-    /// The task of a connection counts for more, or less, than before.
+    /// Sets the priority of a connection's task.
     func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority) {
         begin(pools.setPriority(token, priority, now: now))
     }
@@ -263,14 +264,14 @@ final class EngineLoop {
         for token in tokens { starts.removeValue(forKey: token)?() }
     }
 
-    /// How many of the downloads' requests are under way.
+    /// The number of download requests in progress.
     var running: Int { owners.count }
 
     func add(_ handle: EasyHandle, owner: DownloadConnection) {
         owners[ObjectIdentifier(handle)] = owner
         multi.add(handle)
         hasNewHandles = true
-        // While the server is asked: its answer may need two.
+        // While the server is contacted: its response may need two files.
         if cache.isLowOnFiles { storage.async { [cache] in cache.prepare() } }
     }
 
@@ -297,7 +298,7 @@ final class EngineLoop {
         }
     }
 
-    /// The authority of a URL without user info, in lower case: what connections are counted by.
+    /// Returns the authority of a URL without user info, in lower case, by which connections are counted.
     static func host(of url: String) -> String {
         guard let scheme = url.firstRange(of: "://") else { return url }
         let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
@@ -306,7 +307,9 @@ final class EngineLoop {
 
     // MARK: Data tasks
 
-    /// - Parameter number: a name for `cancelData`.
+    /// Starts a data request.
+    ///
+    /// - Parameter number: Its number, for `cancelData`.
     func start(_ task: DataExchange, number: Int64) {
         if isStopping {
             task.fail(TransferError(.failed, "the daemon is stopping"))

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// Work for the engine's thread, from any thread.
+/// A queue of closures for the engine's thread, filled from any thread.
 final class Mailbox: Sendable {
     typealias Work = @Sendable (EngineLoop) -> Void
 
@@ -12,14 +12,16 @@ final class Mailbox: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Readable while there may be work: an eventfd.
+    /// An eventfd, readable while there may be work.
     let descriptor: Int32
 
     init() { descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) }
 
     deinit { Glibc.close(descriptor) }
 
-    /// - Returns: `false` when the engine has ended and nothing will come of it.
+    /// Adds a closure.
+    ///
+    /// - Returns: `false` if the engine has ended and the closure will not run.
     @discardableResult
     func post(_ work: @escaping Work) -> Bool {
         let (isFirst, isClosed) = state.withLock { state in
@@ -40,7 +42,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Takes nothing more; gives what is left.
+    /// Closes the queue and returns the remaining closures.
     func close() -> [Work] {
         state.withLock { state in
             state.isClosed = true

@@ -1,14 +1,14 @@
 internal import CCurl
 
-/// Runs many easy handles on one thread, over libcurl's multi interface; keeps their connections for reuse.
+/// The execution of many easy handles on one thread by libcurl's multi interface; it reuses their connections.
 ///
-/// Belongs to the engine's thread.
+/// Confined to the engine's thread.
 final class MultiHandle {
     private let raw: OpaquePointer
     private var handles: [OpaquePointer: EasyHandle] = [:]
 
-    /// Kept connections: for all readers and the filling (64 + 3), and for the feeds of a hundred hosts beside them. With
-    /// fewer, the refresh of a long list would close the connections on which the next episode is to be asked for.
+    /// The maximum number of idle connections: for all readers and background downloads (64 + 3), and for the feeds of
+    /// a hundred hosts. With fewer, the refresh of a long list would close the connections needed for the next episode.
     private static let keptConnections = 256
 
     init?() {
@@ -29,19 +29,19 @@ final class MultiHandle {
         curl_multi_add_handle(pointer, UnsafeMutableRawPointer(handle.raw))
     }
 
-    /// Ends a transfer. Not from within a callback.
+    /// Ends a transfer. Must not be called in a callback.
     func remove(_ handle: EasyHandle) {
         guard handles.removeValue(forKey: handle.raw) != nil else { return }
         curl_multi_remove_handle(pointer, UnsafeMutableRawPointer(handle.raw))
     }
 
-    /// Moves all transfers on as far as they go without waiting; callbacks run in here.
+    /// Advances all transfers as far as possible without waiting; callbacks run during this call.
     func perform() {
         var running: Int32 = 0
         curl_multi_perform(pointer, &running)
     }
 
-    /// The next transfer that has ended, removed from the handle, with curl's code.
+    /// Returns the next completed transfer, removed from the handle, with curl's code.
     func nextEnded() -> (EasyHandle, CurlCode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {
@@ -55,7 +55,7 @@ final class MultiHandle {
         return nil
     }
 
-    /// Waits until something can be moved on, `wakeUp` becomes readable, or `milliseconds` have passed.
+    /// Waits until a transfer can advance, `wakeUp` becomes readable, or `milliseconds` have passed.
     func wait(milliseconds: Int32, wakeUp: Int32) {
         var extra = curl_waitfd(fd: wakeUp, events: Int16(CURL_WAIT_POLLIN), revents: 0)
         curl_multi_poll(pointer, &extra, 1, milliseconds, nil)

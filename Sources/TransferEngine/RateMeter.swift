@@ -1,10 +1,10 @@
-/// Bytes per second over the last few seconds.
+/// The rate in bytes per second over the last few seconds.
 struct RateMeter {
-    /// Bytes of each of the last seconds, the newest last.
+    /// The bytes of each of the last seconds, newest last.
     private var seconds: [(second: Int64, bytes: Int64)] = []
     private var began: Int64?
 
-    /// Long enough to be steady, short enough to show a change.
+    /// The averaged seconds: long enough to be steady, short enough to show a change.
     private static let window: Int64 = 5
 
     mutating func add(_ count: Int, at now: Int64) {

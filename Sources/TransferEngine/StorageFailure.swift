@@ -3,10 +3,11 @@ internal import Glibc
 internal import SystemPackage
 internal import TransferCore
 
-/// A file of the cache could not be written.
+/// A failed write to a file of the cache.
 struct StorageFailure: Error {
     var error: TransferError
-    /// The disk refused what the kernel had taken already: it may be lost, although it was written without an error.
+    /// Whether the disk has rejected bytes that the kernel had accepted: they may be lost, although their write
+    /// succeeded.
     var losesBytes: Bool
 
     init(_ error: any Error, losesBytes: Bool) {
@@ -14,13 +15,13 @@ struct StorageFailure: Error {
         self.losesBytes = losesBytes
     }
 
-    /// What a failed write means: only where no space is left does it help to wait.
+    /// Converts a failed write to an error: waiting helps only if there is no space.
     static func describe(_ error: any Error) -> TransferError {
         if lacksSpace(error) { return TransferError(.diskFull, "no space left in the cache") }
         return TransferError(.failed, "cannot write to the cache: \(error)")
     }
 
-    /// Whether a disk or a quota is full: ENOSPC or EDQUOT, as swift-system or Foundation report them.
+    /// Whether a disk or a quota is full: ENOSPC or EDQUOT, as reported by swift-system or Foundation.
     private static func lacksSpace(_ error: any Error) -> Bool {
         if let error = error as? Errno { return error.rawValue == ENOSPC || error.rawValue == EDQUOT }
         if let error = error as? POSIXError { return error.code == .ENOSPC || error.code == .EDQUOT }

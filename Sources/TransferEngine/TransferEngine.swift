@@ -5,16 +5,17 @@ internal import Synchronization
 internal import SystemPackage
 package import TransferCore
 
-/// Runs downloads and data requests, on a thread of its own.
+/// The execution of downloads, uploads and data requests, on a thread of its own.
 ///
-/// Every method may be called from any thread and returns at once; answers come on the engine's thread and must not
-/// block it. Events come in the order in which things happened, from that thread too; the owner says by `eventsTaken` how
+/// Every method may be called from any thread and returns at once; answers are delivered on the engine's thread and
+/// must not block it. Events are delivered in order, on that thread too; the owner reports the number of processed ones
+/// with `eventsTaken`.
 /// many of them it has taken up.
 package final class TransferEngine: Sendable {
     package typealias OpenAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
     package typealias ReadAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
-    /// Says where a file comes from when the engine does not have it at hand. Called on the engine's thread: it may read
-    /// the disk, not the network.
+    /// Loads the source of a file that the engine does not have. Called on the engine's thread: it may read the disk,
+    /// but not use the network.
     package typealias Loader = @Sendable () throws -> DownloadSource
 
     let cache: ContentCache
@@ -23,10 +24,10 @@ package final class TransferEngine: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     /// - Parameters:
-    ///   - cacheFolder: the folder of the cache files, which is made when it is missing. The caller holds its
+    ///   - cacheFolder: The folder of the cache files, created if it does not exist. The caller holds its
     ///     `FolderLease`.
-    ///   - turnEnded: called whenever events have been told and answers been given, before the engine waits for more, with
-    ///     its time in milliseconds. Returns after how many it is to be called again at the latest, if so.
+    ///   - turnEnded: Called with the engine's time in milliseconds when all pending events and answers have been
+    ///     delivered, before the engine waits. Returns the maximum delay until the next call, if any.
     package init(
         configuration: TransferConfiguration, cacheFolder: String,
         events: @escaping @Sendable (TransferEvent) -> Void,
@@ -49,7 +50,8 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Stops every transfer, writes the last checkpoints, answers every reader; returns when that is done. Call once.
+    /// Stops every transfer, writes the final checkpoints and answers every reader; returns when that is done. Call
+    /// once.
     package func shutDown() {
         mailbox.post { $0.stop() }
         ended.wait()
@@ -61,9 +63,9 @@ package final class TransferEngine: Sendable {
 
     // MARK: Readers
 
-    /// A file was opened; see `DownloadMachine.open`.
+    /// Opens a file; see `DownloadMachine.open`.
     ///
-    /// - Returns: a name for `cancelWait`.
+    /// - Returns: The id for `cancelWait`.
     @discardableResult
     package func open(_ key: MediaID, load: @escaping Loader, answer: @escaping OpenAnswer) -> Int64 {
         let id = newWait()
@@ -75,9 +77,10 @@ package final class TransferEngine: Sendable {
         return id
     }
 
-    /// Answers when `range` of the rendition is present, as far as the file reaches.
+    /// Answers when `range` of the rendition is present, up to the end of the file.
     ///
-    /// - Parameter takesHead: also when there is no file yet, but the first bytes reach so far: the answer has them.
+    /// - Parameter takesHead: Whether to answer from the first bytes if they include the range and there is no file
+    ///   yet.
     @discardableResult
     package func read(
         _ key: MediaID, range: Range<Int64>, generation: Int, takesHead: Bool = false, load: @escaping Loader,
@@ -92,7 +95,7 @@ package final class TransferEngine: Sendable {
         return id
     }
 
-    /// The answer is wanted no more; it does not come then, unless it is on its way already.
+    /// Cancels a wait; its answer is not delivered, unless that is in progress already.
     package func cancelWait(_ key: MediaID, _ id: Int64) {
         mailbox.post { $0.download(key)?.cancelWait(id) }
     }
@@ -103,11 +106,11 @@ package final class TransferEngine: Sendable {
 
     // MARK: Tasks
 
-    /// Fetches the whole file in the background.
+    /// Downloads the whole file in the background.
     ///
-    /// - Parameter priority: `asked` when a person wants it: a failure is forgotten then, a suspension ends, and a full
-    ///   disk is tried again. An `automatic` task runs when conditions allow it, leaves its place to others, and becomes
-    ///   one that was asked for as soon as somebody asks or reads.
+    /// - Parameter priority: `asked` if a person requests it: that clears a failure and a suspension, and retries a
+    ///   full disk. An `automatic` task runs when conditions permit, yields its slots to others, and becomes a
+    ///   requested one at the first request or read.
     package func fill(_ key: MediaID, priority: TransferPriority = .asked, load: @escaping Loader) {
         if priority > .automatic { mailbox.post { $0.tryStorage() } }
         withDownload(key, load: load) {
@@ -124,9 +127,9 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Ends the task; what is present stays.
+    /// Cancels the task; present bytes stay.
     ///
-    /// - Returns: whether there is no task any more: one that has all its bytes completes all the same, in a moment.
+    /// - Returns: Whether there is no task any more; a task with all its bytes completes instead, in a moment.
     @discardableResult
     package func cancel(_ key: MediaID) async -> Bool {
         await withCheckedContinuation { continuation in
@@ -137,10 +140,10 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Ends the task as `cancel` does, and says what is left of it, once a checkpoint does.
+    /// Cancels the task like `cancel`, and returns its resume data, once a checkpoint contains them.
     ///
-    /// - Parameter load: as for `fill`; without it, a download that is not at hand has nothing to say.
-    /// - Returns: `nil` when nothing is present, or everything: there is nothing to resume then.
+    /// - Parameter load: As for `fill`; without it, a download that the engine does not have returns `nil`.
+    /// - Returns: `nil` if nothing or everything is present: there is nothing to resume then.
     package func cancelProducingResumeData(_ key: MediaID, load: Loader? = nil) async -> ResumeData? {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { loop in
@@ -155,18 +158,17 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// The answer to `TransferEvent.addressRefused`: the address where the file is now. With `nil`, or the address that
-    /// was refused, the download fails as it would have done.
+    /// Answers `TransferEvent.addressRefused` with the file's current address. With `nil`, or the refused address, the
+    /// download fails.
     package func renew(_ key: MediaID, url: String?) { mailbox.post { $0.download(key)?.renew(url) } }
 
-    /// The file has another address now, by its feed. A download that is at hand asks there when it has to ask anew; one
-    /// that has failed tries again.
+    /// Sets the file's new address from its feed. A loaded download uses it for new requests; a failed one is retried.
     package func setSource(_ key: MediaID, url: String) { mailbox.post { $0.download(key)?.setSource(url) } }
 
-    /// Ends everything about a file that goes away; readers are answered with a failure.
+    /// Ends everything about a removed file; readers get a failure.
     package func forget(_ key: MediaID) { mailbox.post { $0.forget(key) } }
 
-    /// How far every download at hand is.
+    /// Returns the state of every loaded download.
     package func snapshots() async -> [DownloadSnapshot] {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { continuation.resume(returning: $0.snapshots) }
@@ -174,30 +176,29 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Whether automatic tasks may run; they may until told otherwise. Those that may not hold no connection.
+    /// Sets whether automatic tasks may run; initially they may. Otherwise they have no connections.
     package func setDiscretionary(allowed: Bool) { mailbox.post { $0.setDiscretionary(allowed: allowed) } }
 
-    /// Says that no more bytes may be stored, for the reason given, or that there is space again. Without space,
-    /// downloads that would have to write rest in the state *suspended*, also those asked for later, and readers of
-    /// missing bytes are answered with the error.
+    /// Sets or clears the lack of space for any bytes. Without space, downloads that would have to write are
+    /// *suspended*, including later ones, and readers of missing bytes get the error.
     package func setStorageFull(_ error: TransferError?) { mailbox.post { $0.setStorageFull(error) } }
 
-    /// Says that the whole file of a download has no space yet, for the reason given, or that it has it now. Without space
-    /// it is not filled in the background: its task is *queued*, and readers are served. A download that is not at hand
-    /// learns it from its source.
+    /// Sets or clears the lack of space for the whole file of a download. Without space it is not filled in the
+    /// background: its task is *queued*, and readers are served. A download that is not loaded gets this from its
+    /// source.
     package func setAwaitsSpace(_ key: MediaID, _ reason: TransferError?) {
         mailbox.post { $0.download(key)?.setAwaitsSpace(reason) }
     }
 
-    /// Says that the whole file of a download can never have space: its task fails, unless somebody reads it.
+    /// Reports that the whole file of a download can never fit: its task fails, unless it is read.
     package func exceedsSpace(_ key: MediaID, _ error: TransferError) {
         mailbox.post { $0.download(key)?.exceedsSpace(error) }
     }
 
     // MARK: Data
 
-    /// Sends a request; the head comes first, then the body in pieces as it arrives. The request ends when the
-    /// sequence is no longer awaited.
+    /// Sends a request; the sequence contains the head, then the body in pieces as it arrives. The request is cancelled
+    /// when the sequence is no longer consumed.
     package func data(for request: DataRequest) -> AsyncThrowingStream<DataEvent, any Error> {
         let number = newWait()
         return AsyncThrowingStream { continuation in
@@ -209,7 +210,7 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Sends requests. Their receivers hear of each, if only that the engine has ended.
+    /// Sends requests. Their receivers are notified in any case, also when the engine has ended.
     package func send(_ tasks: [DataTask]) { send(tasks, number: newWait()) }
 
     private func send(_ tasks: [DataTask], number: Int64) {
@@ -242,7 +243,7 @@ package final class TransferEngine: Sendable {
         if !isRunning { failed(Self.stopped) }
     }
 
-    /// How many opens and reads of a file wait for an answer.
+    /// Returns the number of unanswered opens and reads of a file.
     func waits(_ key: MediaID) async -> Int {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { continuation.resume(returning: $0.download(key)?.waits ?? 0) }
@@ -250,7 +251,7 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// How often the engine's loop has turned.
+    /// Returns the number of iterations of the engine's loop.
     func rounds() async -> Int {
         await withCheckedContinuation { continuation in
             let isRunning = mailbox.post { continuation.resume(returning: $0.rounds) }

@@ -1,8 +1,8 @@
 internal import TransferCore
 
-/// One upload: the machine, and the request that it has under way.
+/// One upload: the driver of its machine, and the request in progress.
 ///
-/// Belongs to the engine's thread. While curl is at work nothing but the head is taken down; all else happens when the
+/// Confined to the engine's thread. While curl is active only the head is recorded; everything else follows when the
 /// exchange has ended.
 final class Upload: EasyHandleReceiver {
     let source: UploadSource
@@ -10,30 +10,30 @@ final class Upload: EasyHandleReceiver {
     private(set) var machine: UploadMachine
     private var exchange: (id: UploadMachine.RequestID, handle: EasyHandle)?
     private var head: ResponseHead?
-    /// The least private space that an answer came from; unknown after a restart.
+    /// The least private space that a response came from; unknown after a restart.
     private var space: AddressSpace?
-    /// Bytes of the answer's body, which nobody reads.
+    /// The number of bytes of the response's body, which is ignored.
     private var ignored = 0
     private var rate = RateMeter()
     private var counted: Int64 = 0
     private var reported: UploadSnapshot?
     private var reportDue: Int64 = .min
-    /// Since when the server has had its side of the connection closed; `nil` while it is open.
+    /// The time at which the server closed its side of the connection; `nil` while it is open.
     private var closedSince: Int64?
     private var lookDue: Int64 = .max
-    /// Of the request's bytes, when it was looked at last.
+    /// The number of sent bytes at the last check.
     private var lookedAt: Int64 = 0
 
-    /// Progress is told this often, in milliseconds: as often as that of downloads.
+    /// The interval of progress reports in milliseconds, the same as for downloads.
     private static let reportInterval: Int64 = 250
-    /// Nothing may move for so many times the limit for downloads: a server that has got all of a large file may take its
-    /// time to store it before it answers.
+    /// The factor for the stall limit of downloads: a server that has received a large file may take a while to store
+    /// it before it responds.
     private static let patience: Int64 = 6
-    /// What is taken of an answer's body, so that the connection can be kept.
+    /// The maximum number of bytes read from a response's body, so that the connection can be reused.
     private static let longestAnswer = 1 << 20
 
-    /// The connection is looked at this often, in milliseconds; and a server that has closed its side has so long for what
-    /// it said before to be read.
+    /// The interval of checks of the connection in milliseconds; also the time to read what a server has sent before
+    /// closing its side.
     private static let lookInterval: Int64 = 1_000
 
     init(_ source: UploadSource, engine: EngineLoop) {
@@ -62,13 +62,13 @@ final class Upload: EasyHandleReceiver {
         lookForEnd()
     }
 
-    /// Whether nothing will ever come of it again.
+    /// Whether it has ended permanently.
     var isOver: Bool { [.completed, .cancelled].contains(machine.people) }
 
-    /// The process ends. Nothing is told: what is written down is what counts.
+    /// Aborts the request when the process exits. No event is sent: the persisted state counts.
     func shutDown() { for case .abort(let id) in machine.shutDown() { abort(id) } }
 
-    /// curl has moved: counts what has gone.
+    /// Counts the sent bytes after curl was active.
     func look() {
         guard let exchange, machine.awaits(exchange.id) else { return }
         let sent = exchange.handle.bytesSent
@@ -78,8 +78,8 @@ final class Upload: EasyHandleReceiver {
         report(force: false)
     }
 
-    /// A server that ends a connection in the middle of a body may leave the sender waiting for room that will never be:
-    /// Linux answers its probes for a minute after a close, always that there is none. So this asks itself.
+    /// Detects a server that closes the connection during a body. The sender may otherwise wait for a window that never
+    /// opens: for a minute after a close Linux answers its probes with a closed window.
     private func lookForEnd() {
         guard let (id, handle) = exchange else { return }
         let isStill = counted == lookedAt
@@ -127,7 +127,7 @@ final class Upload: EasyHandleReceiver {
         asked.fields = fields(of: request)
         asked.reach = reach(for: request.url)
         asked.credentials = source.credentials
-        // The machine decides on redirects: curl would make a GET of a POST, and go on with the fields of one's own.
+        // The machine handles redirects: curl would turn a POST into a GET, and forward custom fields.
         asked.followsRedirects = false
         guard let handle = EasyHandle(asked, in: engine.configuration.network) else {
             end()
@@ -163,7 +163,7 @@ final class Upload: EasyHandleReceiver {
     private func fields(of request: UploadMachine.Request) -> [(name: String, value: String)] {
         let tus = [("Tus-Resumable", UploadMachine.tusVersion)]
         switch request {
-        // A string of RFC 8941 §3.3.3, as the draft's §2.1 wants it; a UUID needs no escaping.
+        // A string of RFC 8941 §3.3.3, as the draft's §2.1 requires; a UUID needs no escaping.
         case .post: return [("Idempotency-Key", "\"\(source.idempotencyKey)\"")]
         case .options, .head: return tus
         case .patch(_, let offset):
@@ -173,7 +173,8 @@ final class Upload: EasyHandleReceiver {
         }
     }
 
-    /// A person gave the address of the POST; the server names the others.
+    /// Returns the space of the address that led to a URL: a person entered the address of the POST; the server named
+    /// the others.
     private func reach(for url: String) -> AddressSpace? {
         if let origin = Credentials.origin(of: source.url), origin == Credentials.origin(of: url) { return nil }
         return space ?? .public
@@ -196,13 +197,13 @@ final class Upload: EasyHandleReceiver {
         return ignored > Self.longestAnswer ? .stop : .taken
     }
 
-    /// curl has ended the exchange.
+    /// Handles the end of the exchange.
     func ended(_ code: CurlCode) {
         look()
         guard let (id, handle) = exchange else { return }
         end()
         let random = Double.random(in: 0..<1)
-        // What has an answer is answered, also where the server closed before it had taken all, or its text broke off.
+        // A response is processed even if the server closed before it had received everything, or its body was cut.
         if let head {
             if let space = head.space { self.space = min(self.space ?? space, space) }
             let base = head.url ?? source.url
@@ -227,7 +228,7 @@ final class Upload: EasyHandleReceiver {
     private func report(force: Bool) {
         let now = engine.now
         let state = machine.people
-        // That the media have begun to go out is told at once.
+        // The start of the media is reported at once.
         let start = source.resumeData.offset
         let hasBegun = machine.sent > start && reported?.sent ?? start <= start
         let isNews = reported?.state != state || reported?.error != machine.error || hasBegun

@@ -1,25 +1,26 @@
 internal import Glibc
 internal import Platform
 
-/// What an upload sends.
+/// The content of an upload.
 package enum UploadContent: Sendable, Equatable {
-    /// A file that nobody changes.
+    /// A private copy of a file.
     case file(path: String)
     case bytes([UInt8])
 }
 
-/// The media of one request, as curl asks for them: from an offset to the end, and from there once more where curl has to
-/// begin anew on another connection.
+/// The media of one request, read by curl from an offset to the end, and again from there if curl repeats the request
+/// on another connection.
 ///
-/// Belongs to the engine's thread. The file is open as long as this object lives, which the request's handle keeps.
+/// Confined to the engine's thread. The file is open for the lifetime of this object, which the request's handle
+/// retains.
 final class UploadBody {
-    /// The first byte of the content that is sent.
+    /// The first byte to send.
     let offset: Int64
-    /// Bytes from there to the end.
+    /// The number of bytes from there to the end.
     let count: Int64
     private let content: Content
     private var position: Int64 = 0
-    /// Why reading has ended before the end, one line.
+    /// The reason why reading ended early, one line.
     private(set) var failure: String?
 
     private enum Content {
@@ -28,8 +29,8 @@ final class UploadBody {
     }
 
     /// - Parameters:
-    ///   - size: what the content is known to have. Anything else is a damaged copy.
-    /// - Returns: `nil` when the content is not there, or not of that size.
+    ///   - size: The expected size of the content. Any other means that the copy is damaged.
+    /// - Returns: `nil` if the content is missing, or has another size.
     init?(_ content: UploadContent, size: Int64, offset: Int64) {
         guard offset >= 0, offset <= size else { return nil }
         self.offset = offset
@@ -53,7 +54,7 @@ final class UploadBody {
 
     deinit { if case .descriptor(let descriptor) = content { close(descriptor) } }
 
-    /// Fills the buffer as far as there is something; `nil` when the content cannot be read.
+    /// Fills the buffer as far as possible; `nil` if the content cannot be read.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         let wanted = Int(min(Int64(buffer.count), count - position))
         guard wanted > 0 else { return 0 }
@@ -77,7 +78,7 @@ final class UploadBody {
         }
     }
 
-    /// The next byte is this one of what is sent.
+    /// Moves to an offset of the sent bytes.
     func seek(to position: Int64) -> Bool {
         guard (0...count).contains(position) else { return false }
         self.position = position

@@ -1,23 +1,23 @@
 package import TransferCore
 
-/// What is to be uploaded, where to, and how far that has come.
+/// The content of an upload, its address, and its progress.
 package struct UploadSource: Sendable {
-    /// The owner's name for it.
+    /// The owner's key of the upload.
     package var key: TaskID
-    /// Where it is posted.
+    /// The address of the POST.
     package var url: String
-    /// What the POST says of it.
+    /// The form of the POST.
     package var form: [FormPart] = []
     package var content: UploadContent
-    /// Of the content, in bytes.
+    /// The size of the content in bytes.
     package var size: Int64
     package var contentType: String?
-    /// Sent with every try of the POST.
+    /// The key sent with every attempt of the POST.
     package var idempotencyKey: String
     package var resumeData = UploadResumeData()
-    /// Sent to the addresses that they fit, and to no others.
+    /// Credentials, sent only to matching addresses.
     package var credentials: Credentials?
-    /// Overrides the engine's own.
+    /// The User-Agent, overriding the engine's.
     package var userAgent: String?
 
     package init(key: TaskID, url: String, content: UploadContent, size: Int64, idempotencyKey: String) {
@@ -29,16 +29,16 @@ package struct UploadSource: Sendable {
     }
 }
 
-/// An upload at a moment, for people and programs.
+/// The state of an upload at one moment.
 package struct UploadSnapshot: Sendable, Equatable {
     package var key: TaskID
     package var state: TaskState
-    /// Bytes of the media that are on their way, or on the server by its word.
+    /// The number of media bytes in flight, or on the server according to it.
     package var sent: Int64
     package var size: Int64
-    /// Bytes per second over the last seconds; `nil` while nothing is sent.
+    /// Bytes per second over the last seconds; `nil` if nothing is being sent.
     package var rate: Double?
-    /// Why it has failed, or has to wait.
+    /// The reason why it has failed or waits.
     package var error: TransferError?
 
     package init(
@@ -53,13 +53,13 @@ package struct UploadSnapshot: Sendable, Equatable {
     }
 }
 
-/// What the owner of uploads is told.
+/// The events sent to the owner of uploads.
 package enum UploadEvent: Sendable {
-    /// To be written down; `TransferEngine.recorded` is the answer, and the upload waits for it.
+    /// Progress to persist; the upload waits for `TransferEngine.recorded`.
     case record(key: TaskID, UploadMachine.RecordID, UploadResumeData)
-    /// It is not known whether a POST has arrived: `TransferEngine.settle` is the answer, in any case.
+    /// A POST with an unknown outcome; the owner must answer with `TransferEngine.settle`.
     case doubtful(key: TaskID, TransferError?)
-    /// Sent when the state changes, and a few times a second while bytes go.
+    /// Sent when the state changes, and a few times a second while bytes are sent.
     case progress(UploadSnapshot)
     case completed(key: TaskID, size: Int64)
     case failed(key: TaskID, TransferError)

@@ -1,20 +1,20 @@
 /// What a cancelled download leaves behind, so that it can be told later whether it can go on from there: URLSession's
 /// resume data. The bytes themselves stay in the cache, and their checkpoint beside them says which can be trusted.
 package struct ResumeData: Codable, Sendable, Equatable {
-    /// Of this format.
+    /// The version of this format.
     package static let currentVersion = 1
 
     package var version = ResumeData.currentVersion
-    /// The owner's name for the file.
+    /// The owner's key of the file.
     package var key: MediaID
     package var generation: Int
-    /// Bytes; absent while unknown.
+    /// The size in bytes; absent while unknown.
     package var total: Int64?
-    /// `Validator.text`; absent where there is no strong one.
+    /// `Validator.text`; absent without a strong one.
     package var validator: String?
-    /// What was present, as `ByteRanges.text`.
+    /// The present ranges, as `ByteRanges.text`.
     package var present: String
-    /// Where the owner said that the file is.
+    /// The address of the file as given by the owner.
     package var url: String
 
     package init(
@@ -28,8 +28,8 @@ package struct ResumeData: Codable, Sendable, Equatable {
         self.url = url
     }
 
-    /// Whether a download of that rendition goes on from these bytes: the cache file is that of the generation, and what
-    /// is known of both agrees. What is not known, to either, contradicts nothing.
+    /// Whether a download of that rendition can continue from these bytes: the cache file is that of the generation,
+    /// and the known facts of both agree. Unknown facts contradict nothing.
     package func fits(generation: Int, validator: String?, total: Int64?) -> Bool {
         guard version == Self.currentVersion, generation == self.generation else { return false }
         if let own = self.validator, let validator, own != validator { return false }

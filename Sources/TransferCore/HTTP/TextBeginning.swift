@@ -1,8 +1,8 @@
-/// The first bytes of a body read as text: without byte order mark and leading white space, UTF-16 narrowed to ASCII.
+/// The first bytes of a body as text: without byte order mark and leading white space, UTF-16 converted to ASCII.
 struct TextBeginning {
     enum Finding: Equatable {
         case document(BodyContent.Document)
-        /// It begins as a document; more bytes show which.
+        /// The beginning of a document, whose kind is known only with more bytes.
         case undecided
         case nothing
     }
@@ -21,8 +21,8 @@ struct TextBeginning {
         }
     }
 
-    /// What it is, where its first characters tell: what follows them does not count, not even bytes that are no text,
-    /// as a player that finds a playlist's first line reads no further.
+    /// Returns the kind of document if the first characters show it. Later bytes do not matter, even if they are not
+    /// text, since a player that finds a playlist's first line reads no further.
     func document(isWhole: Bool) -> Finding {
         if begins(with: Self.playlists) { return .document(.playlist) }
         guard let first = bytes.first else { return .nothing }
@@ -38,7 +38,7 @@ struct TextBeginning {
         return isNarrowed ? .document(.text) : .nothing
     }
 
-    /// Whether all of the first bytes are text in UTF-8 (the WHATWG's definition of binary data bytes).
+    /// Whether all of the first bytes are UTF-8 text (by the WHATWG's definition of binary data bytes).
     func isText(upTo count: Int) -> Bool {
         if isNarrowed { return true }
         let part = Array(bytes.prefix(count))
@@ -57,20 +57,20 @@ struct TextBeginning {
 
     // MARK: Kinds
 
-    /// What players take for a list of other files, by its first characters: M3U, PLS, ASX in its older form, Internet
-    /// shortcuts, mpv's EDL, ffmpeg's concatenation script, cue sheets.
+    /// First lines that players recognize as lists of other files: M3U, PLS, ASX in its older form, Internet shortcuts,
+    /// mpv's EDL, ffmpeg's concatenation script, cue sheets.
     private static let playlists = [
         "#extm3u", "#extinf", "[playlist]", "[reference]", "[internetshortcut]", "# mpv edl", "mplayer edl",
         "ffconcat version", "file \"", "rem genre", "rem date", "performer \"", "title \"", "rtsptext", "smiltext",
     ]
 
-    /// Elements that begin a page, or stand at the beginning of one that has lost its head.
+    /// Elements at the start of a page, or of one without its head.
     private static let pageElements: Set<String> = [
         "a", "b", "body", "br", "center", "div", "font", "form", "h1", "h2", "head", "html", "iframe", "img", "link",
         "meta", "p", "pre", "script", "span", "style", "table", "title",
     ]
 
-    /// No media format begins with an angle bracket and one of the characters that may follow it in markup.
+    /// Detects markup. No media format starts with an angle bracket and one of the characters that may follow it.
     private func markup(isWhole: Bool) -> Finding {
         guard let second = bytes.dropFirst().first, Self.isLetter(second) || "!?/".utf8.contains(second) else {
             return .nothing
@@ -93,7 +93,7 @@ struct TextBeginning {
         return .document(Self.pageElements.contains(String(name)) || !text.hasPrefix("<") ? .webPage : .xml)
     }
 
-    /// Markup that says nothing of its kind so far: at the end of the window it is called by how it begins.
+    /// Handles markup of unknown kind: at the end of the window it is named after its beginning.
     private func cut(_ isWhole: Bool) -> Finding {
         guard isWhole || bytes.count >= BodyContent.textWindow else { return .undecided }
         return .document(bytes.starts(with: "<?xml".utf8) ? .xml : .webPage)
@@ -112,7 +112,7 @@ struct TextBeginning {
         return texts.contains { text.hasPrefix($0) }
     }
 
-    /// ASCII in lower case; other bytes as replacement characters.
+    /// Returns ASCII in lower case; other bytes as replacement characters.
     private static func lowered(_ bytes: ArraySlice<UInt8>) -> String {
         String(decoding: bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
@@ -132,8 +132,8 @@ struct TextBeginning {
         (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
     }
 
-    /// The ASCII characters of UTF-16, with or without a byte order mark; `nil` of anything else. `FF FE` begins a frame of
-    /// MPEG audio too, in which every other byte is not zero.
+    /// Returns the ASCII characters of UTF-16, with or without a byte order mark; `nil` for other bytes. `FF FE` also
+    /// starts MPEG audio frames, in which every other byte is not zero.
     private static func narrowed(_ bytes: [UInt8]) -> [UInt8]? {
         var rest = bytes.prefix(BodyContent.textWindow)
         let isMarked = rest.starts(with: [0xFF, 0xFE]) || rest.starts(with: [0xFE, 0xFF])

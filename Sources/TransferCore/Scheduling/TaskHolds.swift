@@ -1,10 +1,10 @@
-/// Who has suspended which tasks: suspensions nest for each client, and end with it.
+/// Suspensions of tasks by clients: they nest for each client, and end with it.
 ///
-/// A task runs while nobody holds it. A person's suspension, which outlives clients, is not kept here.
+/// A task runs while no client suspends it. A person's suspension, which outlives clients, is stored elsewhere.
 package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
     package typealias Task = EpisodeID
 
-    /// How often a client has suspended a task more than it has resumed it; never zero.
+    /// The number of suspensions minus resumptions for each task and client; never zero.
     private var counts: [Task: [Client: Int]] = [:]
 
     package init() {}
@@ -15,7 +15,9 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
         counts[task, default: [:]][client, default: 0] += 1
     }
 
-    /// - Returns: `false` when the client has no suspension left to take back.
+    /// Undoes one suspension.
+    ///
+    /// - Returns: `false` if the client has no suspension left.
     package mutating func resume(_ task: Task, by client: Client) -> Bool {
         guard let count = counts[task]?[client] else { return false }
         counts[task]?[client] = count > 1 ? count - 1 : nil
@@ -23,9 +25,9 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// The client has gone.
+    /// Undoes all suspensions of a client whose connection has ended.
     ///
-    /// - Returns: the tasks that nobody holds any more, in order.
+    /// - Returns: The tasks that no client suspends any more, in order.
     package mutating func end(_ client: Client) -> [Task] {
         var freed: [Task] = []
         for (task, clients) in counts where clients[client] != nil {
@@ -37,6 +39,6 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
         return freed.sorted()
     }
 
-    /// The task has ended.
+    /// Removes a task that has ended.
     package mutating func forget(_ task: Task) { counts[task] = nil }
 }
