@@ -1,11 +1,11 @@
-/// Reads a feed from its bytes as they arrive: RSS 2.0, RSS 1.0, Atom and JSON Feed.
+/// An incremental parser of feeds: RSS 2.0, RSS 1.0, Atom and JSON Feed.
 ///
-/// Give it the bytes in pieces of any size, then ask for the ``Feed``. The result depends on the bytes alone, not on how
-/// they were cut. Memory stays flat in the XML: only what the feed keeps is kept. (JSON is collected whole.)
+/// Pass the bytes in pieces of any size, then call ``finish()``. The result depends on the bytes only, not on how they
+/// were split. For XML memory stays constant except for the result. (JSON is collected completely.)
 ///
-/// Belongs to one thread at a time. Never opens a file or a connection, whatever the document asks for.
+/// Not thread-safe. Never opens a file or a connection, whatever the document asks for.
 package final class FeedParser {
-    /// What the document turned out to be.
+    /// The type of the document, as far as known.
     private enum Phase {
         case undecided
         case xml(XMLScanner)
@@ -19,7 +19,7 @@ package final class FeedParser {
     private let limits: FeedLimits
     private let onItem: ((Item) -> Void)?
     private var phase = Phase.undecided
-    /// The first bytes, until there are enough to judge the encoding by; `nil` afterwards.
+    /// The first bytes, until there are enough to determine the encoding; `nil` afterwards.
     private var head: [UInt8]? = []
     private var received = 0
     private var converter: CharsetConverter?
@@ -28,25 +28,25 @@ package final class FeedParser {
     private var expectsLatin = false
     private var hasNotedRepair = false
     private var hasNotedOmission = false
-    /// Line breaks that were passed over before the XML.
+    /// The number of line feeds before the XML.
     private var skippedLines = 0
     private var hasSkippedSpace = false
-    /// Found before there was a reader to keep them.
+    /// Diagnostics from before the reader was created.
     private var diagnostics: [Diagnostic] = []
 
-    /// What the encoding is judged by; an XML declaration stands in the first hundred bytes.
+    /// The number of bytes to determine the encoding; an XML declaration is in the first hundred.
     private static let headSize = 4096
     /// What the scanner gets at once; a token that is cut waits for the next block.
     private static let blockSize = 64 * 1024
-    /// A web page's title stands near its beginning.
+    /// The number of bytes in which a web page's title is searched.
     private static let pageSize = 64 * 1024
 
     /// - Parameters:
-    ///   - contentType: The value of the HTTP answer's Content-Type field, for its `charset`.
-    ///   - base: The URL that the document came from in the end, for references relative to it.
-    ///   - onItem: Takes each item as soon as it is whole, in the place of ``Feed/items``: so that a large feed need not
-    ///     be in memory. Its author stands in it also where it is the show's. When ``finish()`` throws, there was no
-    ///     feed, and the items are none either.
+    ///   - contentType: The value of the response's Content-Type field, for its `charset`.
+    ///   - base: The final URL of the document, for relative references.
+    ///   - onItem: Receives each complete item, instead of ``Feed/items``, so that a large feed need not be in memory.
+    ///     Its author is set also if it equals the show's. If ``finish()`` throws, the document is not a feed and the
+    ///     items are invalid.
     package init(
         contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard,
         onItem: ((Item) -> Void)? = nil
@@ -57,9 +57,9 @@ package final class FeedParser {
         self.onItem = onItem
     }
 
-    /// Reads a whole document.
+    /// Parses a complete document.
     ///
-    /// - Throws: ``FeedError`` when it is no feed.
+    /// - Throws: ``FeedError`` if it is not a feed.
     package static func parse(
         _ bytes: [UInt8], contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard
     ) throws -> Feed {
@@ -68,12 +68,12 @@ package final class FeedParser {
         return try parser.finish()
     }
 
-    /// Whether as much was read as may be, so that all that follows is left out.
+    /// Whether the size limit is reached, so that all further bytes are ignored.
     package var isFull: Bool { received > limits.bytes }
 
-    /// Reads the next bytes of the document. Not to be called after ``finish()``.
+    /// Parses the next bytes of the document. Must not be called after ``finish()``.
     package func parse(_ bytes: UnsafeRawBufferPointer) {
-        // One byte more than allowed is taken, so that the end can tell a cut document from one that just fits.
+        // One byte more than the limit is accepted, to distinguish a truncated document from one that just fits.
         let room = limits.bytes - received
         guard room >= 0 else { return }
         received += bytes.count
@@ -90,9 +90,9 @@ package final class FeedParser {
         decode(UnsafeRawBufferPointer(rebasing: piece[missing.endIndex...]))
     }
 
-    /// The document is over.
+    /// Finishes the document and returns the feed.
     ///
-    /// - Throws: ``FeedError`` when it is no feed. A feed without items is none.
+    /// - Throws: ``FeedError`` if it is not a feed. A feed without items is valid.
     package func finish() throws -> Feed {
         switch finishDocument() {
         case .empty: throw FeedError.empty
@@ -107,22 +107,22 @@ package final class FeedParser {
         }
     }
 
-    /// What a whole document is, whatever its caller hoped for.
+    /// The type of a complete document, independent of what the caller expects.
     enum Document {
         case empty
         case html(title: String?)
         /// Neither XML nor JSON.
         case text(beginning: String)
         case json([UInt8])
-        /// XML that could not be followed up to its root element.
+        /// XML that could not be parsed up to its root element.
         case unreadable(line: Int, message: String)
         case feed(Feed)
-        /// OPML; the document's title and the diagnostics stand in `head`.
+        /// OPML; `head` contains the document's title and the diagnostics.
         case subscriptions(root: String, head: Feed, OutlineList)
         case otherXML(root: String)
     }
 
-    /// The document is over, and this is what it is.
+    /// Finishes the document and returns its type.
     func finishDocument() -> Document {
         if let head {
             self.head = nil
@@ -199,13 +199,14 @@ package final class FeedParser {
 
     // MARK: From UTF-8 to the reader
 
-    /// Hands the block on. All blocks but the last have the same size, so that their edges do not depend on the pieces.
+    /// Passes on the block. All blocks except the last have the same size, so that their boundaries do not depend on
+    /// the pieces.
     private func deliver(isLast: Bool) {
         if case .undecided = phase {
             skipSpace()
             guard isLast || block.isFull, block.count > 0 else { return }
             decide()
-            // What stood before the document is gone: the block is filled up first, as all others are.
+            // Leading bytes were removed: fill the block first, like all others.
             guard isLast || block.isFull else { return }
         }
         let count = isLast ? block.count : min(block.count, Self.blockSize)
@@ -214,7 +215,7 @@ package final class FeedParser {
         switch phase {
         case .xml(let parser): parser.push(bytes)
         case .json(var collected):
-            // Taken out of the enumeration first: else each block would copy all of them.
+            // Moved out of the enumeration first: otherwise each block would copy all of them.
             phase = .undecided
             collected.append(contentsOf: bytes)
             phase = .json(collected)
@@ -226,14 +227,14 @@ package final class FeedParser {
         drop(count)
     }
 
-    /// Removes the first bytes of the block, and with them from the places in it.
+    /// Removes the first bytes of the block, and adjusts the offsets in it.
     private func drop(_ count: Int) {
         block.drop(count)
         cleaner.firstRepair = cleaner.firstRepair.map { max(0, $0 - count) }
         cleaner.firstOmission = cleaner.firstOmission.map { max(0, $0 - count) }
     }
 
-    /// Removes white space, and byte order marks among it, from the beginning of the document.
+    /// Removes white space and byte order marks from the beginning of the document.
     private func skipSpace() {
         var bytes = block.contents[...]
         while let byte = bytes.first {
@@ -272,8 +273,8 @@ package final class FeedParser {
         }
     }
 
-    /// Tells once where the text was mended, in the bytes that are handed on now; what lies behind them waits for the
-    /// next block, since how much that is depends on how the document was cut.
+    /// Reports once that text was corrected, in the bytes that are passed on now; later corrections wait for the next
+    /// block, since their number depends on how the document was split.
     private func noteMending(before count: Int) {
         if let place = cleaner.firstRepair {
             if place < count, !hasNotedRepair, !expectsLatin, converter == nil {

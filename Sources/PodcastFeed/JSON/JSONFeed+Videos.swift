@@ -1,9 +1,9 @@
-// Lists of videos as small servers give them, read as feeds.
+// Video lists of small servers, read as feeds.
 //
-// There is no standard for them: an array, or an object with a member `videos`, of objects that have an address of the
-// media and a title. Of the names that people give these members the common ones are understood.
+// There is no standard for them: an array, or an object with a member `videos`, of objects with a media address and a
+// title. The common names of these members are supported.
 extension JSONFeed {
-    /// What the media are when nothing says so: the member is called `movie`.
+    /// The default media type, since the member is called `movie`.
     private static let mediaType = "video/mp4"
 
     mutating func video(_ object: JSONScanner.Value, line start: Int) -> Item {
@@ -17,7 +17,7 @@ extension JSONFeed {
         for name: StaticString in ["published", "date", "created", "created_at"] {
             guard item.published == nil else { break }
             if case .number(let seconds)? = object[name] {
-                // Programs count milliseconds as often as seconds; as seconds those would be the year 5138 or later.
+                // Programs write milliseconds as often as seconds; as seconds those would be the year 5138 or later.
                 let whole = seconds < 1e11 ? seconds : seconds / 1_000
                 if whole >= 0, whole < 1e11 { item.published = PublicationDate(seconds: Int64(whole), offset: 0) }
             } else if let written = line(object[name]) {
@@ -31,7 +31,7 @@ extension JSONFeed {
         guard let place = names.firstIndex(where: { address(object[$0]) != nil }),
             let media = address(object[names[place]])
         else { return item }
-        // Where the media have a member of their own, the other is a page about them.
+        // If the media have a member of their own, the other address is a page about them.
         if place == 0 { item.link = address(object["url"]) ?? address(object["href"]) }
         let inner = object[names[place]]
         let length = number(object["size"]) ?? number(inner?["size"])
@@ -43,7 +43,7 @@ extension JSONFeed {
         return item
     }
 
-    /// An address, or an object that has one.
+    /// Returns an address, or that in an object.
     private mutating func address(_ value: JSONScanner.Value?) -> String? {
         url(value) ?? url(value?["url"]) ?? url(value?["href"])
     }

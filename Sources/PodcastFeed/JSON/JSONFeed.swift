@@ -1,10 +1,10 @@
-/// Reads a JSON Feed (version 1.1, jsonfeed.org), or a plain list of videos, into a ``Feed``.
+/// The reader of a JSON Feed (version 1.1, jsonfeed.org), or of a plain list of videos, into a ``Feed``.
 ///
-/// A document that breaks off or is no JSON from some place on gives the items before it, as with XML.
+/// A document that is truncated or malformed from some place on yields the items before it, as with XML.
 struct JSONFeed {
     let base: String?
     let limits: FeedLimits
-    /// Takes the items in the place of the feed.
+    /// Receives the items instead of the feed.
     private let onItem: ((Item) -> Void)?
     private var itemCount = 0
     private var hasMedia = false
@@ -21,7 +21,7 @@ struct JSONFeed {
         urls = URLResolver(limits: limits)
     }
 
-    /// - Parameter isCut: Whether the document was longer than the bytes.
+    /// - Parameter isCut: Whether the document is longer than the bytes.
     mutating func feed(from bytes: [UInt8], isCut: Bool, diagnostics: [Diagnostic]) throws -> Feed {
         feed.diagnostics = diagnostics
         var scanner = JSONScanner(bytes)
@@ -32,7 +32,7 @@ struct JSONFeed {
         do {
             if first == UInt8(ascii: "[") {
                 try videos(&scanner)
-                // An array of anything else is no list of videos; an empty one may become a list yet.
+                // An array of other values is not a list of videos; an empty one may be.
                 let isEmpty = itemCount == 0 && !hasForeignItems
                 guard isEmpty || hasMedia else {
                     throw FeedError.notAJSONFeed("it is a list, but nothing in it names a video")
@@ -142,7 +142,7 @@ struct JSONFeed {
         return item
     }
 
-    /// The first name of `authors`, which replaces `author` since version 1.1.
+    /// Returns the first name of `authors`, which replaces `author` since version 1.1.
     private func names(_ value: JSONScanner.Value?) -> String? {
         for author in value?.elements ?? [] {
             if let name = line(author["name"]) { return name }
@@ -155,7 +155,7 @@ struct JSONFeed {
         guard case .number(let number) = value else {
             return bytes(value, limits.line).flatMap { FeedValues.string($0) }
         }
-        // Doubles hold every whole number up to 2^53 exactly.
+        // Doubles represent every whole number up to 2^53 exactly.
         return number == number.rounded() && abs(number) <= 9_007_199_254_740_992 ? "\(Int64(number))" : "\(number)"
     }
 
@@ -167,8 +167,8 @@ struct JSONFeed {
         bytes(value, limits.text).flatMap { FeedValues.string($0) }
     }
 
-    /// The text of a string, cut at a character, without the characters that XML cannot hold: what comes from one kind
-    /// of feed is no wilder than what comes from another.
+    /// Returns the text of a string, cut at a character, without characters that XML does not allow, so that all kinds
+    /// of feeds yield the same characters.
     private func bytes(_ value: JSONScanner.Value?, _ limit: Int) -> [UInt8]? {
         guard case .string(let string) = value else { return nil }
         return string.withUnsafeBufferPointer {

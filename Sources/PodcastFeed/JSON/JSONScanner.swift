@@ -1,39 +1,39 @@
-/// Reads JSON (RFC 8259) value by value, so that only one item of a feed is in memory as JSON at a time.
+/// A streaming reader of JSON (RFC 8259), so that only one item of a feed is in memory as JSON at a time.
 ///
-/// Strict about syntax; bounded in depth, and in how many values it keeps of what it reads.
+/// Strict about syntax; limits the depth and the number of stored values.
 struct JSONScanner {
     enum Value {
         case null
         case bool(Bool)
         case number(Double)
-        /// UTF-8 with its escapes replaced.
+        /// A string as UTF-8 with its escapes replaced.
         case string([UInt8])
         case array([Value])
         case object([(name: [UInt8], value: Value)])
     }
 
-    /// The text is no JSON from here on.
+    /// The text is malformed from here on.
     struct Fault: Error {
         let line: Int
     }
 
-    /// Arrays and objects inside each other; JSON Feeds need five.
+    /// The maximum nesting depth; JSON Feeds need five.
     private static let depthLimit = 256
-    /// Values inside one value that are kept; the others are read and forgotten. An item of a feed has some twenty.
+    /// The maximum number of stored values inside one value; others are skipped. An item of a feed has some twenty.
     private static let valueLimit = 20_000
 
     private let bytes: [UInt8]
     private var index = 0
     private var room = 0
     private var depth = 0
-    /// Up to where lines have been counted.
+    /// The position up to which lines have been counted.
     private var counted = (index: 0, line: 1)
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// The line that has been reached.
+    /// Returns the current line.
     mutating func line() -> Int {
         counted.line += bytes[counted.index..<index].count { $0 == UInt8(ascii: "\n") }
         counted.index = index
@@ -42,13 +42,13 @@ struct JSONScanner {
 
     private mutating func fault() -> Fault { Fault(line: line()) }
 
-    /// The next byte that is no white space, which is not consumed; `nil` at the end.
+    /// Returns the next byte that is not white space, without consuming it; `nil` at the end.
     mutating func peek() -> UInt8? {
         while index < bytes.count, bytes[index].isXMLSpace { index += 1 }
         return index < bytes.count ? bytes[index] : nil
     }
 
-    /// Goes through the members of an object; the body has to consume each value.
+    /// Enumerates the members of an object; the body has to consume each value.
     mutating func members(_ body: (inout JSONScanner, [UInt8]) throws -> Void) throws {
         try list(from: "{", to: "}") { scanner in
             guard scanner.peek() == UInt8(ascii: "\"") else { throw scanner.fault() }
@@ -58,18 +58,18 @@ struct JSONScanner {
         }
     }
 
-    /// Goes through the elements of an array; the body has to consume each value.
+    /// Enumerates the elements of an array; the body has to consume each value.
     mutating func elements(_ body: (inout JSONScanner) throws -> Void) throws {
         try list(from: "[", to: "]", body)
     }
 
-    /// The value that comes next.
+    /// Reads the next value.
     mutating func value() throws -> Value {
         room = Self.valueLimit
         return try value(isKept: true)
     }
 
-    /// Passes over the value that comes next.
+    /// Skips the next value.
     mutating func skip() throws {
         _ = try value(isKept: false)
     }
@@ -169,7 +169,7 @@ struct JSONScanner {
         throw fault()
     }
 
-    /// The character that `\n` or `\u00e9` stands for; half a surrogate pair is U+FFFD.
+    /// Returns the character for `\n` or `\u00e9`; half a surrogate pair is U+FFFD.
     private mutating func escape() throws -> Unicode.Scalar {
         guard index + 1 < bytes.count else { throw fault() }
         let letter = bytes[index + 1]
@@ -210,14 +210,14 @@ struct JSONScanner {
 }
 
 extension JSONScanner.Value {
-    /// The value of a member of an object; `nil` when this is none, or has no such member.
+    /// The value of a member; `nil` if this is not an object, or has no such member.
     subscript(name: StaticString) -> JSONScanner.Value? {
         guard case .object(let members) = self else { return nil }
         let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         return members.first { $0.name.elementsEqual(wanted) }?.value
     }
 
-    /// The elements of an array; none for anything else.
+    /// The elements of an array; empty for other values.
     var elements: [JSONScanner.Value] {
         if case .array(let elements) = self { elements } else { [] }
     }

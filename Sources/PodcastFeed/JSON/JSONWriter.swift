@@ -1,24 +1,24 @@
-/// Writes JSON (RFC 8259) as UTF-8 from left to right: what has been written can be taken away before the rest is known.
+/// A streaming writer of JSON (RFC 8259) as UTF-8: written text can be consumed before the rest is known.
 ///
-/// The caller sees to it that what it writes is JSON: an object's member is a `name` and a value, and each value of an
-/// array follows an `element`.
+/// The caller is responsible for correct syntax: an object's member is a `name` and a value, and each value of an array
+/// follows an `element`.
 struct JSONWriter {
-    /// What was written and not yet taken.
+    /// The text written and not yet consumed.
     private(set) var bytes: [UInt8] = []
-    /// How many lists are open around the next value.
+    /// The nesting level of the next value.
     private var level: Int
-    /// Whether each member stands on a line of its own, two spaces a level.
+    /// Whether each member is on a line of its own, indented by two spaces for each level.
     private let isPretty: Bool
-    /// Whether the innermost list that is open has nothing in it.
+    /// Whether the innermost open list is empty.
     private var isEmpty = true
 
-    /// - Parameter level: How many lists, written elsewhere, are open around what is written here.
+    /// - Parameter level: The number of open lists around the text, written elsewhere.
     init(pretty isPretty: Bool = true, level: Int = 0) {
         self.isPretty = isPretty
         self.level = level
     }
 
-    /// Takes what was written; the rest goes on behind it.
+    /// Consumes the text written so far; the rest follows it.
     mutating func take() -> [UInt8] {
         defer { bytes = [] }
         return bytes
@@ -36,17 +36,17 @@ struct JSONWriter {
 
     mutating func endArray() { end(UInt8(ascii: "]")) }
 
-    /// The values of the innermost array that is open were written elsewhere.
+    /// Records that the values of the innermost open array were written elsewhere.
     mutating func skipElements() { isEmpty = false }
 
-    /// The next value of an array follows.
+    /// Starts the next value of an array.
     mutating func element() {
         if !isEmpty { bytes.append(UInt8(ascii: ",")) }
         isEmpty = false
         breakLine()
     }
 
-    /// A member of an object: its value follows. The name is written as it is.
+    /// Starts a member of an object: its value follows. The name is written unescaped.
     mutating func name(_ name: StaticString) {
         element()
         bytes.append(UInt8(ascii: "\""))
@@ -54,7 +54,7 @@ struct JSONWriter {
         endName()
     }
 
-    /// The same with a name that is not known beforehand.
+    /// Starts a member with an arbitrary name.
     mutating func name(escaping name: String) {
         element()
         string(name)
@@ -93,10 +93,10 @@ struct JSONWriter {
 
     mutating func int(_ value: Int64) { bytes.append(contentsOf: String(value).utf8) }
 
-    /// A number, without a fraction when it has none; `null` when it is not finite, for which JSON has no spelling.
+    /// Writes a number, without a fraction if it is whole; `null` if it is not finite, which JSON cannot express.
     mutating func double(_ value: Double) {
         guard value.isFinite else { return null() }
-        // Doubles hold every whole number up to 2^53 exactly.
+        // Doubles represent every whole number up to 2^53 exactly.
         if value == value.rounded(), abs(value) <= 9_007_199_254_740_992 { return int(Int64(value)) }
         bytes.append(contentsOf: value.description.utf8)
     }
@@ -116,7 +116,7 @@ struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// The place of the first byte that has to be escaped, or the end.
+    /// Returns the index of the first byte that must be escaped, or the end.
     private static func plainEnd(of text: FeedBytes, from start: Int) -> Int {
         guard let base = text.baseAddress else { return 0 }
         var index = start

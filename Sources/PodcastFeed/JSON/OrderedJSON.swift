@@ -1,11 +1,11 @@
-/// A JSON value whose objects keep the order in which their members were written.
+/// A JSON value whose objects preserve the order of their members.
 ///
-/// People and scripts compare what podfs prints; a dictionary's order would change from run to run.
+/// People and scripts compare the output of podfs; a dictionary's order would change from run to run.
 package enum OrderedJSON: Sendable {
     case null
     case bool(Bool)
     case int(Int64)
-    /// Printed without a fraction when it has none; `null` when it is not finite, for which JSON has no spelling.
+    /// Written without a fraction if it is whole; `null` if it is not finite, which JSON cannot express.
     case double(Double)
     case string(String)
     case array([OrderedJSON])
@@ -31,9 +31,9 @@ package enum OrderedJSON: Sendable {
         value.map { .bool($0) } ?? .null
     }
 
-    /// The value as UTF-8 text (RFC 8259), without a line feed at its end.
+    /// Returns the value as UTF-8 text (RFC 8259), without a line feed at its end.
     ///
-    /// - Parameter pretty: One member a line, two spaces a level; otherwise all on one line, for one value a line.
+    /// - Parameter pretty: Whether to write one member per line, indented; otherwise everything is on one line.
     package func encoded(pretty: Bool = true) -> [UInt8] {
         var writer = JSONWriter(pretty: pretty)
         write(to: &writer)

@@ -1,9 +1,9 @@
 extension Enclosure {
-    /// Whether this is something to play: by its type, and by the URL's extension where the type says too little.
+    /// Whether this is playable: by its type, or by the URL's extension if the type is vague.
     package var isAudioOrVideo: Bool {
         let type = self.type ?? ""
         if type.hasPrefix("audio") || type.hasPrefix("video") || type == "application/ogg" { return true }
-        // What servers say when they do not know: nothing, bytes, or a word that is no MIME type.
+        // Values sent by servers that do not know the type: nothing, bytes, or a word that is not a MIME type.
         let isVague = type.isEmpty || !type.contains("/") || Self.vagueTypes.contains(type)
         return isVague && hasMediaExtension
     }
@@ -25,8 +25,8 @@ extension Enclosure {
         "mp4", "m4v", "mov", "mkv", "webm", "avi", "mpg", "mpeg", "ogv", "3gp", "wmv",
     ]
 
-    /// The enclosures of one item: the first audio or video first, the others after it in the document's order, no URL
-    /// twice. A later mention of a URL fills in what the first left out.
+    /// Returns the enclosures of one item: the first audio or video first, the others in the document's order, each URL
+    /// once. Later occurrences of a URL supply missing attributes.
     static func selected(from all: [Enclosure]) -> [Enclosure] {
         guard all.count > 1 else { return all }
         var chosen: [Enclosure] = []

@@ -1,16 +1,17 @@
 package extension Feed {
-    /// What `podfs inspect --json` prints: every fact of the feed, absent ones as `null`, and a line feed at the end.
+    /// Returns the output of `podfs inspect --json`: every fact of the feed, absent ones as `null`, and a line feed at
+    /// the end.
     ///
-    /// The order of the members never changes, so that two runs can be compared with `diff`.
+    /// The order of the members is fixed, so that two outputs can be compared with `diff`.
     func inspectJSON() -> [UInt8] {
         var text: [UInt8] = []
         writeInspectJSON { text += $0 }
         return text
     }
 
-    /// Hands the text of `inspectJSON` to `write` piece by piece, so that it is never in memory whole.
+    /// Writes the text of `inspectJSON` piece by piece, so that it is never completely in memory.
     ///
-    /// - Parameter leading: members to stand before those of the feed.
+    /// - Parameter leading: Members written before those of the feed.
     func writeInspectJSON(
         leading: [(String, OrderedJSON)] = [], to write: ([UInt8]) throws -> Void
     ) rethrows {
@@ -23,7 +24,7 @@ package extension Feed {
         }
     }
 
-    /// The same with items that were encoded while the document was read, in the place of ``items``.
+    /// Writes the text with items that were encoded during parsing, instead of ``items``.
     func writeInspectJSON(items: InspectedItems, to write: ([UInt8]) throws -> Void) rethrows {
         try writeInspectJSON(leading: [], to: write) { writer in
             guard !items.isEmpty else { return }
@@ -56,7 +57,7 @@ package extension Feed {
         try write(writer.take())
     }
 
-    /// The members that come before the items.
+    /// Writes the members before the items.
     private func writeFacts(to writer: inout JSONWriter) {
         writer.name("format")
         writer.string(format.rawValue)
@@ -87,16 +88,16 @@ package extension Feed {
     }
 }
 
-/// The items of a feed as `inspect --json` prints them, encoded one by one as they are read.
+/// The items of a feed in the format of `inspect --json`, encoded one by one during parsing.
 ///
-/// The members of the feed stand before its items but may come behind them in the document, so the text has to wait for
-/// the end; it takes less memory than the items.
+/// The members of the feed precede its items in the output but may follow them in the document, so the text is stored
+/// until the end; it takes less memory than the items.
 package struct InspectedItems {
-    /// Large enough that each is written at once, and small enough that no text is copied as it grows.
+    /// The piece size: large enough for few writes, and small enough to avoid copying a growing text.
     fileprivate static let pieceSize = 256 << 10
 
     fileprivate private(set) var pieces: [[UInt8]] = []
-    /// Inside the feed and its list of items.
+    /// The nesting level inside the feed and its list of items.
     fileprivate private(set) var writer = JSONWriter(level: 2)
     fileprivate private(set) var isEmpty = true
 

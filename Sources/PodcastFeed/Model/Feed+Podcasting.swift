@@ -1,9 +1,9 @@
-/// Someone who takes part (`podcast:person`).
+/// A person involved (`podcast:person`).
 package struct Person: Sendable, Equatable {
     package var name: String
-    /// What the person does, lower case; `host` when the feed does not say, as the specification has it.
+    /// The person's role in lower case; `host` by default, as in the specification.
     package var role: String
-    /// The department of the role, lower case; `cast` when the feed does not say.
+    /// The group of the role in lower case; `cast` by default.
     package var group: String
     package var image: String?
     package var link: String?
@@ -18,7 +18,7 @@ package struct Person: Sendable, Equatable {
     }
 }
 
-/// A page where listeners can pay (`podcast:funding`).
+/// A page for payments by listeners (`podcast:funding`).
 package struct Funding: Sendable, Equatable {
     package var url: String
     package var title: String?
@@ -29,11 +29,11 @@ package struct Funding: Sendable, Equatable {
     }
 }
 
-/// A part of an episode that makes one want to hear the rest (`podcast:soundbite`).
+/// A short excerpt that advertises an episode (`podcast:soundbite`).
 package struct Soundbite: Sendable, Equatable {
-    /// Seconds from the start.
+    /// The start in seconds.
     package var start: Double
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Double
     package var title: String?
 
@@ -44,7 +44,7 @@ package struct Soundbite: Sendable, Equatable {
     }
 }
 
-/// What a show or a season sounds like (`podcast:trailer`).
+/// A trailer of a show or a season (`podcast:trailer`).
 package struct Trailer: Sendable, Equatable {
     package var title: String?
     package var media: Enclosure
@@ -59,13 +59,13 @@ package struct Trailer: Sendable, Equatable {
     }
 }
 
-/// A broadcast (`podcast:liveItem`).
+/// A live stream (`podcast:liveItem`).
 package struct LiveItem: Sendable, Equatable {
     /// `pending`, `live` or `ended`, lower case.
     package var status: String?
     package var start: PublicationDate?
     package var end: PublicationDate?
-    /// What else stands in the element, which is the same as in an episode's.
+    /// The other contents of the element, the same as those of an episode.
     package var item: Item
 
     package init(status: String?, start: PublicationDate?, end: PublicationDate?, item: Item) {
@@ -76,13 +76,13 @@ package struct LiveItem: Sendable, Equatable {
     }
 }
 
-/// Another rendition of an episode (`podcast:alternateEnclosure`), at one or more addresses.
+/// Another encoding of an episode (`podcast:alternateEnclosure`), at one or more addresses.
 package struct AlternateEnclosure: Sendable, Equatable {
-    /// One address of the rendition.
+    /// One address of the encoding.
     package struct Source: Sendable, Equatable {
-        /// As written and made absolute; of any scheme, such as `ipfs` or `magnet`.
+        /// The absolute address, of any scheme, such as `ipfs` or `magnet`.
         package var url: String
-        /// The MIME type of what is there, such as a torrent's, when it is not the rendition's own.
+        /// The MIME type at this address, such as a torrent's, if it differs from that of the encoding.
         package var type: String?
 
         package init(url: String, type: String? = nil) {
@@ -91,7 +91,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
         }
     }
 
-    /// How to tell that the bytes are the right ones.
+    /// The verification of the bytes.
     package struct Integrity: Sendable, Equatable {
         /// `sri` (W3C Subresource Integrity) or `pgp-signature`, lower case.
         package var type: String
@@ -104,18 +104,18 @@ package struct AlternateEnclosure: Sendable, Equatable {
     }
 
     package var type: String?
-    /// Bytes as the feed claims; `nil` when absent, zero, negative or no number.
+    /// The length in bytes according to the feed; `nil` if absent, zero, negative or not a number.
     package var length: Int64?
     /// Bits per second.
     package var bitRate: Double?
-    /// Lines of a video.
+    /// The height of a video in pixels.
     package var height: Int?
     package var language: String?
     package var title: String?
-    /// What the publisher calls the rendition, so that the same one can be found in each item.
+    /// The publisher's name for the encoding, the same in each item.
     package var relation: String?
     package var codecs: String?
-    /// Whether this is the same as the item's enclosure.
+    /// Whether this equals the item's enclosure.
     package var isDefault: Bool
     package var sources: [Source]
     package var integrity: Integrity?
@@ -125,7 +125,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
         sources = []
     }
 
-    /// The addresses that can be asked over HTTP.
+    /// The addresses with the schemes http and https.
     package var enclosures: [Enclosure] {
         sources.compactMap { source in
             guard URLReference.isHTTP(source.url) else { return nil }
@@ -135,7 +135,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
 }
 
 extension Feed {
-    /// Who takes part in an episode: the people of its item, else those of the show.
+    /// Returns the people of an item, otherwise those of the show.
     package func persons(of item: Item) -> [Person] {
         item.persons.isEmpty ? persons : item.persons
     }

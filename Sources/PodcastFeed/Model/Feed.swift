@@ -1,8 +1,8 @@
-/// A feed as its document says it: the show's facts and its items, in the document's order.
+/// The contents of a feed document: the show's facts and its items, in the document's order.
 ///
-/// A value with no identity and no history; `PodcastLibrary` decides which items are the episodes it knows.
+/// A value without identity; `PodcastLibrary` matches the items with known episodes.
 package struct Feed: Sendable, Equatable {
-    /// The syntax the document was written in.
+    /// The format of the document.
     package enum Format: String, Sendable, Equatable {
         case rss2 = "rss2"
         case atom = "atom"
@@ -25,30 +25,31 @@ package struct Feed: Sendable, Equatable {
     /// `episodic` or `serial` (`itunes:type`).
     package var type: String?
     package var explicit: Bool?
-    /// `itunes:new-feed-url`: where the publisher wants the feed to be asked for from now on.
+    /// `itunes:new-feed-url`: the new address of the feed according to the publisher.
     package var newFeedURL: String?
     /// The next page of a paged feed (RFC 5005, `rel="next"`).
     package var next: String?
-    /// Seconds between two looks at the feed that the publisher asks for: the longest of `ttl`, `sy:updatePeriod` and
+    /// The refresh interval in seconds that the publisher asks for: the longest of `ttl`, `sy:updatePeriod` and
     /// `podcast:updateFrequency`.
     package var updateInterval: Int?
     /// The previous document of an archived feed (RFC 5005, `rel="prev-archive"`).
     package var previousArchive: String?
-    /// Whether the publisher says that no episode will follow (`itunes:complete`, `podcast:updateFrequency complete`).
+    /// Whether the publisher says that there will be no more episodes (`itunes:complete`, `podcast:updateFrequency
+    /// complete`).
     package var isComplete: Bool
     /// `podcast:locked`: whether other platforms are asked not to import the feed.
     package var isLocked: Bool?
     /// `podcast:medium`, lower case: `podcast`, `music`, `audiobook`, `video`, …
     package var medium: String?
-    /// The people of the show (`podcast:person`); an item's own take their place.
+    /// The people of the show (`podcast:person`); those of an item replace them.
     package var persons: [Person]
     package var funding: [Funding]
     package var trailers: [Trailer]
-    /// Broadcasts (`podcast:liveItem`). They are no episodes: what they offer to play has no end.
+    /// Live streams (`podcast:liveItem`). They are not episodes, since their media have no end.
     package var liveItems: [LiveItem]
     package var categories: [String]
     package var items: [Item]
-    /// Whether the document broke off, or was not read to its end: what is missing here need not have left the feed.
+    /// Whether the document was truncated, or not read to its end: missing items need not have left the feed.
     package var isCut: Bool
     package var diagnostics: [Diagnostic]
 
@@ -66,43 +67,43 @@ package struct Feed: Sendable, Equatable {
     }
 }
 
-/// One item of a feed: an episode, as far as the document knows.
+/// One item of a feed: an episode.
 package struct Item: Sendable, Equatable {
     package var guid: String?
     package var title: String?
     package var published: PublicationDate?
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Double?
     package var season: Int?
     /// The season's own name (`podcast:season name`).
     package var seasonName: String?
-    /// Decimal: `podcast:episode` may be 315.5.
+    /// The number; `podcast:episode` may be 315.5.
     package var episode: Double?
-    /// What to show in place of the number (`podcast:episode display`), such as `Ch. 3`.
+    /// The text to display instead of the number (`podcast:episode display`), such as `Ch. 3`.
     package var episodeDisplay: String?
     /// `full`, `trailer` or `bonus`.
     package var episodeType: String?
     package var explicit: Bool?
     package var link: String?
-    /// Show notes, HTML as found: `content:encoded`, else `description`, else `itunes:summary`.
+    /// The show notes, unsanitized HTML: `content:encoded`, else `description`, else `itunes:summary`.
     package var description: String?
     package var image: String?
-    /// The author of this episode, when it differs from the show's.
+    /// The author of this episode, if it differs from the show's.
     package var author: String?
     /// The first audio or video enclosure comes first, the alternates follow.
     package var enclosures: [Enclosure]
     package var transcripts: [Transcript]
     /// `podcast:chapters url`.
     package var chaptersURL: String?
-    /// Chapters that stand in the feed itself (`psc:chapter`).
+    /// Chapters in the feed itself (`psc:chapter`).
     package var chapters: [Chapter]
-    /// The people of this episode; with none, those of the show.
+    /// The people of this episode; if empty, those of the show apply.
     package var persons: [Person]
     package var soundbites: [Soundbite]
-    /// Other renditions of the episode (`podcast:alternateEnclosure`); none of them is among the enclosures, unless
-    /// there are no others.
+    /// Other encodings of the episode (`podcast:alternateEnclosure`); they are not among the enclosures, unless there
+    /// are no others.
     package var alternates: [AlternateEnclosure]
-    /// The line of the document at which the item begins; 0 when unknown.
+    /// The line of the document at which the item starts; 0 if unknown.
     package var line: Int
 
     package init() {
@@ -116,11 +117,11 @@ package struct Item: Sendable, Equatable {
     }
 }
 
-/// A moment, and the day it fell on where the publisher lives.
+/// A time, with its day in the publisher's time zone.
 package struct PublicationDate: Sendable, Equatable {
     /// Seconds since 1970-01-01 UTC.
     package var seconds: Int64
-    /// Seconds east of UTC, as the feed wrote them; 0 when it did not say.
+    /// The UTC offset in seconds, as in the feed; 0 if it has none.
     package var offset: Int
 
     package init(seconds: Int64, offset: Int) {
@@ -131,9 +132,9 @@ package struct PublicationDate: Sendable, Equatable {
 
 package struct Enclosure: Sendable, Equatable {
     package var url: String
-    /// Bytes as the feed claims; `nil` when absent, zero, negative or no number.
+    /// The length in bytes according to the feed; `nil` if absent, zero, negative or not a number.
     package var length: Int64?
-    /// A MIME type as written, lower case.
+    /// The MIME type in lower case.
     package var type: String?
 
     package init(url: String, length: Int64? = nil, type: String? = nil) {
@@ -147,7 +148,7 @@ package struct Transcript: Sendable, Equatable {
     package var url: String
     package var type: String?
     package var language: String?
-    /// `captions` when its lines are short enough to be shown in time with the sound.
+    /// `captions` if its lines are short enough to be displayed in sync with the sound.
     package var relation: String?
 
     package init(url: String, type: String? = nil, language: String? = nil, relation: String? = nil) {
@@ -159,7 +160,7 @@ package struct Transcript: Sendable, Equatable {
 }
 
 package struct Chapter: Sendable, Equatable {
-    /// Seconds from the start.
+    /// The start in seconds.
     package var start: Double
     package var title: String?
     /// A page about it.
@@ -174,9 +175,9 @@ package struct Chapter: Sendable, Equatable {
     }
 }
 
-/// Something the parser had to mend or pass over.
+/// A mistake that the parser has corrected or skipped.
 package struct Diagnostic: Sendable, Equatable {
-    /// 1-based line of the document; 0 when unknown.
+    /// The line of the document, from 1; 0 if unknown.
     package var line: Int
     package var message: String
 

@@ -1,18 +1,18 @@
-/// Why a document gave no feed at all.
+/// The reason why a document is not a feed.
 ///
-/// What could be mended is a ``Diagnostic`` of the feed; this is for documents that are something else.
+/// Corrected mistakes are a ``Diagnostic`` of the feed; these errors are for other documents.
 package enum FeedError: Error, Equatable, CustomStringConvertible {
-    /// No bytes, or nothing but white space.
+    /// The document is empty or only white space.
     case empty
-    /// A web page, with its title when it has one.
+    /// A web page, with its title if it has one.
     case html(title: String?)
     /// XML whose root element is none of `rss`, `rdf:RDF` and `feed`.
     case notAFeed(root: String)
-    /// Neither XML nor JSON; the beginning of what came instead.
+    /// Neither XML nor JSON; the beginning of the text.
     case notXML(beginning: String)
-    /// JSON that is no JSON Feed, or no JSON at all; what was missed.
+    /// JSON that is not a JSON Feed, or malformed JSON; the missing part.
     case notAJSONFeed(String)
-    /// XML that could not be followed up to its root element.
+    /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
 
     package var description: String {

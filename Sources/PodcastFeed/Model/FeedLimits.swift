@@ -1,24 +1,25 @@
-/// How much of a document is believed: nothing from outside may decide how much memory podfs uses.
+/// The limits of a document: external input must not determine how much memory podfs uses.
 ///
-/// What lies beyond a limit is cut or left out, with a diagnostic; it is never an error.
+/// Content beyond a limit is cut or omitted, with a diagnostic; it is never an error.
 package struct FeedLimits: Sendable, Equatable {
-    /// Bytes of the document as they came: 20,000 items with long show notes fit. Relative references may become
-    /// longer by as much in all.
+    /// The maximum size of the document in bytes: 20,000 items with long show notes fit. Resolving relative references
+    /// may add as much in all.
     package var bytes = 64 << 20
-    /// Items, or the subscriptions of a list. A daily show of a century has 36,500.
+    /// The maximum number of items, or of subscriptions in a list. A daily show has 36,500 in a century.
     package var items = 100_000
-    /// Elements inside elements. Feeds need a dozen; XHTML show notes add a few dozen more. Those deeper inside are
-    /// passed over.
+    /// The maximum nesting depth. Feeds need a dozen; XHTML show notes add a few dozen more. Deeper elements are
+    /// skipped.
     package var depth = 256
-    /// Bytes of a title, name, identifier or other line. A longer one is cut at a character.
+    /// The maximum size of a title, name, identifier or other line in bytes. A longer one is cut at a character.
     package var line = 4_096
-    /// Bytes of a URL: twice what common servers accept. A longer one is left out, since half a URL is a wrong one.
+    /// The maximum size of a URL in bytes: twice what common servers accept. A longer one is omitted, since half a URL
+    /// is a wrong one.
     package var url = 16_384
-    /// Bytes of a description. A longer one is cut at a character.
+    /// The maximum size of a description in bytes. A longer one is cut at a character.
     package var text = 1 << 20
-    /// Enclosures, transcripts, chapters, people, categories and the like in one list.
+    /// The maximum number of enclosures, transcripts, chapters, people, categories and the like in one list.
     package var entries = 1_000
-    /// Diagnostics; a broken generator repeats one mistake in each of its items.
+    /// The maximum number of diagnostics; a broken generator repeats one mistake in each item.
     package var diagnostics = 100
 
     package static let standard = FeedLimits()

@@ -4,7 +4,9 @@ struct OutlineList {
     private(set) var unusable: [Diagnostic] = []
     private var addresses: Set<String> = []
 
-    /// - Returns: Whether it was not there before.
+    /// Adds a subscription.
+    ///
+    /// - Returns: Whether it is new.
     mutating func insert(_ subscription: OPML.Subscription) {
         if addresses.insert(subscription.url).inserted { subscriptions.append(subscription) }
     }
@@ -13,21 +15,21 @@ struct OutlineList {
 }
 
 extension FeedReader {
-    /// An `outline`: a subscription when it has the address of a feed, else a folder or a note.
+    /// Processes an `outline`: a subscription if it has the address of a feed, otherwise a folder or a note.
     mutating func startOutline(_ attributes: FeedAttributes) {
         guard stack.kind == .subscriptions else { return }
         let line = notes.lines.current()
         let type = attributes.value("type").flatMap { FeedValues.string($0)?.lowercased() }
         let isFeed = type == "rss" || type == "atom"
         let written = attributes.value("xmlUrl")
-        // Some programs write `url`, which is the name for a link to another list (`type="include"`) or a page.
+        // Some programs write `url`, which is meant for a link to another list (`type="include"`) or a page.
         let candidates = [written, isFeed ? attributes.value("url") : nil]
         let title = title(attributes)
         guard let reference = candidates.compactMap({ $0.flatMap(FeedValues.string) }).first else {
             if isFeed || written != nil { passOver("\(Self.name(title)) has no address and is passed over", line) }
             return
         }
-        // Overcast lists what one has only listened to as well.
+        // Overcast also lists shows that were only listened to.
         if attributes.value("subscribed").flatMap({ FeedValues.boolean($0.trimmed) }) == false {
             return note("\(Self.name(title)) is marked as not subscribed and is passed over", line: line)
         }
@@ -54,12 +56,12 @@ extension FeedReader {
         outlines.passOver(Diagnostic(line: line, message: message))
     }
 
-    /// `title`, which gPodder gives the show's name while it puts the description into `text`; else `text`.
+    /// Returns `title`, in which gPodder writes the show's name, with the description in `text`; otherwise `text`.
     private func title(_ attributes: FeedAttributes) -> String? {
         attributes.value("title").flatMap { title($0) } ?? attributes.value("text").flatMap { title($0) }
     }
 
-    /// An address as a line, as some programs write it into the title.
+    /// Returns an address as a line, as some programs write it into the title.
     private func title(ofAddress address: String) -> String? {
         var address = address
         return address.withUTF8 { title($0) }
@@ -69,7 +71,8 @@ extension FeedReader {
         FeedValues.line(UTF8Cleaner.prefix(text, limits.line), replacingReferences: false)
     }
 
-    /// Why an address is none of a feed. The address itself may hold a password, so it is not shown.
+    /// Returns the reason why an address is not that of a feed. The address itself may contain a password, so it is
+    /// omitted.
     private static func fault(of address: String) -> String {
         guard let scheme = URLReference.scheme(of: address).map({ String(Substring($0)).lowercased() }) else {
             return "is relative: it does not begin with “http:” or “https:”"

@@ -1,12 +1,11 @@
 extension OPML {
-    /// The document of a list of subscriptions: XML 1.0 in UTF-8, one subscription a line.
+    /// Returns the document of a list of subscriptions: XML 1.0 in UTF-8, one subscription per line.
     ///
-    /// The same values give the same bytes. Characters that XML cannot hold are left out; all others come back when
-    /// the document is read.
+    /// Equal values give equal bytes. Characters that XML does not allow are omitted; all others survive a round trip.
     ///
     /// - Parameters:
-    ///   - title: What the list is, for its `head`.
-    ///   - created: When the list was made, for its `head`.
+    ///   - title: The title of the list, for its `head`.
+    ///   - created: The creation time of the list, for its `head`.
     package static func document(
         title: String? = nil, created: PublicationDate? = nil, subscriptions: some Sequence<Subscription>
     ) -> [UInt8] {
@@ -21,7 +20,7 @@ extension OPML {
         output.write("  </head>\n  <body>\n")
         for subscription in subscriptions {
             output.write("    <outline type=\"rss\"")
-            // The specification demands `text`; programs show one or the other.
+            // The specification requires `text`; programs display one or the other.
             output.write("text", subscription.text ?? subscription.title ?? subscription.url)
             if let title = subscription.title { output.write("title", title) }
             output.write("xmlUrl", subscription.url)
@@ -32,13 +31,13 @@ extension OPML {
         return output.bytes
     }
 
-    /// The list as a document.
+    /// Returns the list as a document.
     package func document(created: PublicationDate? = nil) -> [UInt8] {
         Self.document(title: title, created: created, subscriptions: subscriptions)
     }
 }
 
-/// XML text in the making.
+/// A builder of XML text.
 private struct XMLText {
     private(set) var bytes: [UInt8] = []
 
@@ -52,16 +51,16 @@ private struct XMLText {
         write("\"")
     }
 
-    /// Text for content or for an attribute in double quotes (XML 1.0, sections 2.2 and 2.4).
+    /// Escapes text for content or for an attribute in double quotes (XML 1.0, sections 2.2 and 2.4).
     mutating func escape(_ text: String) {
         for scalar in text.unicodeScalars {
             switch scalar {
             case "&": write("&amp;")
             case "<": write("&lt;")
-            // Needed behind `]]` alone.
+            // Required only after `]]`.
             case ">": write("&gt;")
             case "\"": write("&quot;")
-            // As they stand they would be read as spaces.
+            // Unescaped they would be read as spaces.
             case "\t", "\n", "\r": write("&#\(scalar.value);")
             case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": break
             default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)

@@ -1,19 +1,19 @@
-/// A list of subscriptions, as podcast programs exchange it (OPML 2.0, opml.org/spec2.opml).
+/// A list of subscriptions in the exchange format of podcast programs (OPML 2.0, opml.org/spec2.opml).
 ///
-/// Folders are flattened: podfs has none.
+/// Folders are flattened, since podfs has none.
 package struct OPML: Sendable, Equatable {
     /// One feed of the list.
     package struct Subscription: Sendable, Equatable {
-        /// Absolute, http or https; may hold a user name and a password.
+        /// The absolute http or https address; may contain a user name and a password.
         package var url: String
-        /// The show's name; `nil` when there is none, or nothing but the address.
+        /// The show's name; `nil` if there is none, or only the address.
         package var title: String?
-        /// What is displayed for it, as written: the attribute `text`. podfs writes the folder's name there; other programs
-        /// write the title or a description.
+        /// The displayed text: the attribute `text`. podfs writes the folder's name there; other programs write the
+        /// title or a description.
         package var text: String?
         /// The show's web site.
         package var link: String?
-        /// The line of the document at which its outline begins; 0 when it comes from elsewhere.
+        /// The line of the document at which its outline starts; 0 if it comes from elsewhere.
         package var line: Int
 
         package init(
@@ -30,10 +30,9 @@ package struct OPML: Sendable, Equatable {
     package var title: String?
     /// In the document's order, each address once.
     package var subscriptions: [Subscription]
-    /// What had to be mended or passed over, with its line.
+    /// Corrected or skipped mistakes, with their lines.
     package var diagnostics: [Diagnostic]
-    /// Those of the diagnostics that tell of a subscription which cannot be used; also those beyond
-    /// ``FeedLimits/diagnostics``.
+    /// The diagnostics of unusable subscriptions; also those beyond ``FeedLimits/diagnostics``.
     package var unusable: [Diagnostic]
 
     package init(
@@ -46,9 +45,9 @@ package struct OPML: Sendable, Equatable {
         self.unusable = unusable
     }
 
-    /// Reads a whole document.
+    /// Parses a complete document.
     ///
-    /// - Throws: ``OPMLError`` when it is no list of subscriptions.
+    /// - Throws: ``OPMLError`` if it is not a list of subscriptions.
     package static func parse(_ bytes: [UInt8], limits: FeedLimits = .standard) throws -> OPML {
         let parser = OPMLParser(limits: limits)
         bytes.withUnsafeBytes { parser.parse($0) }
@@ -56,12 +55,12 @@ package struct OPML: Sendable, Equatable {
     }
 }
 
-/// Reads a list of subscriptions from its bytes as they arrive.
+/// An incremental parser of lists of subscriptions.
 ///
-/// A broken document gives what is there, with a diagnostic for what is not; ``FeedLimits/bytes`` and
-/// ``FeedLimits/items`` hold for the document and its subscriptions.
+/// A malformed document yields what is readable, with diagnostics for the rest; ``FeedLimits/bytes`` and
+/// ``FeedLimits/items`` apply to the document and its subscriptions.
 ///
-/// Belongs to one thread at a time. Never opens a file or a connection.
+/// Not thread-safe. Never opens a file or a connection.
 package final class OPMLParser {
     private let document: FeedParser
 
@@ -69,14 +68,14 @@ package final class OPMLParser {
         document = FeedParser(limits: limits)
     }
 
-    /// Reads the next bytes of the document. Not to be called after ``finish()``.
+    /// Parses the next bytes of the document. Must not be called after ``finish()``.
     package func parse(_ bytes: UnsafeRawBufferPointer) {
         document.parse(bytes)
     }
 
-    /// The document is over.
+    /// Finishes the document and returns the list.
     ///
-    /// - Throws: ``OPMLError`` when it is no list of subscriptions. A list without any is none.
+    /// - Throws: ``OPMLError`` if it is not a list of subscriptions. An empty list is valid.
     package func finish() throws -> OPML {
         switch document.finishDocument() {
         case .subscriptions(_, let head, let outlines):

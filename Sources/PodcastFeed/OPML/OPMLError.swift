@@ -1,17 +1,17 @@
-/// Why a document is no list of subscriptions at all.
+/// The reason why a document is not a list of subscriptions.
 package enum OPMLError: Error, Equatable, CustomStringConvertible {
-    /// No bytes, or nothing but white space.
+    /// The document is empty or only white space.
     case empty
-    /// A web page, with its title when it has one.
+    /// A web page, with its title if it has one.
     case html(title: String?)
-    /// A feed, with its title when it has one.
+    /// A feed, with its title if it has one.
     case feed(title: String?)
     case json
     /// XML whose root element is not `opml`.
     case otherXML(root: String)
-    /// Neither XML nor JSON; the beginning of what came instead.
+    /// Neither XML nor JSON; the beginning of the text.
     case notXML(beginning: String)
-    /// XML that could not be followed up to its root element.
+    /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
 
     package var description: String {

@@ -1,6 +1,6 @@
-/// Eight bytes that are looked at together (Sean Anderson, “Bit Twiddling Hacks”: `hasless`, `haszero`).
+/// Eight bytes examined together (Sean Anderson, “Bit Twiddling Hacks”: `hasless`, `haszero`).
 ///
-/// The answers are numbers that are 0 when there is no such byte, so that several questions cost one branch.
+/// The results are 0 if there is no such byte, so that several tests need one branch.
 struct ByteWord {
     private let bits: UInt64
 
@@ -8,23 +8,23 @@ struct ByteWord {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits = ones &* 0x80
 
-    /// - Parameter start: Of any alignment; eight bytes are read.
+    /// - Parameter start: The address of eight bytes, of any alignment.
     @inline(__always)
     init(at start: UnsafePointer<UInt8>) {
         bits = UnsafeRawPointer(start).loadUnaligned(as: UInt64.self)
     }
 
-    /// Bytes beyond ASCII.
+    /// Nonzero if there are non-ASCII bytes.
     @inline(__always)
     var beyondASCII: UInt64 { bits & Self.highBits }
 
-    /// Bytes below a limit of at most 0x80.
+    /// Nonzero if there are bytes below a limit of at most 0x80.
     @inline(__always)
     func below(_ limit: UInt8) -> UInt64 {
         (bits &- Self.ones &* UInt64(limit)) & ~bits & Self.highBits
     }
 
-    /// Bytes that are this one.
+    /// Nonzero if there are bytes with this value.
     @inline(__always)
     func equal(_ byte: UInt8) -> UInt64 {
         let others = bits ^ Self.ones &* UInt64(byte)

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Turns text of one encoding into UTF-8, piece by piece.
+/// A converter from another encoding to UTF-8, piece by piece.
 ///
-/// A wrapper of `iconv`. Not for two threads at once.
+/// Wraps `iconv`. Not thread-safe.
 final class CharsetConverter {
     private let descriptor: iconv_t
-    /// The beginning of a character whose other bytes are in the next piece.
+    /// The incomplete character at the end of the previous piece.
     private var held: [UInt8] = []
-    /// Bytes that are passed over where they mean nothing, so that the next character is found again.
+    /// The number of bytes to skip after an invalid byte, so that the next character is found.
     private let unit: Int
 
     /// - Parameter name: A name from ``DocumentEncoding``; `nil` is returned when this system lacks the converter.
@@ -21,7 +21,7 @@ final class CharsetConverter {
         iconv_close(descriptor)
     }
 
-    /// The piece in UTF-8. Bytes that mean nothing become U+FFFD; an unfinished character waits for the next piece.
+    /// Converts a piece to UTF-8. Invalid bytes become U+FFFD; an incomplete character waits for the next piece.
     ///
     /// The corresponding C function is `iconv`.
     func convert(_ piece: UnsafeRawBufferPointer) -> [UInt8] {
@@ -29,7 +29,7 @@ final class CharsetConverter {
         input.append(contentsOf: piece)
         held = []
         var output: [UInt8] = []
-        // No encoding here has a byte that becomes more than three bytes of UTF-8, but for single surprises.
+        // In these encodings no byte becomes more than three bytes of UTF-8, except for rare cases.
         var space = [UInt8](repeating: 0, count: max(64, input.count * 3))
         var start = 0
         while start < input.count {

@@ -1,27 +1,27 @@
-/// How the bytes of a document stand for characters.
+/// The encoding of a document.
 enum DocumentEncoding: Equatable {
-    /// UTF-8, with bytes that are none read as Windows-1252: this covers ASCII, UTF-8, Latin-1 and every mixture of
-    /// them, whatever the label says.
+    /// UTF-8, with invalid bytes read as Windows-1252: this covers ASCII, UTF-8, Latin-1 and every mixture of them,
+    /// regardless of the label.
     case utf8
-    /// Another encoding, by the name that `iconv_open` knows it by.
+    /// Another encoding, by its `iconv_open` name.
     case named(String)
 
-    /// What the first bytes of a document tell, with the label that came with it.
+    /// The result of examining the first bytes of a document and its label.
     struct Judgement {
         var encoding: DocumentEncoding
-        /// Bytes of a byte order mark, which are no text.
+        /// The length of the byte order mark.
         var markLength = 0
-        /// Whether bytes that are not UTF-8 are what the label promised, and so no mistake.
+        /// Whether bytes that are not UTF-8 conform to the label, and thus are not a mistake.
         var expectsLatin = false
         var diagnostic: String?
     }
 
-    /// Judges by byte order mark, then by the shape of UTF-16, then by the label of the HTTP answer, then by the one in
-    /// the document (RFC 7303, section 3.2), and disbelieves a label that the bytes contradict.
+    /// Determines the encoding by byte order mark, then by the pattern of UTF-16, then by the label of the HTTP
+    /// response, then by that in the document (RFC 7303, section 3.2), ignoring a label that contradicts the bytes.
     ///
     /// - Parameters:
-    ///   - head: The document's first bytes, enough to hold an XML declaration and some text.
-    ///   - contentType: The value of the header field of that name.
+    ///   - head: The document's first bytes, enough for an XML declaration and some text.
+    ///   - contentType: The value of the Content-Type field.
     static func judge(_ head: [UInt8], contentType: String?) -> Judgement {
         if head.starts(with: [0xEF, 0xBB, 0xBF]) { return Judgement(encoding: .utf8, markLength: 3) }
         if head.starts(with: [0xFF, 0xFE, 0, 0]) { return Judgement(encoding: .named("UTF-32LE"), markLength: 4) }
@@ -55,7 +55,7 @@ enum DocumentEncoding: Equatable {
             return Judgement(encoding: .utf8, expectsLatin: true, diagnostic: isUTF8 == true ? mislabelled : nil)
         }
         if ["utf-16", "utf-32", "ucs-", "iso-10646"].contains(where: { name.hasPrefix($0) }) {
-            // The head would have shown it: every second byte of its markup would be zero.
+            // UTF-16 would show in the head: every second byte of its markup is zero.
             return Judgement(encoding: .utf8, diagnostic: mislabelled)
         }
         guard let known = iconvNames[name] else {
@@ -65,7 +65,7 @@ enum DocumentEncoding: Equatable {
         return Judgement(encoding: .named(known))
     }
 
-    /// The `charset` parameter of a Content-Type field (RFC 9110, section 8.3.2).
+    /// Returns the `charset` parameter of a Content-Type field (RFC 9110, section 8.3.2).
     static func charset(ofContentType contentType: String?) -> String? {
         guard let contentType else { return nil }
         for parameter in contentType.split(separator: ";").dropFirst() {
@@ -80,7 +80,7 @@ enum DocumentEncoding: Equatable {
         return nil
     }
 
-    /// The encoding that an XML declaration names.
+    /// Returns the encoding named in an XML declaration.
     static func declaredEncoding(_ head: [UInt8]) -> String? {
         guard let start = end(of: "<?xml", in: head[...]),
             let end = head[start...].firstIndex(of: UInt8(ascii: ">")),
@@ -92,8 +92,8 @@ enum DocumentEncoding: Equatable {
         return label.isEmpty || label.count > 40 ? nil : String(decoding: label.trimmed, as: UTF8.self)
     }
 
-    /// The index after the first occurrence of a word. The standard library's `firstRange(of:)` is far slower: over the
-    /// head of a document without a declaration it took a tenth of the time that importing a small feed takes.
+    /// Returns the index after the first occurrence of a word. The standard library's `firstRange(of:)` is far slower:
+    /// for the head of a document without a declaration it took a tenth of the time of importing a small feed.
     private static func end(of word: StaticString, in bytes: ArraySlice<UInt8>) -> Int? {
         bytes.withUnsafeBytes { buffer in
             word.withUTF8Buffer { word in
@@ -107,8 +107,8 @@ enum DocumentEncoding: Equatable {
         }
     }
 
-    /// `true` when there are characters beyond ASCII and all are UTF-8, `false` when some are not, `nil` when there are
-    /// none. A character cut by the end of the head counts as neither.
+    /// Returns `true` if there are non-ASCII characters and all are UTF-8, `false` if some are not, `nil` if there are
+    /// none. A character cut at the end of the head is ignored.
     private static func looksLikeUTF8(_ head: [UInt8]) -> Bool? {
         var found: Bool?
         var index = 0
@@ -131,14 +131,14 @@ enum DocumentEncoding: Equatable {
         return found
     }
 
-    /// What browsers too take for Windows-1252 (WHATWG Encoding, section 4.2).
+    /// Labels that browsers also treat as Windows-1252 (WHATWG Encoding, section 4.2).
     private static let latin: Set<String> = [
         "iso-8859-1", "iso8859-1", "iso_8859-1", "iso88591", "latin1", "latin-1", "l1", "windows-1252", "cp1252",
         "x-cp1252", "ansi", "iso-ir-100",
     ]
 
-    /// The other encodings that are accepted, by label. The list is closed: a feed shall not choose among all the
-    /// converters that happen to be installed.
+    /// The other accepted encodings, by label. The list is closed: a feed must not choose among all installed
+    /// converters.
     private static let iconvNames: [String: String] = {
         var names: [String: String] = [
             "koi8-r": "KOI8-R", "koi8-u": "KOI8-U", "macintosh": "MACINTOSH", "x-mac-roman": "MACINTOSH",

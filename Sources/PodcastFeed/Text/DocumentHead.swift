@@ -1,14 +1,16 @@
-/// What a document is, by its beginning.
+/// The type of a document, determined by its beginning.
 enum DocumentHead: Equatable {
-    /// XML from that many bytes on; before them stands junk, white space, or an XML declaration.
+    /// XML, starting after this many bytes of junk, white space, or an XML declaration.
     case xml(start: Int, junk: Int)
     case html
     case json
     /// None of these.
     case other
 
-    /// - Parameter head: The first bytes in UTF-8, without white space before them, enough to hold what people and
-    ///   programs put before the root element.
+    /// Determines the type.
+    ///
+    /// - Parameter head: The first bytes in UTF-8, without leading white space, enough to include what may precede the
+    ///   root element.
     static func judge(_ head: UnsafeBufferPointer<UInt8>) -> DocumentHead {
         switch head.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["): return .json
@@ -19,8 +21,8 @@ enum DocumentHead: Equatable {
         return .xml(start: junk + declarationLength(UnsafeBufferPointer(rebasing: head[junk...])), junk: junk)
     }
 
-    /// Where the XML begins: at once when it looks like it, else at the first thing that only a feed or a list of
-    /// subscriptions begins with, as behind the warning of a web server's program.
+    /// Returns the start of the XML: immediately if it looks like XML, otherwise at the first construct that only
+    /// starts a feed or a list of subscriptions, for example after the warning of a web server's script.
     private static func start(_ head: UnsafeBufferPointer<UInt8>) -> Int? {
         let openings = ["<?xml", "<rss", "<feed", "<rdf:RDF", "<channel", "<opml"]
         if (openings + ["<!DOCTYPE", "<!--", "<?"]).contains(where: { head.starts(with: $0.utf8) }) { return 0 }
@@ -30,7 +32,8 @@ enum DocumentHead: Equatable {
         return head.firstIndex(of: UInt8(ascii: "<"))
     }
 
-    /// The XML declaration says nothing any more: the text is UTF-8 by now, and a broken one may have no end.
+    /// Returns the length of the XML declaration, which is not passed to libxml2: the text is UTF-8 by now, whatever it
+    /// declares, and a malformed declaration would be fatal.
     private static func declarationLength(_ head: UnsafeBufferPointer<UInt8>) -> Int {
         guard head.starts(with: "<?xml".utf8), head.count > 5, head[5].isXMLSpace || head[5] == UInt8(ascii: "?"),
             let end = head.firstIndex(of: UInt8(ascii: ">"))
@@ -38,7 +41,7 @@ enum DocumentHead: Equatable {
         return end + 1
     }
 
-    /// Whether the document type or the first element is HTML's, behind declarations and comments.
+    /// Whether the document type or the first element, after declarations and comments, is HTML's.
     private static func isHTML(_ head: UnsafeBufferPointer<UInt8>) -> Bool {
         var rest = head[...]
         while true {
@@ -53,14 +56,14 @@ enum DocumentHead: Equatable {
         }
     }
 
-    /// Compares without regard to case and demands that the last word ends there.
+    /// Compares ignoring case, and requires that the last word ends there.
     private static func begins(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, with text: String) -> Bool {
         let start = bytes.prefix(text.utf8.count)
         guard start.elementsEqual(text.utf8, by: { $0 == $1 || ($0.isLetter && $0 | 0x20 == $1) }) else { return false }
         return !(bytes.dropFirst(text.utf8.count).first?.isLetter ?? false)
     }
 
-    /// The title of a web page.
+    /// Returns the title of a web page.
     static func htmlTitle(_ page: [UInt8]) -> String? {
         let lower = page.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
         guard let tag = lower.firstRange(of: Array("<title".utf8)),

@@ -1,8 +1,8 @@
-/// Text in the memory of the parser or of the reader, of which no copy is made; valid during the call.
+/// Text in the memory of the parser or of the reader, not copied; valid during the call.
 typealias FeedBytes = UnsafeBufferPointer<UInt8>
 
-/// Text as the readers of feeds take it.
+/// Normalization of texts for comparison with those in feeds.
 package enum FeedText {
-    /// What becomes of a title that a feed repeats: white space collapsed, references to characters replaced.
+    /// Normalizes a title: collapses white space and replaces character references.
     package static func line(_ text: String) -> String? { FeedValues.line(text.utf8) }
 }

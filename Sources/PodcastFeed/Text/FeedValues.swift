@@ -1,12 +1,12 @@
-/// What the text of a feed's elements means. Pure and tolerant: text that means nothing is `nil`, never a guess.
+/// The parsing of element texts. Pure and tolerant: meaningless text is `nil`, never a guess.
 enum FeedValues {
-    /// Seconds from `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` for nothing, zero or less.
+    /// Parses a duration to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` unless positive.
     static func duration(_ text: some Collection<UInt8>) -> Double? {
         guard let seconds = seconds(text), seconds > 0 else { return nil }
         return seconds
     }
 
-    /// The same, with zero allowed: where a chapter starts.
+    /// Parses a time like `duration`, allowing zero: the start of a chapter.
     static func seconds(_ text: some Collection<UInt8>) -> Double? {
         var total = 0.0
         var number = Decimal()
@@ -27,11 +27,11 @@ enum FeedValues {
         }
         guard hasDigits, let value = number.isEmpty ? 0 : number.value else { return nil }
         total += value
-        // Thirty years; beyond it is no duration but some other number.
+        // The maximum is thirty years; more is another number.
         return total <= 1e9 ? total : nil
     }
 
-    /// `PT1H2M3S` (ISO 8601) and `1h 2m 3s`, `45 min`.
+    /// Parses `PT1H2M3S` (ISO 8601) and `1h 2m 3s`, `45 min`.
     private static func unitSeconds(_ bytes: [UInt8]) -> Double? {
         var total = 0.0
         var number = Decimal()
@@ -68,10 +68,10 @@ enum FeedValues {
         }
     }
 
-    /// 16 TiB, the largest file of ext4: a number beyond it is none of bytes.
+    /// The valid lengths: up to 16 TiB, the largest file of ext4.
     static let lengths: ClosedRange<Int64> = 1...1 << 44
 
-    /// Bytes; `nil` for nothing, zero, a sign, hexadecimal, or anything else that is not plain digits.
+    /// Parses a number of bytes; `nil` for zero, a sign, hexadecimal, or anything else that is not plain digits.
     static func length(_ text: some Collection<UInt8>) -> Int64? {
         var value: Int64 = 0
         for byte in text {
@@ -81,12 +81,12 @@ enum FeedValues {
         return lengths.contains(value) ? value : nil
     }
 
-    /// The same of a number.
+    /// Converts a number to a number of bytes.
     static func length(_ number: Double) -> Int64? {
         number >= Double(lengths.lowerBound) && number <= Double(lengths.upperBound) ? Int64(number) : nil
     }
 
-    /// `yes`, `true`, `explicit` against `no`, `false`, `clean`, in any case.
+    /// Parses `yes`, `true`, `explicit` and `no`, `false`, `clean`, ignoring case.
     static func boolean(_ text: some Collection<UInt8>) -> Bool? {
         switch String(decoding: text, as: UTF8.self).lowercased() {
         case "yes", "true", "explicit", "1": true
@@ -95,13 +95,13 @@ enum FeedValues {
         }
     }
 
-    /// The number of a season: whole and not negative.
+    /// Parses the number of a season: whole and not negative.
     static func season(_ text: some Collection<UInt8>) -> Int? {
         guard let value = episode(text), value == value.rounded() else { return nil }
         return Int(value)
     }
 
-    /// The number of an episode, which may have a fraction; not negative.
+    /// Parses the number of an episode, which may have a fraction; not negative.
     static func episode(_ text: some Collection<UInt8>) -> Double? {
         var number = Decimal()
         for byte in text where !number.append(byte) { return nil }
@@ -109,7 +109,7 @@ enum FeedValues {
         return value
     }
 
-    /// Digits with at most one point, and nothing else: `Double.init` would take `inf`, `nan` and hexadecimal too.
+    /// A parser of digits with at most one point: `Double.init` would accept `inf`, `nan` and hexadecimal too.
     private struct Decimal {
         private var digits: Int64 = 0
         private var count = 0
@@ -120,7 +120,9 @@ enum FeedValues {
         /// `nil` for a lone point.
         var value: Double? { count == 0 ? nil : Double(digits) / scale }
 
-        /// - Returns: Whether the byte can stand here. Fifteen digits are all that a `Double` holds exactly.
+        /// Appends a byte.
+        ///
+        /// - Returns: Whether it is valid here. A `Double` represents at most fifteen digits exactly.
         mutating func append(_ byte: UInt8) -> Bool {
             if byte == UInt8(ascii: "."), !hasPoint {
                 hasPoint = true
@@ -135,7 +137,7 @@ enum FeedValues {
         }
     }
 
-    /// The text without white space around it; `nil` when nothing is left.
+    /// Returns the text without white space around it; `nil` if nothing is left.
     static func string(_ text: some BidirectionalCollection<UInt8>) -> String? {
         guard let first = text.firstIndex(where: { !$0.isXMLSpace }),
             let last = text.lastIndex(where: { !$0.isXMLSpace })
@@ -143,8 +145,8 @@ enum FeedValues {
         return String(decoding: text[first...last], as: UTF8.self)
     }
 
-    /// A line for people, such as a title: white space is one space, and the references that publishers escaped once
-    /// too often are replaced. `nil` when nothing is left.
+    /// Returns a displayable line, such as a title: white space becomes one space, and references that publishers
+    /// escaped twice are replaced. `nil` if nothing is left.
     static func line(_ text: some Collection<UInt8>, replacingReferences: Bool = true) -> String? {
         if !replacingReferences || !CharacterReferences.mayStand(in: text), isLine(text) {
             return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
@@ -169,18 +171,18 @@ enum FeedValues {
         return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
     }
 
-    /// Whether all white space is single spaces between words; some text of which that is true may be told to be none.
+    /// Whether all white space is single spaces between words; may return false for some such texts.
     private static func isLine(_ text: some Collection<UInt8>) -> Bool {
         var last: UInt8 = 0x20
         for byte in text {
-            // 0xC2 begins the no-break space, among others.
+            // 0xC2 starts the no-break space, among others.
             if byte < 0x20 || byte == 0xC2 || (byte == 0x20 && last == 0x20) { return false }
             last = byte
         }
         return last != 0x20 || text.isEmpty
     }
 
-    /// The name in `mail@example.org (Name)`, which RSS asks for, or the text itself.
+    /// Returns the name in `mail@example.org (Name)`, as required by RSS, or the text itself.
     static func person(_ text: String) -> String {
         guard text.hasSuffix(")"), let open = text.firstIndex(of: "("), text[..<open].contains("@") else { return text }
         let name = String(decoding: text[text.index(after: open)...].dropLast().utf8.trimmed, as: UTF8.self)
@@ -191,7 +193,7 @@ enum FeedValues {
 extension UInt8 {
     var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
     var isLetter: Bool { self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "z") }
-    /// White space as XML has it: space, tab, line feed, carriage return.
+    /// Whether the byte is XML's white space: space, tab, line feed, carriage return.
     var isXMLSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 }
 

@@ -1,16 +1,16 @@
 extension PublicationDate {
-    /// A date in any spelling that feeds use; `nil` when it names no day, or a time that no clock shows.
+    /// Parses a date in any spelling used in feeds; `nil` if it names no day, or an invalid time.
     ///
-    /// Reads RFC 822 and its successors (any weekday, also a wrong one, or none; full month names; two-digit years;
-    /// no seconds; named zones), ISO 8601 and RFC 3339, `asctime`, and American `January 2, 2024 3:04 PM`. A wrong
-    /// hour is never mended: a guess would sort an old episode as today's.
+    /// Accepts RFC 822 and its successors (any weekday, also a wrong one, or none; full month names; two-digit years;
+    /// no seconds; named zones), ISO 8601 and RFC 3339, `asctime`, and American `January 2, 2024 3:04 PM`. A wrong hour
+    /// is never corrected: a guess would sort an old episode as today's.
     package init?(parsing text: some StringProtocol) {
         var text = String(text)
         guard let date = text.withUTF8({ PublicationDate(parsing: $0) }) else { return nil }
         self = date
     }
 
-    /// The same from UTF-8.
+    /// Parses a date in UTF-8.
     init?(parsing bytes: FeedBytes) {
         var reader = DateReader(bytes: bytes)
         guard let date = reader.read() else { return nil }
@@ -18,13 +18,13 @@ extension PublicationDate {
     }
 }
 
-/// The words and numbers of a date, read from left to right.
+/// A left-to-right reader of the words and numbers of a date.
 private struct DateReader {
     private let bytes: FeedBytes
     private var index = 0
     private var numbers = Numbers()
     private var month: Int?
-    /// A word stood where only the month can stand, and it is none that we know.
+    /// Whether an unknown word was found where only a month can be.
     private var isUncertain = false
     private var time: (hour: Int, minute: Int, second: Int)?
     private var isAfternoon: Bool?
@@ -35,7 +35,7 @@ private struct DateReader {
     }
 
     mutating func read() -> PublicationDate? {
-        // A date has at most some forty characters; comments make it longer, but not by much.
+        // A date has at most some forty characters; comments make it slightly longer.
         guard bytes.count <= 200 else { return nil }
         while index < bytes.count {
             let byte = bytes[index]
@@ -85,23 +85,23 @@ private struct DateReader {
         }
         guard numbers.count >= 3 else { return nil }
         if first.digits == 4 { return (first, numbers[1].value, numbers[2].value) }
-        // Only numbers, and the year last: the day comes first or second, which shows only when it is no month.
+        // Only numbers, with the year last: whether the day is first or second shows only if it cannot be a month.
         let second = numbers[1]
         guard numbers[2].digits == 4 else { return nil }
         if first.value > 12 || first.value == second.value { return (numbers[2], second.value, first.value) }
         return second.value > 12 ? (numbers[2], first.value, second.value) : nil
     }
 
-    /// A number, or a whole time when a colon follows; `false` when it has too many digits or comes too late.
+    /// Reads a number, or a time if a colon follows; returns `false` if it has too many digits or comes too late.
     private mutating func readNumber() -> Bool {
         let (value, digits) = digitRun()
         guard digits <= 8 else { return false }
         guard index < bytes.count, bytes[index] == UInt8(ascii: ":"), time == nil else {
-            // Of ISO 8601's basic form, `T101500`.
+            // ISO 8601's basic format, `T101500`.
             if time == nil, digits == 6, numbers.count == 1, numbers[0].digits == 8 {
                 time = (value / 10_000, value / 100 % 100, value % 100)
             } else if time == nil, digits == 2, numbers.count == 3, numbers[0].digits == 4, follows(letter: "t") {
-                // Of ISO 8601 with the hour alone, `T10Z`.
+                // ISO 8601 with the hour only, `T10Z`.
                 time = (value, 0, 0)
             } else {
                 return numbers.append((value, digits))
@@ -128,7 +128,7 @@ private struct DateReader {
         return true
     }
 
-    /// Whether a letter stands before the two digits that were just read.
+    /// Whether a letter precedes the two digits just read.
     private func follows(letter: Unicode.Scalar) -> Bool {
         index >= 3 && bytes[index - 3] | 0x20 == UInt8(ascii: letter)
     }
@@ -157,7 +157,7 @@ private struct DateReader {
         } else if time != nil {
             if offset == nil, length <= 4 { offset = DateWords.zones[word] }
         } else if length >= 3, let number = DateWords.month(word >> UInt64(8 * (min(length, 8) - 3))) {
-            // The last one counts: `mar.` before a French month is a Tuesday.
+            // The last one counts: before a French month `mar.` is a Tuesday.
             month = number
         } else if (month != nil && length >= 3) || (length == 1 && word == UInt64(UInt8(ascii: "w"))) {
             isUncertain = true
@@ -176,20 +176,22 @@ private struct DateReader {
                 value += digitRun().value
             }
         }
-        // The world's zones reach from -12:00 to +14:00; anything else says nothing about where the publisher is.
+        // Time zones range from -12:00 to +14:00; other values are ignored.
         guard digits <= 4, value % 100 < 60, value <= 1400 else { return }
         offset = sign * (value / 100 * 3600 + value % 100 * 60)
     }
 }
 
-/// The numbers of a date but for its time: no date has more than six.
+/// The numbers of a date without its time: at most six.
 private struct Numbers {
     private var numbers = InlineArray<6, (value: Int, digits: Int)>(repeating: (0, 0))
     private(set) var count = 0
 
     subscript(index: Int) -> (value: Int, digits: Int) { numbers[index] }
 
-    /// - Returns: Whether there was room for it.
+    /// Appends a number.
+    ///
+    /// - Returns: Whether there was space for it.
     mutating func append(_ number: (value: Int, digits: Int)) -> Bool {
         guard count < numbers.count else { return false }
         numbers[count] = number
@@ -198,12 +200,12 @@ private struct Numbers {
     }
 }
 
-/// Words of dates, as numbers: their letters in lower case, one a byte.
+/// Words of dates as numbers: their letters in lower case, one per byte.
 private enum DateWords {
     static let am = packed("am")
     static let pm = packed("pm")
 
-    /// The months by their first three letters, in which no English weekday looks like one.
+    /// Returns the month for its first three letters, which differ from those of all English weekdays.
     static func month(_ word: UInt64) -> Int? {
         months.firstIndex(of: word).map { $0 + 1 }
     }
@@ -212,7 +214,7 @@ private enum DateWords {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ].map(packed)
 
-    /// Seconds east of UTC. Up to `pdt` they are RFC 822's; the rest are what publishers write all the same.
+    /// UTC offsets in seconds. Those up to `pdt` are RFC 822's; publishers also use the others.
     static let zones: [UInt64: Int] = {
         let hours: [(String, Double)] = [
             ("ut", 0), ("gmt", 0), ("z", 0), ("est", -5), ("edt", -4), ("cst", -6), ("cdt", -5), ("mst", -7),

@@ -1,24 +1,24 @@
-/// URL references as feeds write them, made absolute by RFC 3986, section 5.
+/// URL references from feeds, made absolute according to RFC 3986, section 5.
 ///
-/// Text in and text out: Foundation's `URL` refuses or rewrites much of what servers accept, and a media URL must reach
-/// the server as the publisher wrote it.
+/// Works on text: Foundation's `URL` rejects or rewrites much of what servers accept, and a media URL must reach the
+/// server as the publisher wrote it.
 package enum URLReference {
-    /// A reference without the white space and the doubled escaping that publishers leave in it, against its base.
+    /// Resolves a reference against its base, after removing white space and double escaping.
     ///
-    /// - Parameter base: An absolute URL; with none, a relative reference stays relative.
+    /// - Parameter base: An absolute URL; without one, a relative reference stays relative.
     static func resolve(_ reference: String, base: String?) -> String {
         var reference = reference
         return reference.withUTF8 { resolve($0, base: base) }
     }
 
-    /// The same of UTF-8.
+    /// Resolves a reference in UTF-8.
     static func resolve(_ reference: FeedBytes, base: String?) -> String {
         let clean = cleaned(reference)
         guard !clean.isEmpty, let base, scheme(of: clean) == nil, let parts = Parts(base) else { return clean }
         return parts.resolving(clean)
     }
 
-    /// The URL without its scheme, authority, query and fragment.
+    /// Returns the path of a URL.
     static func path(of url: String) -> Substring {
         var rest = Substring(url)
         if let scheme = scheme(of: url) { rest = rest.dropFirst(scheme.count + 1) }
@@ -29,7 +29,7 @@ package enum URLReference {
         return rest.prefix { $0 != "?" && $0 != "#" }
     }
 
-    /// `http` of `http://…`: a letter, then letters, digits, `+`, `-` and `.` up to a colon.
+    /// Returns the scheme, `http` for `http://…`: a letter, then letters, digits, `+`, `-` and `.` up to a colon.
     static func scheme(of url: String) -> Substring.UTF8View? {
         guard let first = url.utf8.first, first | 0x20 >= UInt8(ascii: "a"), first | 0x20 <= UInt8(ascii: "z") else {
             return nil
@@ -46,7 +46,7 @@ package enum URLReference {
         return nil
     }
 
-    /// Whether this is an address that can be asked for: `http` or `https` with a host, and without white space.
+    /// Whether this is an `http` or `https` address with a host.
     package static func isHTTP(_ url: String) -> Bool {
         guard let scheme = scheme(of: url), !url.contains(where: \.isWhitespace) else { return false }
         let name = String(Substring(scheme)).lowercased()
@@ -58,13 +58,14 @@ package enum URLReference {
         return !host.isEmpty && host.first != UInt8(ascii: ":")
     }
 
-    /// Line breaks and tabs are layout and go; spaces inside are meant and become `%20`; `&amp;` was escaped twice.
+    /// Normalizes a reference: line feeds and tabs are removed as layout; inner spaces become `%20`; `&amp;` was
+    /// escaped twice.
     private static func cleaned(_ reference: FeedBytes) -> String {
         let bytes = reference.trimmed
         if isClean(bytes) { return String(decoding: bytes, as: UTF8.self) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + 8)
-        // Up to here each reference has been replaced once.
+        // So far each reference has been replaced once.
         var unescaped = 0
         for byte in bytes {
             switch byte {
@@ -101,13 +102,13 @@ package enum URLReference {
         return true
     }
 
-    /// An absolute URL in the pieces that references replace.
+    /// An absolute URL, split for reference resolution.
     private struct Parts {
         let scheme: Substring
-        /// With its `//`; empty when there is none.
+        /// The authority with its `//`; empty if there is none.
         let authority: Substring
         let path: Substring
-        /// With its `?`.
+        /// The query with its `?`.
         let query: Substring
 
         init?(_ url: String) {
@@ -141,7 +142,7 @@ package enum URLReference {
             return "\(scheme):\(authority)\(Self.withoutDots(whole))\(reference[tail...])"
         }
 
-        /// RFC 3986, section 5.2.4.
+        /// Removes dot segments (RFC 3986, section 5.2.4).
         private static func withoutDots(_ path: String) -> String {
             var segments: [Substring] = []
             let all = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {

@@ -1,23 +1,23 @@
-/// Makes the references of a document absolute, and keeps their number and length in bounds.
+/// The resolution of a document's references, with limits of their number and length.
 ///
-/// A reference of one byte becomes as long as its base. Without a bound for all of them together, a document of a few
-/// mebibytes whose base is long would fill the memory with gibibytes of addresses.
+/// A reference of one byte becomes as long as its base. Without a common limit, a document of a few mebibytes with a
+/// long base would fill the memory with gibibytes of addresses.
 struct URLResolver {
     private let limits: FeedLimits
-    /// Bytes that all addresses together are longer than what the document wrote.
+    /// The number of bytes by which all addresses together exceed the document's text.
     private var growth = 0
 
     init(limits: FeedLimits) {
         self.limits = limits
     }
 
-    /// The address that a reference stands for; `nil` when there is none, when it is longer than an address may be, or
-    /// when those before it grew by as much as the largest document has.
+    /// Resolves a reference; `nil` if it is empty, if the result exceeds the length limit, or if earlier ones have used
+    /// up the growth limit.
     mutating func resolve(_ text: FeedBytes, base: String?) -> String? {
         guard text.count <= limits.url else { return nil }
         let reference = text.trimmed
         guard !reference.isEmpty,
-            // Nor is time spent on more of them.
+            // Skip the work for further relative references.
             growth <= limits.bytes || URLReference.scheme(of: String(decoding: reference, as: UTF8.self)) != nil
         else { return nil }
         let address = URLReference.resolve(reference, base: base)

@@ -1,20 +1,21 @@
-/// Copies text into blocks of clean UTF-8: what XML cannot hold is left out, what is not UTF-8 is read as Windows-1252.
+/// A filter that copies text into blocks of valid UTF-8: characters not allowed in XML are omitted, and bytes that are
+/// not UTF-8 are read as Windows-1252.
 ///
-/// Everything behind it may rely on whole characters. The pieces may be cut anywhere; the output depends on the bytes
-/// alone.
+/// One byte that is not UTF-8 makes libxml2 treat the rest of the document as Latin-1, and one control character ends
+/// an attribute; so neither may reach it. The pieces may be split anywhere; the output depends on the bytes only.
 struct UTF8Cleaner {
-    /// The beginning of a character whose other bytes are in the next piece; at most three bytes.
+    /// The incomplete character at the end of the previous piece; at most three bytes.
     private var held: [UInt8] = []
-    /// Where in the block the first byte stood that was not UTF-8, since the last look.
+    /// The position in the block of the first byte that was not UTF-8, since the last check.
     var firstRepair: Int?
-    /// Where in the block the first character stood that XML cannot hold, since the last look.
+    /// The position in the block of the first omitted character, since the last check.
     var firstOmission: Int?
 
-    /// Cleaned text on its way to the parser, in memory of a fixed size.
+    /// Clean text for the parser, in memory of a fixed size.
     struct Block: ~Copyable {
         let bytes: UnsafeMutableBufferPointer<UInt8>
         var count = 0
-        /// How many bytes make it full. The memory is larger, so that a step never has to stop for lack of room.
+        /// The size at which it is full. The memory is larger, so that a step never runs out of space.
         let size: Int
 
         init(size: Int) {
@@ -53,9 +54,9 @@ struct UTF8Cleaner {
         }
     }
 
-    /// Cleans until the block is full or the piece is used up.
+    /// Cleans until the block is full or the piece is consumed.
     ///
-    /// - Returns: How many bytes of the piece were used.
+    /// - Returns: The number of consumed bytes.
     mutating func clean(_ piece: UnsafeRawBufferPointer, into block: inout Block) -> Int {
         guard let base = piece.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
         var index = 0
@@ -76,7 +77,7 @@ struct UTF8Cleaner {
         return index
     }
 
-    /// How many bytes at the beginning are clean, whole characters; it may stop before a rare one that is.
+    /// Returns the number of leading bytes that are clean, complete characters; may stop early at rare ones.
     private static func cleanCount(_ bytes: FeedBytes) -> Int {
         guard let base = bytes.baseAddress else { return 0 }
         var index = 0
@@ -90,7 +91,7 @@ struct UTF8Cleaner {
                 guard high | low == 0 else { break }
                 index += 4 * ByteWord.size
             }
-            // Line breaks stand every few words, and much text is not ASCII: neither is a reason to stop.
+            // Line feeds occur every few words, and much text is not ASCII: neither may end the fast path.
             let stop = min(index + ByteWord.size, bytes.count)
             while index < stop {
                 let length = base[index] < 0x80 ? 1 : commonLength(base + index, bytes.count - index)
@@ -101,7 +102,8 @@ struct UTF8Cleaner {
         return index
     }
 
-    /// The length of a character of several bytes whose lead alone says what may follow; 0 for all others.
+    /// Returns the length of a multi-byte character whose lead byte alone determines the valid continuations; 0 for all
+    /// others.
     @inline(__always)
     private static func commonLength(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
         switch start[0] {
@@ -109,7 +111,7 @@ struct UTF8Cleaner {
             return count >= 2 && start[1] & 0xC0 == 0x80 ? 2 : 0
         case 0xE1...0xEC, 0xEE:
             return count >= 3 && start[1] & 0xC0 == 0x80 && start[2] & 0xC0 == 0x80 ? 3 : 0
-        // U+FFFE and U+FFFF, which are no characters of XML, begin with EF BF.
+        // U+FFFE and U+FFFF, which XML does not allow, start with EF BF.
         case 0xEF:
             return count >= 3 && start[1] & 0xC0 == 0x80 && start[1] != 0xBF && start[2] & 0xC0 == 0x80 ? 3 : 0
         default:
@@ -122,12 +124,12 @@ struct UTF8Cleaner {
         byte < 0x80 && (byte >= 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09)
     }
 
-    /// Writes what is left of a character that the end of the document cut.
+    /// Writes the rest of a character cut by the end of the document.
     mutating func finish(into block: inout Block) {
         flushHeld(into: &block, isLast: true)
     }
 
-    /// One character, one byte that is none, or the rest of a piece that ends in the middle of a character.
+    /// Processes one character, one invalid byte, or the end of a piece inside a character.
     @inline(__always)
     private mutating func step(_ rest: UnsafeRawBufferPointer, into block: inout Block) -> Int {
         let byte = rest[0]
@@ -141,7 +143,7 @@ struct UTF8Cleaner {
         }
         switch Self.sequenceLength(rest) {
         case .complete(let length):
-            // U+FFFE and U+FFFF are no characters of XML.
+            // XML does not allow U+FFFE and U+FFFF.
             if length == 3, byte == 0xEF, rest[1] == 0xBF, rest[2] >= 0xBE {
                 firstOmission = firstOmission ?? block.count
             } else {
@@ -183,7 +185,7 @@ struct UTF8Cleaner {
         case invalid
     }
 
-    /// The length of the character at the beginning, by the table of well-formed sequences (Unicode, table 3-7).
+    /// Returns the length of the first character, by the table of well-formed sequences (Unicode, table 3-7).
     @inline(__always)
     static func sequenceLength(_ bytes: UnsafeRawBufferPointer) -> SequenceLength {
         let lead = bytes[0]
@@ -207,12 +209,12 @@ struct UTF8Cleaner {
         return .complete(length)
     }
 
-    /// At most that many of the bytes, without the beginning of a character that the limit cut off.
+    /// Returns at most that many bytes, ending at a character.
     static func prefix(_ bytes: FeedBytes, _ limit: Int) -> FeedBytes {
         bytes.count <= limit ? bytes : wholeCharacters(FeedBytes(rebasing: bytes[..<limit]))
     }
 
-    /// The text without the beginning of a character that its end cut off.
+    /// Returns the text without an incomplete character at its end.
     static func wholeCharacters(_ bytes: FeedBytes) -> FeedBytes {
         guard let lead = bytes.lastIndex(where: { $0 & 0xC0 != 0x80 }), bytes[lead] >= 0xC0 else { return bytes }
         let rest = UnsafeRawBufferPointer(FeedBytes(rebasing: bytes[lead...]))

@@ -1,6 +1,6 @@
-/// The vocabularies that a feed mixes.
+/// The vocabularies used in feeds.
 enum FeedNamespace: UInt8 {
-    /// RSS's own elements, which have no namespace, and Atom's in the same place.
+    /// RSS's own elements, which have no namespace, and Atom's.
     case core
     case atom
     case itunes
@@ -13,19 +13,19 @@ enum FeedNamespace: UInt8 {
     case rdf
     case other
 
-    /// The vocabulary of a namespace name, by what it says without scheme, case and closing `/` or `#`.
+    /// Returns the vocabulary of a namespace name, compared without scheme, case and trailing `/` or `#`.
     ///
-    /// Publishers get all of these wrong, and `http://www.itunes.com/DTDs/Podcast-1.0.dtd` is in wide use.
+    /// Publishers misspell all of these, and `http://www.itunes.com/DTDs/Podcast-1.0.dtd` is in wide use.
     static func named(_ uri: String, prefix: String?) -> FeedNamespace {
         var name = uri.lowercased()[...]
         for scheme in ["https://", "http://"] where name.hasPrefix(scheme) { name = name.dropFirst(scheme.count) }
         while name.hasSuffix("/") || name.hasSuffix("#") { name = name.dropLast() }
         if let known = byURI[String(name)] { return known }
-        // An unknown name bound to a well-known prefix is a misspelt one; without a prefix it is RSS's own.
+        // An unknown name bound to a well-known prefix is a misspelling; without a prefix it is RSS's own.
         return prefix.map { byPrefix[$0.lowercased()] ?? .other } ?? .core
     }
 
-    /// The vocabulary of a prefix that the document never bound: most often it just forgot to.
+    /// Returns the vocabulary of an unbound prefix, whose declaration most documents have just omitted.
     static func unbound(prefix: String) -> FeedNamespace {
         byPrefix[prefix.lowercased()] ?? .other
     }
@@ -53,7 +53,7 @@ enum FeedNamespace: UInt8 {
     ]
 }
 
-/// An element's name as the reader uses it.
+/// An element's name in the reader's form.
 struct FeedName {
     /// Its place in ``FeedRules``; 0 for a name that no rule mentions.
     var index: UInt16

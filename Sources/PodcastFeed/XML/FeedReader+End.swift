@@ -1,5 +1,5 @@
 extension FeedReader {
-    /// What an element's text says, when its end tag has come.
+    /// Processes an element's text at its end tag.
     mutating func end(_ handler: FeedHandler, _ text: FeedBytes) {
         switch handler {
         case .pubDate, .dcDate, .updated: setDate(handler, text)
@@ -40,7 +40,7 @@ extension FeedReader {
         }
     }
 
-    /// The item is whole: what it offers to play is decided, and it joins the show.feed.
+    /// Completes the item: selects its enclosures and adds it to the feed.
     mutating func finishItem() {
         guard isInItem else { return }
         current.isOpen = false
@@ -61,7 +61,7 @@ extension FeedReader {
 
     // MARK: Fields
 
-    /// Gives a field its text, when it has none from a better source.
+    /// Sets a text field, unless it has a value from a better source.
     mutating func set(_ handler: FeedHandler, text: FeedBytes) {
         guard let (field, rank) = handler.field, (isInItem ? current.ranks : show.ranks).wants(field, rank) else {
             return
@@ -90,7 +90,7 @@ extension FeedReader {
         }
     }
 
-    /// Gives a field its URL, when it has none from a better source.
+    /// Sets a URL field, unless it has a value from a better source.
     mutating func set(_ handler: FeedHandler, url text: FeedBytes?) {
         guard let text, let (field, rank) = handler.field, (isInItem ? current.ranks : show.ranks).wants(field, rank),
             let address = url(text)
@@ -154,22 +154,22 @@ extension FeedReader {
 
     // MARK: Text
 
-    /// A URL, made absolute where the document or its address say how; `nil` when there is none or it is too long.
+    /// Returns a URL, made absolute if the document or its address allow it; `nil` if it is empty or too long.
     mutating func url(_ text: FeedBytes) -> String? {
         urls.resolve(text, base: stack.base)
     }
 
-    /// The value of an attribute as a line for people.
+    /// Returns the value of an attribute as a displayable line.
     func line(_ attribute: FeedBytes?) -> String? {
         attribute.flatMap { FeedValues.line(UTF8Cleaner.prefix($0, limits.line)) }
     }
 
-    /// The value of an attribute as a word for programs.
+    /// Returns the value of an attribute as an identifier.
     func word(_ attribute: FeedBytes?) -> String? {
         attribute.flatMap { FeedValues.string(UTF8Cleaner.prefix($0, limits.line)) }
     }
 
-    /// The beginning of a text, for a diagnostic.
+    /// Returns the beginning of a text, for a diagnostic.
     static func excerpt(_ text: some Collection<UInt8>) -> String {
         let whole = String(decoding: text.prefix(160), as: UTF8.self)
         return whole.count > 40 ? whole.prefix(40) + "…" : whole

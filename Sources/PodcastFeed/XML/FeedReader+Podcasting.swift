@@ -58,7 +58,7 @@ extension FeedReader {
         return true
     }
 
-    /// The text of such an element has come.
+    /// Completes such an element with its text.
     mutating func endPending(_ text: FeedBytes) {
         let line = FeedValues.line(text)
         switch current.pending {
@@ -84,7 +84,8 @@ extension FeedReader {
         current.pending = .none
     }
 
-    /// Adds what is not there yet. A long list is not searched: to do so for each of a million elements takes seconds.
+    /// Adds a new element. A long list is not searched for duplicates: doing so for each of a million elements takes
+    /// seconds.
     static func add<Element: Equatable>(_ element: Element, to list: inout [Element], _ limits: FeedLimits) {
         guard list.count < limits.entries, list.count > 64 || !list.contains(element) else { return }
         list.append(element)
@@ -131,7 +132,7 @@ extension FeedReader {
 
     // MARK: Images
 
-    /// `podcast:image`, when it is the show's or the episode's art and not a banner or a share picture.
+    /// Processes `podcast:image` if it is the show's or the episode's art, and not a banner or a share picture.
     mutating func startPodcastImage(_ attributes: FeedAttributes) {
         let purpose = line(attributes.value("purpose"))?.lowercased()
         if let purpose, !purpose.split(separator: " ").contains("artwork") { return }
@@ -142,7 +143,7 @@ extension FeedReader {
         set(.podcastImage, url: attributes.value("href"))
     }
 
-    /// The address of the widest image of a `srcset`: addresses with a width behind each (`1500w`), and commas between.
+    /// Returns the address of the widest image of a `srcset`: addresses with widths (`1500w`), separated by commas.
     static func widest(ofSet set: FeedBytes) -> FeedBytes? {
         var best: (url: FeedBytes, width: Int64)?
         var candidate: FeedBytes?

@@ -1,7 +1,7 @@
 extension FeedReader {
-    /// What an element's start tag says.
+    /// Processes an element's start tag.
     ///
-    /// - Returns: Whether the text inside is wanted too, for handlers that can use it.
+    /// - Returns: Whether the text inside is needed too, for handlers that can use it.
     mutating func start(_ handler: FeedHandler, _ attributes: FeedAttributes) -> Bool {
         switch handler {
         case .rss, .channel, .opml: break
@@ -32,7 +32,7 @@ extension FeedReader {
         case .categoryAttribute: addCategory(attributes.value("text"))
         case .termAttribute: addCategory(attributes.value("label") ?? attributes.value("term"))
         case .imageAttribute:
-            // `url` and the text of the element are not in the specification, but in feeds.
+            // `url` and the text of the element are not in the specification, but occur in feeds.
             guard let address = attributes.value("href") ?? attributes.value("url") else { return true }
             set(handler, url: address)
         case .imagesAttribute: set(handler, url: attributes.value("srcset").flatMap { Self.widest(ofSet: $0) })
@@ -156,7 +156,7 @@ extension FeedReader {
         if let name = line(text) { Self.add(name, to: &show.feed.categories, limits) }
     }
 
-    /// The bytes that a feed claims for an enclosure. A missing length or a zero is too common to be worth a word.
+    /// Parses the length of an enclosure. A missing length or a zero is too common for a diagnostic.
     private mutating func length(_ text: FeedBytes?) -> Int64? {
         guard let text = text?.trimmed, !text.isEmpty else { return nil }
         let length = FeedValues.length(text)
@@ -166,7 +166,7 @@ extension FeedReader {
         return length
     }
 
-    /// A MIME type in lower case.
+    /// Returns a MIME type in lower case.
     static func type(_ text: FeedBytes) -> String? {
         let trimmed = text.trimmed
         // RFC 6838 allows 127 characters on each side of the slash.
@@ -174,7 +174,8 @@ extension FeedReader {
         return String(decoding: trimmed, as: UTF8.self).lowercased()
     }
 
-    /// Seconds of a recurrence rule (RFC 5545, section 3.3.10), by its frequency and interval alone.
+    /// Returns the interval in seconds of a recurrence rule (RFC 5545, section 3.3.10), using only its frequency and
+    /// interval.
     private static func interval(ofRule rule: FeedBytes) -> Int? {
         var unit: Int?
         var count = 1

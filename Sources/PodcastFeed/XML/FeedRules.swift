@@ -1,4 +1,4 @@
-/// Where in a feed the reader is: decides what the elements inside mean.
+/// The reader's place in a feed, which determines the meaning of elements.
 enum FeedScope: UInt8, CaseIterable {
     case document
     /// Inside `rss` or `rdf:RDF`.
@@ -13,7 +13,7 @@ enum FeedScope: UInt8, CaseIterable {
     case mediaGroup
     case alternateEnclosure
     case chapters
-    /// `itunes:category`, which holds its subcategories.
+    /// `itunes:category`, which contains its subcategories.
     case category
     /// `itunes:owner` and Atom's `author`.
     case owner
@@ -22,11 +22,11 @@ enum FeedScope: UInt8, CaseIterable {
     case opml
     case opmlHead
     case outlines
-    /// Nothing inside is of interest.
+    /// Inside an element that is ignored.
     case nothing
 }
 
-/// What an element does: at its start with its attributes, or at its end with its text.
+/// The processing of an element: at its start with its attributes, or at its end with its text.
 enum FeedHandler: UInt8 {
     case none
     // At the start.
@@ -35,7 +35,7 @@ enum FeedHandler: UInt8 {
     case transcript, chaptersLink, chapter, atomLink, categoryAttribute, termAttribute, imageAttribute
     case imagesAttribute, podcastImage, resourceImage, integrity, liveItem
     case opml, outline
-    // At the end. `FeedReader` collects text for these alone.
+    // At the end. `FeedReader` collects text only for these.
     case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
     case description, content, summary, subtitle, mediaDescription
     case pubDate, dcDate, updated
@@ -44,16 +44,16 @@ enum FeedHandler: UInt8 {
     case podcastGUID, showType, newFeedURL, category
     case timeToLive, updatePeriod, updateFrequency, podcastFrequency
     case complete, locked, medium
-    // At both: an address or a place in the attributes, its name in the text.
+    // At both: an address or a position in the attributes, its name in the text.
     case personTag, funding, soundbite, trailer
 
-    /// Whether the text inside is wanted.
+    /// Whether the text inside is needed.
     var collects: Bool { self >= .title || self == .imageAttribute }
 
     /// Whether the text is HTML, so that elements inside are part of it.
     var isHTML: Bool { self >= .description && self <= .mediaDescription }
 
-    /// Whether the text is a URL, of which a part is worth nothing.
+    /// Whether the text is a URL, of which a part is useless.
     var isURL: Bool {
         switch self {
         case .link, .imageURL, .imageText, .imageAttribute, .newFeedURL: true
@@ -61,7 +61,7 @@ enum FeedHandler: UInt8 {
         }
     }
 
-    /// Whether the element is an item: an episode, or a broadcast.
+    /// Whether the element is an item: an episode, or a live stream.
     var isItem: Bool { self == .item || self == .entry || self == .liveItem }
 
     static func >= (left: FeedHandler, right: FeedHandler) -> Bool { left.rawValue >= right.rawValue }
@@ -78,13 +78,13 @@ struct FeedRule {
     var isIgnored: Bool { handler == .none && inside == .nothing }
 }
 
-/// The table: place, vocabulary and name of an element to what is done with it.
+/// The table from place, vocabulary and name of an element to its processing.
 ///
 /// A new element is a new row here and, unless an existing handler fits, a case in ``FeedReader``.
 struct FeedRules: Sendable {
     static let shared = FeedRules()
 
-    /// The number of the row's name that stands for all names without a rule.
+    /// The number for all names without a rule.
     private static let unknown: UInt16 = 0
 
     private struct Key: Hashable {
@@ -111,7 +111,7 @@ struct FeedRules: Sendable {
         }
     }
 
-    /// The number of a name, given in lower case.
+    /// Returns the number of a name in lower case.
     func index(of name: String, in namespace: FeedNamespace) -> UInt16 {
         indices[Key(namespace: namespace, name: name)] ?? Self.unknown
     }
@@ -129,7 +129,7 @@ struct FeedRules: Sendable {
         ([.document], .core, "rss", .rss, .root),
         ([.document], .rdf, "rdf", .rdf, .root),
         ([.document, .root], .core, "channel", .channel, .channel),
-        // Also where it has no business to be: an element that was never closed shall not swallow the episodes.
+        // Also in unexpected places: an unclosed element must not swallow the episodes.
         (FeedScope.allCases.filter { !notRSS.contains($0) }, .core, "item", .item, .item),
         ([.root, .channel, .item], .core, "title", .title, .nothing),
         ([.root, .channel, .item], .core, "link", .link, .nothing),
@@ -146,7 +146,7 @@ struct FeedRules: Sendable {
         ([.item], .core, "enclosure", .enclosure, .nothing),
     ]
 
-    /// Atom's elements, in its namespace or, where the document forgot to name it, in none.
+    /// Atom's elements, in its namespace or, if the document omits it, in none.
     private static let atomRows: [Row] =
         [FeedNamespace.atom, .core].flatMap { namespace -> [Row] in
             [
@@ -238,7 +238,7 @@ struct FeedRules: Sendable {
         ([.opml], .core, "head", .none, .opmlHead),
         ([.opmlHead], .core, "title", .title, .nothing),
         ([.opml, .opmlHead], .core, "body", .none, .outlines),
-        // Also where it has no business to be, as with RSS's items.
+        // Also in unexpected places, like RSS's items.
         ([.opml, .opmlHead, .outlines, .nothing], .core, "outline", .outline, .outlines),
     ]
 }

@@ -1,27 +1,27 @@
-/// A fact that several elements can give.
+/// A fact that several elements can supply.
 enum FeedField: UInt64 {
     case title, link, guid, description, published, duration, season, episode, image, author, language
 }
 
-/// How good the source of each field is, so that `content:encoded` replaces `description` in whatever order they come.
+/// The rank of each field's source, so that `content:encoded` replaces `description` in whatever order they occur.
 ///
-/// Four bits a field: a rank below 15, the best is 0; 15 while the field has no value.
+/// Four bits for each field: a rank below 15, the best is 0; 15 while the field has no value.
 struct FieldRanks {
     private var bits: UInt64 = .max
 
-    /// Whether a value of this rank would be better than what is there; of two equals the first stays.
+    /// Whether a value of this rank is better than the current one; of equal ranks the first stays.
     func wants(_ field: FeedField, _ rank: UInt8) -> Bool {
         UInt64(rank) < (bits >> (field.rawValue * 4)) & 15
     }
 
-    /// Records that a value of this rank is there now.
+    /// Records the rank of the current value.
     mutating func set(_ field: FeedField, _ rank: UInt8) {
         bits = bits & ~(15 << (field.rawValue * 4)) | UInt64(rank) << (field.rawValue * 4)
     }
 }
 
 extension FeedHandler {
-    /// Which field the element's text is for, and how good a source it is.
+    /// The field for the element's text, and the rank of this source.
     var field: (FeedField, rank: UInt8)? {
         switch self {
         case .title: (.title, 0)

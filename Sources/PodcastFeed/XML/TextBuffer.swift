@@ -1,13 +1,13 @@
-/// The text of an element while it is collected, in memory that is kept from one element to the next.
+/// The text of an element being collected, in memory reused from one element to the next.
 ///
-/// Text comes in pieces, a new one at each reference: of show notes that are escaped HTML most have a few
-/// bytes, and an array asks before each whether it is shared.
+/// libxml2 reports text in pieces, a new one at each reference: for escaped HTML most have a few bytes, and an array
+/// would check for uniqueness before each append.
 struct TextBuffer: ~Copyable {
     private var memory: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0
 
     private static let usualCapacity = 1 << 14
-    /// A larger one is given back: few elements need it.
+    /// The maximum capacity that is reused; few elements need more.
     private static let keptCapacity = 1 << 16
 
     init() {
@@ -18,7 +18,7 @@ struct TextBuffer: ~Copyable {
         memory.deallocate()
     }
 
-    /// Valid until the text changes.
+    /// The text; valid until it changes.
     var contents: FeedBytes { FeedBytes(rebasing: memory[..<count]) }
 
     mutating func append(_ byte: UInt8) {
