@@ -11,6 +11,9 @@ struct CurlCode: Equatable {
     /// Whether the write callback ended it.
     var isStopped: Bool { raw == CURLE_WRITE_ERROR }
 
+    /// Whether the scheme is not supported, or something else than HTTP came in place of a head.
+    var isUnsupported: Bool { raw == CURLE_UNSUPPORTED_PROTOCOL }
+
     /// Whether `EasyHandle` may have refused the address.
     var mayBeRefusal: Bool { raw == CURLE_COULDNT_CONNECT || raw == CURLE_ABORTED_BY_CALLBACK }
 

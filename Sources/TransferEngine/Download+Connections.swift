@@ -218,7 +218,7 @@ extension Download {
             return count
         case .skip(let until):
             let count = Int(min(Int64(bytes.count), until - position))
-            machine.passed(connection.id, Int64(count))
+            machine.passed(connection.id, Int64(count), now: engine.now)
             return count
         case .compare(let until):
             let count = Int(min(Int64(bytes.count), until - position))
@@ -226,7 +226,7 @@ extension Download {
                 apply(machine.differs(connection.id, now: engine.now))
                 return nil
             }
-            machine.passed(connection.id, Int64(count))
+            machine.passed(connection.id, Int64(count), now: engine.now)
             return count
         }
     }

@@ -87,7 +87,7 @@ final class Download {
     /// The time of the next `tick` in the engine's milliseconds, if any. After a `tick` it is later than that.
     var deadline: Int64? {
         var result = machine.deadline
-        if let reported, reported.received != machine.present.byteCount { result = min(result ?? .max, reportDue) }
+        if let reported, reported.isOutdated(by: machine) { result = min(result ?? .max, reportDue) }
         if savesCheckpoints, checkpoints.isBehind, !checkpoints.isBusy { result = min(result ?? .max, checkpoints.due) }
         return result
     }
@@ -315,6 +315,9 @@ final class Download {
 
     func tick() {
         let now = engine.now
+        for connection in connections.values where connection.isRestrained {
+            machine.restrained(connection.id, now: now)
+        }
         if let due = machine.deadline, due <= now {
             apply(machine.tick(now: now, random: Double.random(in: 0..<1)))
         }
@@ -331,7 +334,7 @@ final class Download {
             || reported?.error != machine.error || reported?.priority != machine.priority
             || reported?.isWaitingForConditions != machine.isWaitingForConditions
             || reported?.isRetrying != machine.isRetrying
-        guard isNews || now >= reportDue && reported?.received != machine.present.byteCount else { return }
+        guard isNews || now >= reportDue && reported?.isOutdated(by: machine) != false else { return }
         let snapshot = self.snapshot
         // Loading a machine is not worth an event.
         let isNewsToOwner = force || reported != nil || state != .remote

@@ -29,6 +29,9 @@ final class DownloadConnection: EasyHandleReceiver {
     var hasTurn = false
     var awaitsTurn = false
 
+    /// It brings no bytes because it may not: for a limit of rate, or for want of a turn.
+    var isRestrained: Bool { !hasTurn || handle?.isPaused == true }
+
     private let buffer: UnsafeMutableRawBufferPointer
     private var count = 0
 

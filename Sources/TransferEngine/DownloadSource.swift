@@ -105,6 +105,11 @@ package struct DownloadSnapshot: Sendable, Equatable {
         self.isWaitingForSpace = isWaitingForSpace
         self.isRetrying = isRetrying
     }
+
+    /// Whether there are more bytes than it says, or it shows a rate, which falls by itself while none come.
+    func isOutdated(by machine: DownloadMachine) -> Bool {
+        received != machine.present.byteCount || rate ?? 0 > 0
+    }
 }
 
 /// The events sent to the engine's owner, in order.

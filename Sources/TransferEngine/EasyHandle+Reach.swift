@@ -64,6 +64,21 @@ extension EasyHandle {
     func failure(_ code: CurlCode) -> (error: TransferError, passes: Bool) {
         if let rejection { return (rejection, false) }
         if code.mayBeRefusal, let refusal = trail.refusal { return (refusal, false) }
+        if answeredWithoutHead(code) {
+            var connections = 0
+            ccurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &connections)
+            // On a kept connection the bytes may be what an answer before this one has left.
+            return (TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"), connections == 0)
+        }
         return code.failure
+    }
+
+    /// Whether bytes came that are no HTTP/1: curl has one code for that and for an address that it must not ask.
+    func answeredWithoutHead(_ code: CurlCode) -> Bool {
+        guard code.isUnsupported else { return false }
+        var address: UnsafeMutablePointer<CChar>?
+        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
+        let scheme = address.map { String(cString: $0).prefix { $0 != ":" }.lowercased() }
+        return scheme == "http" || scheme == "https"
     }
 }

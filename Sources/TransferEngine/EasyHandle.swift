@@ -74,6 +74,9 @@ final class EasyHandle {
     /// The reason why the response was rejected before its body.
     private(set) var rejection: TransferError?
     private let followsRedirects: Bool
+    private let reach: ReachTrail
+    /// Whether the request is a plain question that has not been repeated.
+    private var mayRepeat: Bool
     /// Whether curl may repeat a request whose Expect a server does not support (417).
     private var mayRepeatWithoutExpect: Bool
     private(set) var isPaused = false
@@ -98,10 +101,12 @@ final class EasyHandle {
     init?(_ request: Request, in network: NetworkConfiguration, reusing idle: OpaquePointer? = nil) {
         guard CurlGlobal.isReady, let handle = idle ?? curl_easy_init().map({ OpaquePointer($0) }) else { return nil }
         raw = handle
-        trail = ReachTrail(policy: network.reach, limit: request.reach)
+        reach = ReachTrail(policy: network.reach, limit: request.reach)
+        trail = reach
         followsRedirects = request.followsRedirects
         if case .send(_, let body) = request.method { self.body = body } else { body = nil }
         mayRepeatWithoutExpect = request.method.sendsSomething
+        mayRepeat = request.body == nil && !request.method.sendsSomething
         isPlain = request.credentials == nil && request.body == nil && !request.method.sendsSomething
         configure(request)
         for answer in network.resolved() { resolved = curl_slist_append(resolved, answer) }
@@ -299,6 +304,7 @@ final class EasyHandle {
         head.status = status
         // Skip interim responses, and redirects that curl follows.
         if status < 200 { return }
+        if head.announcesStrayBody { ccurl_set_long(pointer, CURLOPT_FORBID_REUSE, 1) }
         var address: UnsafeMutablePointer<CChar>?
         ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
         let url = address.map { String(cString: $0) }
@@ -322,6 +328,22 @@ final class EasyHandle {
             return
         }
         receiver?.easyHandle(self, didReceiveHead: head)
+    }
+
+    /// Makes it ready to be sent again, on a connection of its own, when what came had no head: before its answer a kept
+    /// connection may bring the body of an answer that has none (204, 304), or what follows the end of one.
+    ///
+    /// - Returns: whether it is to be sent again: a question may be, once.
+    func prepareRepeat(after code: CurlCode) -> Bool {
+        guard mayRepeat, !hasReportedHead, answeredWithoutHead(code) else { return false }
+        mayRepeat = false
+        head = ResponseHead(status: 0)
+        lastField = nil
+        headSize = 0
+        redirects = []
+        trail = reach
+        ccurl_set_long(pointer, CURLOPT_FRESH_CONNECT, 1)
+        return true
     }
 
     /// Resumes reading. Must not be called in a callback; may deliver bytes before it returns.

@@ -50,6 +50,10 @@ final class MultiHandle {
             else { continue }
             let code = CurlCode(ccurl_message_result(message))
             remove(handle)
+            if handle.prepareRepeat(after: code) {
+                add(handle)
+                continue
+            }
             return (handle, code)
         }
         return nil

@@ -36,6 +36,7 @@ package struct Behaviour: Sendable {
     var headGate: Gate?
     var contentRangeTotal: String?
     var rawHead: [String]?
+    var strayBytes: [UInt8] = []
 
     /// The response that RFC 9110 requires for the request and the resource.
     package static let normal = Behaviour()
@@ -91,6 +92,9 @@ package struct Behaviour: Sendable {
 
     /// Sends these lines as the head, unchecked, and closes the connection after the body.
     package func rawHead(_ lines: String...) -> Behaviour { with { $0.rawHead = lines } }
+
+    /// Bytes that belong to no answer: they come before that to the next request of the same connection.
+    package func stray(_ text: String) -> Behaviour { with { $0.strayBytes = Array(text.utf8) } }
 
     package func closeDelimited() -> Behaviour { with { $0.framing = .closeDelimited } }
 

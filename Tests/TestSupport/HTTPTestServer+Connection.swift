@@ -26,15 +26,16 @@ struct Connection: Sendable {
     func run() {
         defer { close(socket) }
         var input: [UInt8] = []
+        var stray: [UInt8] = []
         do {
-            while try serveNext(&input) {}
+            while try serveNext(&input, &stray) {}
         } catch {
             // The connection is closed after any error.
         }
     }
 
     /// Serves one request. Returns `false` if the connection must be closed.
-    private func serveNext(_ input: inout [UInt8]) throws -> Bool {
+    private func serveNext(_ input: inout [UInt8], _ stray: inout [UInt8]) throws -> Bool {
         guard let head = try readHead(&input) else { return false }
         if head.headers["Expect"]?.lowercased() == "100-continue" {
             try send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
@@ -57,6 +58,8 @@ struct Connection: Sendable {
         let asksToClose = head.headers["Connection"]?.lowercased() == "close" || head.version != "HTTP/1.1"
         let plan = ResponsePlan(for: request, from: route?.resource, as: behaviour, keepsAlive: !asksToClose)
         shared.update(ticket) { $0.status = plan.status }
+        try send(stray)
+        stray = behaviour.strayBytes
         try sendHead(plan)
         let isComplete = try sendBody(plan, ticket)
         whole = true

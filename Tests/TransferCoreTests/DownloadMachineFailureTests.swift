@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func aReaderGivesUpAfterAMinuteWithoutProgress() {
-        let bench = filling()
+        let bench = filling { $0.stall = 3_600_000 }
         _ = bench.read(1, 1_000..<9_000)
         bench.pass(50_000)
         _ = bench.received(1, 1)

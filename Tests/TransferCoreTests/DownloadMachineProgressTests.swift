@@ -25,12 +25,76 @@ import Testing
         #expect(bench.tick() == [.connect(2, .part(1_000..<10_000, forReader: true))])
     }
 
+    // MARK: Silence
+
+    private static func stalled(_ id: Int, in bench: MachineBench) -> Bool {
+        bench.tick().contains(.abort(id)) && bench.machine.error?.code == .timedOut
+    }
+
+    /// To the millisecond: an average over the last seconds tells it late.
+    @Test func aConnectionThatStopsSendingHasStalledWhenTheTimeIsOver() {
+        let bench = reading()
+        bench.pass(7_777)
+        _ = bench.received(1, 1)
+        let last = bench.now
+        #expect(Self.stalled(1, in: bench) && bench.now == last + 20_000)
+        #expect(bench.machine.error?.message == "the server stopped sending for 20 s")
+    }
+
+    @Test func comparedBytesAreNoSilence() {
+        let bench = MachineBench(
+            pin: MachineBench.pin(nil, nil, ranges: false), present: MachineBench.ranges(0..<9_000))
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole(tag: nil))
+        for _ in 0..<8 {
+            bench.pass(15_000)
+            bench.passed(1, 1_000)
+        }
+        let last = bench.now
+        #expect(Self.stalled(1, in: bench) && bench.now == last + 20_000)
+    }
+
+    @Test func theSilenceOfAConnectionThatIsKeptFromSendingIsNotTheServers() {
+        let bench = reading()
+        for _ in 0..<9 {
+            bench.pass(19_999)
+            bench.machine.restrained(1, now: bench.now)
+        }
+        // A reader elsewhere, whose deadline is over, has nothing to do with it.
+        #expect(!bench.tick().contains(.abort(1)) && bench.machine.has(1))
+        #expect(Self.stalled(1, in: bench))
+    }
+
+    @Test func aPausedConnectionOwesNothingUntilItGoesOn() {
+        let bench = MachineBench { $0.readerDeadline = 3_600_000 }
+        _ = bench.fill()
+        _ = bench.head(1, MachineBench.whole())
+        // A reader elsewhere makes the first connection yield.
+        let actions = bench.read(1, 9_000..<9_100)
+        #expect(actions.contains(.connect(2, .part(9_000..<10_000, forReader: true))))
+        let answered = bench.head(2, MachineBench.part(9_000..<10_000))
+        guard (actions + answered).contains(.pause(1)) else {
+            Issue.record("the first connection does not yield: \(actions + answered)")
+            return
+        }
+        for _ in 0..<9 {
+            bench.pass(15_000)
+            _ = bench.received(2, 10)
+        }
+        #expect(bench.machine.has(1) && !bench.machine.isReceiving(1))
+        #expect(bench.received(2, 10).contains(.resume(1, forReader: false)))
+        let resumed = bench.now
+        bench.pass(100)
+        _ = bench.received(2, 10)
+        #expect(Self.stalled(1, in: bench) && bench.now == resumed + 20_000)
+    }
+
     // MARK: Too little
 
     @Test func bytesThatAreHereAlreadyAreNoProgress() {
         let bench = MachineBench(
             pin: MachineBench.pin(nil, nil, ranges: false), present: MachineBench.ranges(0..<9_000)
-        )
+        ) { $0.stall = 3_600_000 }
         _ = bench.read(1, 9_000..<9_100)
         _ = bench.head(1, MachineBench.whole(tag: nil))
         let due = bench.machine.deadline
@@ -161,7 +225,7 @@ import Testing
     // MARK: The last error
 
     @Test func theLastErrorIsShownUntilThereIsProgress() {
-        let bench = reading()
+        let bench = reading { $0.stall = 3_600_000 }
         #expect(bench.machine.error == nil)
         _ = bench.failed(1)
         let broken = TransferError(.failed, "broken")
@@ -192,7 +256,7 @@ import Testing
     }
 
     @Test func aReaderThatGivesUpLeavesItsReason() {
-        let bench = reading()
+        let bench = reading { $0.stall = 3_600_000 }
         let error = TransferError(.timedOut, "nothing arrived for 60 s")
         #expect(bench.tick().contains(.answerRead(1, error)))
         #expect(bench.machine.error == error)

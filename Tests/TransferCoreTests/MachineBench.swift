@@ -45,7 +45,7 @@ final class MachineBench {
     }
 
     func received(_ id: Int, _ count: Int64) -> [Machine.Action] { machine.received(id, count, now: now) }
-    func passed(_ id: Int, _ count: Int64) { machine.passed(id, count) }
+    func passed(_ id: Int, _ count: Int64) { machine.passed(id, count, now: now) }
     func differs(_ id: Int) -> [Machine.Action] { machine.differs(id, now: now) }
 
     func ended(_ id: Int, _ ending: Machine.Ending) -> [Machine.Action] {

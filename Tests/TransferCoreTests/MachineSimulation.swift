@@ -213,7 +213,7 @@ struct MachineSimulation {
                 try check(count > 0, "a step of no bytes")
                 position += count
                 connections[id]?.position = position
-                machine.passed(id, count)
+                machine.passed(id, count, now: now)
             case .compare(let until):
                 let count = min(end, until) - position
                 try check(count > 0, "a step of no bytes")
@@ -223,7 +223,7 @@ struct MachineSimulation {
                 if !agrees { return try perform("differs \(id)", machine.differs(id, now: now)) }
                 position += count
                 connections[id]?.position = position
-                machine.passed(id, count)
+                machine.passed(id, count, now: now)
             }
         }
     }

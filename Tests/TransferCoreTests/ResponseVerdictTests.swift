@@ -66,6 +66,36 @@ import TransferCore
                 == .replaced(pin: Pin(total: 999, validator: .entityTag(Self.tag), mediaType: "audio/mpeg")))
     }
 
+    /// Content-Range means nothing beside 200, but what it says may be the truth about a short body.
+    @Test(arguments: [
+        ["content-range": "bytes 0-999/2000", "content-length": "1000"],
+        ["content-range": "bytes 1000-1999/2000", "content-length": "1000"],
+        ["content-range": "bytes 0-999/1000", "content-length": "500"], ["content-range": "bytes 0-999/*"],
+        ["content-range": "bytes */2000", "content-length": "1000"],
+        ["content-range": "bytes 0-999/1000, bytes 0-99/1000", "content-length": "1000"],
+    ])
+    func aWholeThatSaysThatItIsAPartIsNone(fields: [String: String]) {
+        let head = head(200, fields.merging(["etag": Self.tag]) { $1 })
+        for pin in [nil, pin] {
+            let answers = [verdict(head, pin: pin), verdict(head, offset: 500, ranged: true, pin: pin)]
+            guard case .fail = answers[0], case .drop = answers[1] else {
+                Issue.record("\(fields): \(answers)")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "bytes 0-999/1000", "bytes */1000", "bytes 0-999/1000, bytes 0-999/1000", "bytes=0-999/1000", "x",
+    ])
+    func aWholeThatSaysSoTwiceIsOne(value: String) {
+        for framing in [["content-length": "1000"], ["transfer-encoding": "chunked"]] {
+            let fields = framing.merging(["content-range": value, "etag": Self.tag]) { $1 }
+            #expect(
+                verdict(head(200, fields), pin: pin) == .accept(offset: 0, end: 1_000, pin: pin, compare: false))
+        }
+    }
+
     @Test func aTagThatWentAwayOrBecameWeakHasToBeProvenByBytes() {
         for fields in [["content-length": "1000"], ["content-length": "1000", "etag": "W/\"v1\""]] {
             #expect(verdict(head(200, fields), pin: pin) == .accept(offset: 0, end: 1_000, pin: pin, compare: true))

@@ -39,12 +39,24 @@ import TransferCore
     }
 
     @Test func aStalledTransferIsContinuedElsewhere() async throws {
-        let bench = try EngineBench { $0.limits.stall = 1_000 }
+        let bench = try EngineBench { $0.limits.stall = 400 }
         let path = bench.add(1, resource, [.stall(after: 1_000_000)])
+        let start = ContinuousClock.now
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
+        // An average over five seconds would have shown it after as many.
+        #expect(start.duration(to: .now) < .seconds(4))
         #expect(try bench.holds(1, content))
         #expect(bench.server.requests(for: path)[1].range == .closed(1_000_000, 3_999_999))
+    }
+
+    @Test func aRateThatWasShownFallsWhileNothingComes() async throws {
+        let bench = try EngineBench()
+        bench.add(1, resource, [.stall(after: 1_000_000)])
+        try bench.fill(1)
+        try await bench.wait("a rate is shown") { bench.snapshots(1).contains { $0.rate ?? 0 > 0 } }
+        try await bench.wait("none is shown") { bench.snapshots(1).last?.rate == 0 }
+        #expect(bench.snapshots(1).last?.state == .running)
     }
 
     @Test func aServerThatNeverAnswersTimesOut() async throws {

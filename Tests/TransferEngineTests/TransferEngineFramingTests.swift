@@ -114,6 +114,52 @@ import TransferCore
         #expect(error == TransferError(.unusable, "the server sent two different Content-Lengths"))
     }
 
+    @Test(arguments: ["bytes 0-29999/60000", "bytes 30000-59999/60000", "bytes 0-29999/*"])
+    func aPartWithTheStatusOfAWholeIsNotStored(value: String) async throws {
+        let short = Resource(TestContent(seed: 91, size: 30_000), etag: "\"v1\"")
+        let bench = try bench(short) { request in .ignoreRange().contentRange(value) }
+        let error = try #require(await failure { try await bench.read(1, 0..<100) })
+        #expect(
+            error.message == "the server sent a part as if it were the whole (status 200 with Content-Range)",
+            "\(error)")
+        #expect(try bench.engine.fileNames == [])
+    }
+
+    // MARK: Bytes that belong to no answer
+
+    /// The body of a 204 or 304, and what follows the end of any: all come on the connection after the answer, and would be
+    /// read as the head of the next.
+    @Test(arguments: [
+        Behaviour.status(204).stray("nothing to see"), .status(304).stray(String(repeating: "x", count: 70_000)),
+        .status(204, headers: [("Content-Length", "5")]).stray("abcde"),
+        .status(204, headers: [("Transfer-Encoding", "chunked")]).stray("5\r\nabcde\r\n0\r\n\r\n"),
+        .status(200, body: "<rss/>").stray("\r\n\r\nmore"),
+    ])
+    func strayBytesSpoilNoOtherRequest(behaviour: Behaviour) async throws {
+        let bench = try bench { _ in .normal }
+        bench.server.serve("/stray") { _ in behaviour }
+        bench.server.serve("/feed", Resource(text: "<rss/>"))
+        func fetch(_ path: String) async throws -> [UInt8] {
+            var bytes: [UInt8] = []
+            for try await event in try bench.engine.data(for: DataRequest(url: bench.server.url(path), limit: 100_000))
+            {
+                if case .bytes(let piece) = event { bytes += piece }
+            }
+            return bytes
+        }
+        _ = try await fetch("/stray")
+        #expect(try await fetch("/feed") == Array("<rss/>".utf8))
+        _ = try await fetch("/stray")
+        #expect(try await bench.open(1).total == 60_000)
+    }
+
+    @Test func anAnswerWithoutAHeadIsNoneAndSaysSo() async throws {
+        let bench = try bench { _ in .normal.rawHead("ID3 and more") }
+        let error = try #require(await failure { try await bench.read(1, 0..<100) })
+        #expect(error == TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"))
+        #expect(bench.server.requests.count == 2, "once more, on a connection of its own")
+    }
+
     @Test(arguments: ["17592186044417", "9223372036854775807", "9223372036854775808", "99999999999999999999"])
     func aLengthThatNoFileCanHaveIsNeverReached(length: String) async throws {
         let bench = try bench(Resource(content)) {

@@ -125,6 +125,7 @@ extension DownloadMachine {
             connections[stream]?.limit = known.total
             return [.abort(id)] + learn(known) + plan(now)
         }
+        connection.heard = now
         connection.compares = connection.compares || compare && !present.isEmpty
         if !body.isPart, connection.request.ranged {
             // The whole came where a part was asked for.

@@ -42,6 +42,8 @@ extension DownloadMachine {
         /// A blocked reader waits for its bytes, as last told to the driver.
         var serves: Bool
         var stage = Stage.requested(since: nil)
+        /// When it last brought bytes of the body, or was last kept from it.
+        var heard: Int64 = .min
 
         /// `nil` until the head has been accepted.
         var body: Body? {
@@ -50,6 +52,14 @@ extension DownloadMachine {
         }
 
         var isReceiving: Bool { body != nil }
+
+        /// Since when the server owes a head or bytes; `nil` while nothing is expected of it.
+        var silentSince: Int64? {
+            switch stage {
+            case .requested(let since): since
+            case .receiving(let body): body.flow == .running ? heard : nil
+            }
+        }
     }
 
     struct Connections: Sendable, Equatable {

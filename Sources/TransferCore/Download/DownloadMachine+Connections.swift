@@ -17,15 +17,21 @@ extension DownloadMachine {
 
     /// Records that `count` bytes at the connection's position were compared or skipped, as `step` said. They do not
     /// count as progress, since they were present.
-    package mutating func passed(_ id: ConnectionID, _ count: Int64) {
+    package mutating func passed(_ id: ConnectionID, _ count: Int64, now: Int64) {
         connections[id]?.position += count
+        connections[id]?.heard = now
     }
+
+    /// Records that the driver keeps a connection from bringing bytes, for a rate limit or a turn: its silence is not the
+    /// server's.
+    package mutating func restrained(_ id: ConnectionID, now: Int64) { connections[id]?.heard = now }
 
     /// Records that `count` bytes at the connection's position were written to the file.
     package mutating func received(_ id: ConnectionID, _ count: Int64, now: Int64) -> [Action] {
         guard var connection = connections[id], count > 0 else { return [] }
         let position = connection.position
         connection.position = position + count
+        connection.heard = now
         var isNowProven = false
         if var body = connection.body, !body.hasWritten {
             body.hasWritten = true
@@ -131,16 +137,15 @@ extension DownloadMachine {
     package mutating func tick(now: Int64, random: Double) -> [Action] {
         var actions = giveUpLate(now)
         for id in connections.ids {
-            switch connections[id]?.stage {
-            case .receiving(let body):
-                guard case .held(let until) = body.flow, until <= now else { continue }
+            guard let connection = connections[id] else { continue }
+            if case .held(let until)? = connection.body?.flow, until <= now {
                 connections[id] = nil
                 actions.append(.abort(id))
-            case .requested(let since?) where since + limits.stall <= now:
+            } else if let silent = connection.silentSince, silent + limits.stall <= now {
                 let seconds = limits.stall / 1_000
-                let error = TransferError(.timedOut, "the server did not answer within \(seconds) s")
+                let says = connection.isReceiving ? "stopped sending for" : "did not answer within"
+                let error = TransferError(.timedOut, "the server \(says) \(seconds) s")
                 actions += [.abort(id)] + lost(id, error, after: nil, now: now, random: random)
-            case .requested, nil: break
             }
         }
         switch phase {

@@ -1,7 +1,7 @@
 extension DownloadMachine {
     /// When the machine gives up, waits or begins another connection.
     package struct Limits: Sendable, Equatable {
-        /// A connection that sends no head for so long has stalled, in milliseconds.
+        /// A connection that sends no head for so long, or no byte of its body, has stalled, in milliseconds.
         package var stall: Int64 = 20_000
         /// How long a reader waits without any progress of the download.
         package var readerDeadline: Int64 = 60_000

@@ -182,7 +182,10 @@ extension DownloadMachine {
             if var body = connection.body {
                 if fills || serves && readers.opens.isEmpty {
                     actions += createFile()
-                    if body.flow != .running { actions.append(.resume(id, forReader: serves)) }
+                    if body.flow != .running {
+                        connection.heard = now
+                        actions.append(.resume(id, forReader: serves))
+                    }
                     body.flow = .running
                 } else if filling.runsInBackground {
                     if body.flow == .running { actions.append(.pause(id)) }

@@ -147,10 +147,8 @@ package struct DownloadMachine: Sendable {
         var result: Int64?
         func consider(_ moment: Int64) { result = min(result ?? moment, moment) }
         for connection in connections.all {
-            switch connection.stage {
-            case .requested(let since): if let since { consider(since + limits.stall) }
-            case .receiving(let body): if case .held(let until) = body.flow { consider(until) }
-            }
+            if case .held(let until)? = connection.body?.flow { consider(until) }
+            if let silent = connection.silentSince { consider(silent + limits.stall) }
         }
         switch phase {
         case .fetching(let retry): if let retry { consider(retry.at) }

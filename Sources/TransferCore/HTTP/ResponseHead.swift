@@ -48,6 +48,13 @@ package struct ResponseHead: Sendable, Equatable {
         return value
     }
 
+    /// Whether a body is announced where none can be (RFC 9112 §6.3): if the server sends it, it is read as the head of the
+    /// next answer. A 304 may give the length that the file has (RFC 9110 §8.6).
+    package var announcesStrayBody: Bool {
+        guard status == 204 || status == 304 else { return false }
+        return fields["transfer-encoding"] != nil || status == 204 && fields["content-length"] ?? "0" != "0"
+    }
+
     /// The media type without parameters, in lower case.
     package var mediaType: String? {
         guard let value = fields["content-type"] else { return nil }
@@ -117,10 +124,24 @@ package struct ResponseHead: Sendable, Equatable {
 
     /// Content-Range of a 206 or 416 (RFC 9110 §14.4). Equal lines count once.
     package var contentRange: ContentRange? {
-        guard let text = fields["content-range"] else { return nil }
-        let found = text.split(separator: ",").map { ContentRange(text: String($0)) }
+        let found = contentRanges
         guard let first = found.first, found.allSatisfy({ $0 == first }) else { return nil }
         return first
+    }
+
+    private var contentRanges: [ContentRange?] {
+        (fields["content-range"] ?? "").split(separator: ",").map { ContentRange(text: String($0)) }
+    }
+
+    /// Whether an answer with status 200 says of itself that its body is less than the file. Content-Range means nothing
+    /// beside that status (RFC 9110 §14.4), but a part must not be taken for the whole. One that says that it is the whole
+    /// does no harm unless the body is shorter; nor does one that is malformed.
+    package var isPartInDisguise: Bool {
+        contentRanges.contains { content in
+            guard let content else { return false }
+            guard let total = content.total, content.range ?? 0..<total == 0..<total else { return true }
+            return contentLength.map { $0 < total } ?? false
+        }
     }
 }
 

@@ -119,6 +119,10 @@ extension ResponseVerdict {
         _ head: ResponseHead, ranged: Bool, pin: Pin?, _ expects: ContentExpectation, _ content: BodyContent?
     ) -> ResponseVerdict {
         if let error = unusableBody(head, offset: 0, pin: pin, expects, content) { return .fail(error) }
+        if head.isPartInDisguise {
+            let reason = "the server sent a part as if it were the whole (status 200 with Content-Range)"
+            return ranged ? .drop(reason: reason) : .fail(TransferError(.unusable, reason))
+        }
         let saysNoRanges = head["accept-ranges"]?.lowercased() == "none"
         let found = Pin(
             total: head.contentLength, validator: Validator(head), acceptsRanges: !saysNoRanges,
