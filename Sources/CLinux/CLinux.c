@@ -17,6 +17,11 @@ int clinux_ofd_lock(int fd, short type) {
     return fcntl(fd, F_OFD_SETLK, &lock);
 }
 
+int clinux_ofd_is_locked(int fd) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 ? lock.l_type != F_UNLCK : -1;
+}
+
 off_t clinux_seek_data(int fd, off_t offset) { return lseek(fd, offset, SEEK_DATA); }
 off_t clinux_seek_hole(int fd, off_t offset) { return lseek(fd, offset, SEEK_HOLE); }
 

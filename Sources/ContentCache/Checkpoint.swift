@@ -27,6 +27,7 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     /// checkpoints of earlier versions.
     package var modified: Int64?
     package var allocated: Int64?
+    package var changed: Int64?
     /// Half-open ranges written to the file (and perhaps not yet to the disk), as `[from, to]`.
     package var received: [[Int64]] = []
     /// The part of `received` that a sync has written to the disk.
@@ -40,7 +41,7 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     /// The state of the complete file.
     package var state: FileState? {
         guard complete, let total, let modified, let allocated else { return nil }
-        return FileState(inode: inode, modified: modified, size: total, allocated: allocated)
+        return FileState(inode: inode, modified: modified, size: total, allocated: allocated, changed: changed)
     }
 
     /// Replaces `received`.

@@ -223,6 +223,7 @@ package final class ContentCache: Sendable {
         complete.inode = identity.state.inode
         complete.modified = complete.complete ? identity.state.modified : nil
         complete.allocated = complete.complete ? identity.state.allocated : nil
+        complete.changed = complete.complete ? identity.state.changed : nil
         let data = try complete.encoded()
         let path = checkpointPath(file.name)
         if isFirst, try writeBlank(data, as: path, durably: durably) { return }
@@ -293,6 +294,15 @@ package final class ContentCache: Sendable {
         guard clinux_ofd_lock(descriptor.rawValue, Int16(F_WRLCK)) == 0 else { return false }
         remove(name)
         return true
+    }
+
+    /// Whether a reader holds a lease on a file. Takes no lock itself, so that no reader fails meanwhile.
+    package func isRead(_ name: String) -> Bool {
+        guard let file = try? CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file) else {
+            return false
+        }
+        defer { try? file.descriptor.close() }
+        return clinux_ofd_is_locked(file.descriptor.rawValue) == 1
     }
 
     /// Returns the names of all files in the cache, for the comparison with the library at the start. Removes what a

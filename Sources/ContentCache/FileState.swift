@@ -3,8 +3,8 @@ internal import Glibc
 
 /// The state of a cache file when its content was known to be right. A file with another state is not trusted.
 ///
-/// Writing to a file, truncating or replacing it changes one of these values, unless the mtime is deliberately reset;
-/// in that case most changes still show in the allocated size.
+/// Writing to a file, truncating or replacing it changes one of these values, also if the mtime is deliberately reset: no
+/// program can set the ctime. A new link to the file or another mode changes the ctime too.
 package struct FileState: Sendable, Equatable {
     package var inode: UInt64
     /// The mtime, in nanoseconds since 1970.
@@ -13,21 +13,29 @@ package struct FileState: Sendable, Equatable {
     package var size: Int64
     /// The bytes allocated on the disk: fewer than `size` if the file system compresses or omits zeros.
     package var allocated: Int64
+    /// The ctime, in nanoseconds since 1970; `nil` in records of earlier versions.
+    package var changed: Int64?
 
-    package init(inode: UInt64, modified: Int64, size: Int64, allocated: Int64) {
+    package init(inode: UInt64, modified: Int64, size: Int64, allocated: Int64, changed: Int64? = nil) {
         self.inode = inode
         self.modified = modified
         self.size = size
         self.allocated = allocated
+        self.changed = changed
     }
 
     init(_ status: stat) {
         inode = UInt64(status.st_ino)
-        // A program may set an arbitrary mtime, hence the wrapping arithmetic.
-        modified = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
+        modified = Self.nanoseconds(status.st_mtim)
+        changed = Self.nanoseconds(status.st_ctim)
         size = Int64(status.st_size)
         // Blocks beyond the end, which some file systems preallocate and release later, are not counted.
         allocated = min(Int64(status.st_blocks) &* 512, size)
+    }
+
+    /// A program may set an arbitrary mtime, hence the wrapping arithmetic.
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
     /// Whether a file with the state `other` may be unchanged since this state was recorded.
@@ -35,6 +43,7 @@ package struct FileState: Sendable, Equatable {
     /// Its allocated size may have grown: some file systems count a block only after it was written to the disk.
     func admits(_ other: FileState) -> Bool {
         inode == other.inode && modified == other.modified && size == other.size && other.allocated >= allocated
+            && (changed == nil || other.changed == nil || changed == other.changed)
     }
 
     /// Whether every byte was allocated.
@@ -43,15 +52,20 @@ package struct FileState: Sendable, Equatable {
     // MARK: As text
 
     /// The text stored in the library.
-    package var text: String { "\(inode) \(modified) \(size) \(allocated)" }
+    package var text: String {
+        "\(inode) \(modified) \(size) \(allocated)" + (changed.map { " \($0)" } ?? "")
+    }
 
     /// Parses `text`; `nil` if it is malformed.
     package init?(text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 4, let inode = UInt64(words[0]), let modified = Int64(words[1]),
+        guard (4...5).contains(words.count), let inode = UInt64(words[0]), let modified = Int64(words[1]),
             let size = Int64(words[2]), let allocated = Int64(words[3]), size >= 0, (0...size).contains(allocated)
         else { return nil }
         self.init(inode: inode, modified: modified, size: size, allocated: allocated)
+        guard words.count == 5 else { return }
+        guard let changed = Int64(words[4]) else { return nil }
+        self.changed = changed
     }
 }
 

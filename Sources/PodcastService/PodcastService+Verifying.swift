@@ -19,9 +19,11 @@ extension PodcastService {
         of rendition: Rendition, _ states: inout [(file: String, state: String)]
     ) -> CacheFileDefect? {
         let defect = engine.defect(of: rendition.file, expecting: Self.expectation(of: rendition))
-        guard let defect, !defect.isPassing else { return nil }
-        guard defect == .changed else { return defect }
-        if rendition.fileState == nil, let size = rendition.size,
+        if let defect { guard defect.isPassing || defect == .changed else { return defect } }
+        // An earlier version has written nothing down, or not when the file was changed.
+        let recorded = rendition.fileState.flatMap(FileState.init(text:))
+        let isOutdated = rendition.fileState == nil || defect == nil && recorded.map { $0.changed == nil } ?? false
+        if rendition.complete, isOutdated, let size = rendition.size,
             let state = try? engine.state(of: rendition.file, size: size)
         {
             states.append((rendition.file, state.text))

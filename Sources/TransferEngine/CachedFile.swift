@@ -99,6 +99,9 @@ extension TransferEngine {
     /// Removes a file; programs that have it open keep it until the close.
     package func removeFile(_ name: String) { cache.remove(name) }
 
+    /// Whether a program has a file open.
+    package func isRead(_ name: String) -> Bool { cache.isRead(name) }
+
     /// Removes a file that no program has open.
     ///
     /// - Returns: `false` if a program has it open; nothing was removed then.

@@ -50,7 +50,7 @@ import Testing
         case .truncated: .wrongSize(found: 199_999, expected: 200_000)
         case .emptied: .wrongSize(found: 0, expected: 200_000)
         case .extended: .wrongSize(found: 200_001, expected: 200_000)
-        case .punched, .zeroed, .overwritten, .replaced, .copied, .touched: .changed
+        case .punched, .zeroed, .overwritten, .forged, .replaced, .copied, .touched, .named: .changed
         case .linked, .folder, .pipe: .notAFile
         case .removed: .missing
         }
@@ -119,6 +119,8 @@ import Testing
             FileState(inode: 0, modified: 0, size: 0, allocated: 0),
             FileState(inode: .max, modified: .min, size: .max, allocated: .max),
             FileState(inode: 12, modified: 1_700_000_000_123_456_789, size: 10, allocated: 4),
+            FileState(inode: 12, modified: 1, size: 10, allocated: 4, changed: 1_700_000_000_123_456_789),
+            FileState(inode: 12, modified: 1, size: 10, allocated: 4, changed: .min),
         ]
         for state in states { #expect(FileState(text: state.text) == state) }
         for text in ["", "1 2 3", "1 2 3 4 5", "1 2 3 4", "-1 2 3 3", "1 2 -3 -3", "1 2 3 -1", "1 2 x 1", " 1 2 3 3"] {

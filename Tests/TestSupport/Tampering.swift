@@ -7,8 +7,8 @@ package enum Tampering: String, CaseIterable, Sendable {
     case truncated, emptied, extended
     /// A part was replaced by a hole, or by allocated zeros; the mtime was restored.
     case punched, zeroed
-    /// One byte in the middle was overwritten.
-    case overwritten
+    /// One byte in the middle was overwritten; with `forged` the mtime was restored.
+    case overwritten, forged
     /// The file was replaced by one with other content and the same size.
     case replaced
     /// The file was replaced by a symbolic link to a copy, a folder, or a pipe without a writer.
@@ -18,9 +18,11 @@ package enum Tampering: String, CaseIterable, Sendable {
     case copied
     /// Only the mtime was changed.
     case touched
+    /// The file got a second hard link.
+    case named
 
     /// Whether the content is still right.
-    package var isHarmless: Bool { self == .copied || self == .touched }
+    package var isHarmless: Bool { [.copied, .touched, .named].contains(self) }
 
     /// Applies the change to the file at `path`, which must have 100,000 bytes at least.
     package func apply(to path: String) async throws {
@@ -31,10 +33,8 @@ package enum Tampering: String, CaseIterable, Sendable {
         case .extended: try check(truncate(path, off_t(size + 1)))
         case .punched: try await allocate("--punch-hole", path)
         case .zeroed: try await allocate("--zero-range", path)
-        case .overwritten:
-            var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-            bytes[size / 2] ^= 1
-            try write(bytes, over: path)
+        case .overwritten: try flipByte(size / 2, of: path)
+        case .forged: try await keepingTime(of: path) { try flipByte(size / 2, of: path) }
         case .replaced:
             try put(Data(repeating: 7, count: size), inPlaceOf: path)
         case .linked:
@@ -49,10 +49,13 @@ package enum Tampering: String, CaseIterable, Sendable {
         case .removed: try check(unlink(path))
         case .copied: try put(try Data(contentsOf: URL(fileURLWithPath: path)), inPlaceOf: path)
         case .touched: try check(utimensat(AT_FDCWD, path, [timespec(), timespec()], 0))
+        case .named: try check(link(path, path + ".name"))
         }
     }
 
-    private func write(_ bytes: Data, over path: String) throws {
+    private func flipByte(_ offset: Int, of path: String) throws {
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[offset] ^= 1
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try file.write(contentsOf: bytes)
         try file.close()
@@ -65,10 +68,16 @@ package enum Tampering: String, CaseIterable, Sendable {
 
     /// Changes the allocation of some blocks in the middle, and restores the mtime.
     private func allocate(_ option: String, _ path: String) async throws {
+        try await keepingTime(of: path) {
+            let result = try await ChildProcess.run("fallocate", [option, "--offset=32768", "--length=32768", path])
+            guard result.exitCode == 0 else { throw SystemCallError("fallocate", code: EOPNOTSUPP) }
+        }
+    }
+
+    private func keepingTime(of path: String, _ change: () async throws -> Void) async throws {
         var status = stat()
         try check(stat(path, &status))
-        let result = try await ChildProcess.run("fallocate", [option, "--offset=32768", "--length=32768", path])
-        guard result.exitCode == 0 else { throw SystemCallError("fallocate", code: EOPNOTSUPP) }
+        try await change()
         try check(utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0))
     }
 

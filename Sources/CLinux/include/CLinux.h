@@ -50,6 +50,9 @@ static inline int clinux_unix_address(const char *path, struct sockaddr_un *addr
 /// Returns 0, or -1 with errno: EAGAIN if another description holds a conflicting lock.
 int clinux_ofd_lock(int fd, short type);
 
+/// Whether another description has a lock on the file, of either kind (F_OFD_GETLK): 1 or 0, or -1 with errno.
+int clinux_ofd_is_locked(int fd);
+
 /// prctl(PR_SET_NAME): the calling thread's name, of which 15 bytes are kept.
 static inline int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
