@@ -201,6 +201,13 @@ extension Library {
         }
     }
 
+    /// The shows that have buried episodes which their feeds list.
+    package func podcastsWithBuriedEpisodes() throws -> [ShowID] {
+        try query { db in
+            try ShowID.fetchAll(db, sql: "SELECT DISTINCT podcast FROM episode WHERE buried = 1 AND listed = 1")
+        }
+    }
+
     /// Restores buried episodes to the listings, under their names.
     package func unbury(episodes: [EpisodeID], now: Int64) throws {
         try write { db in

@@ -110,6 +110,18 @@ extension Library {
         }
     }
 
+    /// What the configuration's `keep` was, as a number of the caller's, when it was last noted.
+    package func notedKeep() throws -> Int64? {
+        try query { db in try Int64.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'keep'") }
+    }
+
+    package func note(keep code: Int64) throws {
+        try write { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO counter (name, value) VALUES ('keep', ?)", arguments: [code])
+        }
+    }
+
     // MARK: - After the answer
 
     /// Records unchanged feeds (304), in one transaction. Validators that a response omits stay.

@@ -55,7 +55,8 @@ extension PodcastService {
         var hasNewBytes = false
         /// What wants space in the cache has changed.
         var changesDemand = false
-        var hasCompletion = false
+        /// A task has ended, which may have been the last.
+        var hasEnding = false
         /// Episodes of which it is told that they have changed: once is enough.
         var changed: Set<EpisodeID> = []
     }
@@ -64,7 +65,7 @@ extension PodcastService {
         self.pending = nil
         guard let pending else { return }
         for effect in pending.effects { effect() }
-        if pending.hasCompletion { tellIfIdle() }
+        if pending.hasEnding { tellIfIdle() }
         if pending.hasNewBytes || pending.changesDemand { makeRoom(isProgress: !pending.changesDemand) }
         considerIdle()
     }
@@ -170,6 +171,7 @@ extension PodcastService {
         if snapshot.state == .remote {
             // The task was cancelled, with a part of the file here.
             if let download = record?.download.id { try library.removeDownload(id: download) }
+            if record?.isUnderWay == true { taskEnded() }
             try library.recordReceived(
                 episode: episode, generation: snapshot.generation, bytes: snapshot.received)
         }
@@ -194,10 +196,15 @@ extension PodcastService {
             runHook(configuration.onDownload, episode: episode)
         }
         pending?.changesDemand = true
-        pending?.hasCompletion = true
+        taskEnded()
     }
 
-    /// Something has completed: was it the last?
+    /// A task has completed, failed or been cancelled.
+    func taskEnded() {
+        if pending == nil { tellIfIdle() } else { pending?.hasEnding = true }
+    }
+
+    /// Was it the last?
     func tellIfIdle() {
         guard
             tasks.values.allSatisfy({ record in
@@ -231,6 +238,7 @@ extension PodcastService {
             announce(event)
         }
         log.warning("failed: \(record?.path ?? "episode \(episode)"): \(error.message)")
+        if record?.isUnderWay == true { taskEnded() }
     }
 
     /// Of an episode's task, if it has one.

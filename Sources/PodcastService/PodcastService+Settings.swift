@@ -41,10 +41,17 @@ extension PodcastService {
         let open = openEpisodes()
         return episodes.map { episode in
             RetainedEpisode(
-                episode, isOpen: open.contains(episode.id),
+                episode, isOpen: open.contains(episode.id) || hasLease(on: episode),
                 isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
                 isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
         }
+    }
+
+    /// Whether a mount has an episode open that it did not ask the daemon for, as its size is known or all of it is cached.
+    /// The lease tells of it as soon as there is a file.
+    private func hasLease(on episode: Episode) -> Bool {
+        guard episode.cachedBytes > 0, let rendition = try? library.rendition(of: episode.id) else { return false }
+        return engine.isRead(rendition.file)
     }
 
     /// Those of a show's buried episodes that its feed lists and that are to be kept: they come back.

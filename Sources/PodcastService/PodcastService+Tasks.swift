@@ -167,5 +167,6 @@ extension PodcastService {
     func endTask(_ episode: EpisodeID) {
         guard let record = tasks.removeValue(forKey: episode) else { return }
         broadcast(event(.state, episode, .remote, record))
+        if record.isUnderWay { taskEnded() }
     }
 }

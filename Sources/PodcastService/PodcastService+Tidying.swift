@@ -23,13 +23,7 @@ extension PodcastService {
         let keep = settings.keep ?? configuration.keep
         let newest = settings.autoDownload ?? configuration.autoDownload
         let (automatic, _) = try library.marks(of: podcast)
-        let returning = try returning(to: podcast, keep: keep)
-        if !returning.isEmpty {
-            try library.unbury(episodes: returning, now: now())
-            refreshes.rhythms[podcast] = nil
-            for episode in returning { broadcastChange(episode: episode) }
-            log.info("\(returning.count) episodes are kept again")
-        }
+        try bringBack(podcast, keep: keep)
         guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
         let episodes = try retained(try library.episodes(of: podcast), of: podcast)
         let leaving = Retention(episodes, keep: keep, now: now()).rows
@@ -44,6 +38,25 @@ extension PodcastService {
         makeRoom()
         for episode in plan.enqueue { run(episode, priority: .automatic) }
         if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { await $0.drop(plan) } }
+    }
+
+    private func bringBack(_ podcast: ShowID, keep: Keep) throws {
+        let returning = try returning(to: podcast, keep: keep)
+        if returning.isEmpty { return }
+        try library.unbury(episodes: returning, now: now())
+        refreshes.rhythms[podcast] = nil
+        for episode in returning { broadcastChange(episode: episode) }
+        log.info("\(returning.count) episodes are kept again")
+    }
+
+    /// The daemon begins: where the configuration's `keep` is another than before, what it keeps again comes back.
+    func bringBackWhatIsKept() throws {
+        let code = configuration.keep.code
+        guard try library.notedKeep() != code else { return }
+        for podcast in try library.podcastsWithBuriedEpisodes() {
+            try bringBack(podcast, keep: settings(of: podcast).keep ?? configuration.keep)
+        }
+        try library.note(keep: code)
     }
 
     /// Ends and drops what was fetched ahead and is no longer among the newest. One that somebody has open stays.

@@ -96,6 +96,9 @@ package actor PodcastService {
         var guess: Int64?
         /// When somebody last asked for it; since 1970.
         var asked: Duration
+
+        /// Whether it runs, or is to run by itself.
+        var isUnderWay: Bool { snapshot.map { $0.state == .running || $0.state == .queued } ?? true }
     }
 
     /// - Parameters:
@@ -143,6 +146,7 @@ package actor PodcastService {
         try forgetEphemeralMedia()
         purgeEphemeral()
         try restoreSubscriptions(isRecovering: recovery != nil)
+        try bringBackWhatIsKept()
         assets.tidy(removesBegun: true)
         documents.removeAll(but: try library.podcastIDs())
         startTask { service in for await _ in service.events.wakes { service.takeEvents() } }

@@ -1,8 +1,10 @@
+import ContentCache
 import Foundation
 import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
+import SystemPackage
 import TestSupport
 import Testing
 import TransferCore
@@ -311,28 +313,45 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    /// The configuration file speaks of all shows: what it keeps again comes back with the next refresh.
-    @Test func aWiderKeepOfTheConfigurationCountsToo() async throws {
+    /// The configuration file speaks of all shows that have no `keep` of their own.
+    @Test(arguments: [(Keep.episodes(2), 2), (.all, 3), (.listed, 3), (.episodes(1), 1)])
+    func aWiderKeepOfTheConfigurationCountsToo(keep: Keep, left: Int) async throws {
         home.publish(episodes: 3, etag: "\"v1\"")
+        home.publish("Other", episodes: 3, path: "/other.xml")
         var daemon = try await home.start { $0.keep = .episodes(1) }
-        try await daemon.connect().subscribe(home.web.url("/feed.xml"))
-        #expect(try show(daemon).episodes == 1)
+        let client = try await daemon.connect()
+        for path in ["/feed.xml", "/other.xml"] { try await client.subscribe(home.web.url(path)) }
+        let other = try #require(try daemon.library.podcasts().first { $0.name == "Other" }).id
+        _ = try await client.perform(.set(podcast: other, assignments: ["keep=1 episode"]))
         await daemon.stop()
-        daemon = try await home.start { $0.keep = .episodes(2) }
-        _ = try await refresh(try await daemon.connect())
-        #expect(try show(daemon).episodes == 2)
-        await daemon.stop()
+        home.web.clearLog()
+        for _ in 0..<2 {
+            daemon = try await home.start { $0.keep = keep }
+            let shows = try daemon.library.podcasts()
+            #expect(shows.first { $0.name == "Show" }?.episodes == left)
+            #expect(shows.first { $0.name == "Other" }?.episodes == 1)
+            await daemon.stop()
+        }
+        #expect(home.web.requests.isEmpty)
     }
 
-    @Test(
-        arguments: [
-            ("5 episodes", "all", true), ("all", "5 episodes", false), ("5 episodes", "6 episodes", true),
-            ("6 episodes", "5 episodes", false), ("5 days", "5 days", true), ("6 days", "5 days", false),
-            ("listed", "all", true), ("listed", "5 days", false), ("5 days", "listed", false),
-            ("5 days", "5 episodes", false), ("all", "all", true),
-        ])
-    func oneKeepIsWithinAnother(narrow: String, wide: String, isWithin: Bool) throws {
-        #expect(try #require(Keep(narrow)).isWithin(#require(Keep(wide))) == isWithin)
+    /// A mount opens what the cache has without asking the daemon: its lease on the file tells of it.
+    @Test func whatAMountReadsStaysAlsoWhenTheDaemonWasNotAsked() async throws {
+        home.publish(episodes: 3)
+        let (daemon, client) = try await start()
+        let ids = try (1...3).map { try daemon.episode($0).id }
+        for id in ids[..<2] {
+            try await client.act(.download, id)
+            try await client.completion(of: id)
+        }
+        let file = try #require(try daemon.library.rendition(of: ids[0])?.file)
+        let reader = try MediaReader(name: file, in: FilePath(home.places.cache))
+        _ = try await client.perform(
+            .set(podcast: try show(daemon).id, assignments: ["keep=1 episode"], confirmed: true))
+        #expect(try daemon.library.episodes(of: show(daemon).id).map(\.id) == [ids[2], ids[0]])
+        #expect(home.cacheFiles == [file])
+        withExtendedLifetime(reader) {}
+        await daemon.stop()
     }
 
     @Test func aFeedThatBreaksOffOrIsEmptyTakesNothingAway() async throws {

@@ -243,6 +243,35 @@ struct TaskTests {
         await second.stop()
     }
 
+    /// Nothing that completes comes after them.
+    @Test(arguments: ["cancelled", "removed with its show"])
+    func allIsDoneAlsoWhenTheLastTaskIsCancelled(end: String) async throws {
+        let (daemon, client, id) = try await stalled()
+        try await downloadHalf(client, id)
+        #expect(!client.events.entries.contains { $0.kind == .idle })
+        if end == "cancelled" {
+            try await client.act(.cancel, id)
+        } else {
+            let show = try #require(try daemon.library.podcasts().first)
+            _ = try await client.perform(.unsubscribe(podcast: show.id))
+        }
+        try await client.event("all is done") { $0.kind == .idle }
+        await daemon.stop()
+    }
+
+    @Test func allIsDoneWhenTheLastTaskFailsAndNotOnceMoreWhenItGoes() async throws {
+        home.publish()
+        home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
+        let (daemon, client) = try await start()
+        let id = try daemon.episode().id
+        try await client.act(.download, id)
+        try await client.event("all is done") { $0.kind == .idle }
+        try await client.act(.cancel, id)
+        try await state(.remote, of: id, client)
+        #expect(client.events.entries.count { $0.kind == .idle } == 1)
+        await daemon.stop()
+    }
+
     // MARK: Evicting
 
     @Test func evictingFreesTheSpaceAndBeginsAGeneration() async throws {

@@ -46,6 +46,18 @@ extension Keep {
     }
 }
 
+extension Keep {
+    /// A number that no other one has, to see whether it has changed.
+    var code: Int64 {
+        switch self {
+        case .all: -1
+        case .listed: -2
+        case .episodes(let count): Int64(count) * 2
+        case .days(let count): Int64(count) * 2 + 1
+        }
+    }
+}
+
 extension Keep: CustomStringConvertible {
     /// As it is written in settings.
     package var description: String {

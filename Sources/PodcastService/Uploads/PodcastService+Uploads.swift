@@ -160,7 +160,10 @@ extension PodcastService {
                 waitingUploads.removeAll { $0 == id }
                 engine.suspendUpload(id)
                 uploadEnded(id)
-            case .cancel: try end(record, event: event(.state, record, state: .cancelled), isKept: false)
+            case .cancel:
+                let isUnderWay = record.state == .running || record.state == .queued
+                try end(record, event: event(.state, record, state: .cancelled), isKept: false)
+                if isUnderWay { tellIfIdle() }
             case .download, .evict, .pin, .unpin:
                 problems.append("upload:\(id) is an upload: it can be resumed, suspended or cancelled")
                 continue
@@ -270,6 +273,7 @@ extension PodcastService {
         }
         broadcast(event)
         log.warning("failed: upload \(id), \(record.upload.title): \(error.message)")
+        tellIfIdle()
         considerIdle()
     }
 

@@ -42,6 +42,17 @@ struct RetentionTests {
         #expect(rows(episodes, .episodes(1)) == [8, 7])
     }
 
+    @Test(
+        arguments: [
+            ("5 episodes", "all", true), ("all", "5 episodes", false), ("5 episodes", "6 episodes", true),
+            ("6 episodes", "5 episodes", false), ("5 days", "5 days", true), ("6 days", "5 days", false),
+            ("listed", "all", true), ("listed", "5 days", false), ("5 days", "listed", false),
+            ("5 days", "5 episodes", false), ("all", "all", true),
+        ])
+    func oneKeepIsWithinAnother(narrow: String, wide: String, isWithin: Bool) throws {
+        #expect(try #require(Keep(narrow)).isWithin(#require(Keep(wide))) == isWithin)
+    }
+
     @Test func theLastDaysAreKept() {
         #expect(rows((1...6).map { Self.episode($0) }, .days(4)) == [95, 94])
         #expect(rows([Self.episode(4) { $0.moment -= 1 }], .days(4)) == [96])
