@@ -237,9 +237,15 @@ extension PodcastService {
         try library.noteSubscriptions(since: timestamp)
         try await run.sendSubscriptions()
         try library.unpark(now: now())
-        let (taken, clock) = try await run.fetchActions { Int64(time(nil)) }
+        let (taken, clock) = try await run.fetchActions { await self.notedNow() }
         for episode in taken.changed { broadcastChange(episode: episode) }
         try await run.sendActions(clock)
+    }
+
+    /// Now, by a clock by which all that waits is dated: it may have been set since the exchange began.
+    private func notedNow() -> Int64 {
+        noteClock()
+        return now()
     }
 
     private func syncClient(_ credentials: Credentials) -> SyncClient {

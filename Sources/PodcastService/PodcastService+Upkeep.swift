@@ -47,14 +47,18 @@ extension PodcastService {
         planUpkeep()
     }
 
-    /// Takes up that the clock was set back: what was scheduled by it before would be due that much later.
+    /// Takes up that the clock was set. What was scheduled by one that was set back would be due that much later; and what
+    /// waits for the sync server was dated by the clock as it was.
     func noteClock() {
         let (wall, uptime) = (now(), SystemClock.boottime.seconds)
         defer { clock = (wall, uptime) }
         let jump = clock.map { (wall - $0.wall) - (uptime - $0.uptime) } ?? 0
-        guard clock == nil || jump < -Self.clockTolerance else { return }
-        storage.recheck = storage.recheck.map { $0 + jump }
+        let isSet = abs(jump) > Self.clockTolerance
+        guard clock == nil || isSet else { return }
         do {
+            if isSet { try library.moveUnsent(by: jump) }
+            guard clock == nil || jump < 0 else { return }
+            storage.recheck = storage.recheck.map { $0 + jump }
             try library.forgetFutureSchedules(now: wall)
         } catch {
             log.error("\(error)")

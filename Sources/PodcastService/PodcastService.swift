@@ -289,5 +289,5 @@ package actor PodcastService {
         return record
     }
 
-    nonisolated func now() -> Int64 { Int64(time(nil)) }
+    nonisolated func now() -> Int64 { configuration.wallClock() }
 }

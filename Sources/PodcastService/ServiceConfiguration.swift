@@ -1,4 +1,5 @@
 package import DaemonCore
+internal import Glibc
 package import PodcastFeed
 package import PodcastLibrary
 package import PodcastProtocol
@@ -42,6 +43,8 @@ package struct ServiceConfiguration: Sendable {
     /// How long what is cached of an unsubscribed episode outlives its last reader, in seconds: many programs open a file,
     /// look at its beginning, and open it again.
     package var ephemeralLinger: Double = 5
+    /// The time of day, in seconds since 1970. It may be set at any moment.
+    package var wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
     /// Called when work ends that may have taken much memory: a command, a refresh, an exchange.
     package var onWork: @Sendable () -> Void = {}
 

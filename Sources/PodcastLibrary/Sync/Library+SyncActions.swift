@@ -95,6 +95,18 @@ extension Library {
         }
     }
 
+    /// Moves the times of unsent changes after the clock was set by that many seconds: they were dated by the clock before,
+    /// and their times decide between devices.
+    package func moveUnsent(by seconds: Int64) throws {
+        let jump = SyncMoment.bounded(seconds)
+        try write { db in
+            for table in ["sync_pending", "sync_subscription"] {
+                try db.execute(
+                    sql: "UPDATE \(table) SET at = max(0, min(at + ?, ?))", arguments: [jump, SyncMoment.latest])
+            }
+        }
+    }
+
     /// Removes actions that the server has accepted or rejected, unless the episode's state has changed again since.
     package func actionsSent(_ actions: [PendingAction]) throws {
         try write { db in

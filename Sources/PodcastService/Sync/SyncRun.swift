@@ -76,17 +76,17 @@ struct SyncRun: Sendable {
     // MARK: Actions
 
     /// What other devices have heard; and by the answer, how the clocks stand.
-    func fetchActions(now: @Sendable () -> Int64) async throws -> (taken: TakenActions, clock: SyncClock) {
+    func fetchActions(now: @Sendable () async -> Int64) async throws -> (taken: TakenActions, clock: SyncClock) {
         let window = account.episodes
         let answer = try await client.ask(messages.episodes(since: window.episodesSince))
         let found = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.actions(answer.body) }
         if found.skipped > 0 { log.warning("sync: \(found.skipped) of the server's actions make no sense") }
-        let clock = SyncClock(local: now(), server: found.timestamp)
+        let clock = SyncClock(local: await now(), server: found.timestamp)
         let taken = try library.take(
             found.actions, clock: clock,
             window: SyncWindow(
                 last: found.timestamp, lastFull: window.isFull ? found.timestamp : window.lastFull),
-            keepsLatestOnly: account.kind == .nextcloud, now: now())
+            keepsLatestOnly: account.kind == .nextcloud, now: clock.local)
         if taken.future > 0 {
             log.warning(
                 "sync: \(taken.future) actions are of the future: some device's clock is wrong; they count as of now")

@@ -1,0 +1,66 @@
+import Foundation
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import Synchronization
+import TestSupport
+import Testing
+
+/// A wall clock that somebody sets; by so many seconds beside the machine's.
+private final class SetClock: Sendable {
+    let offset = Atomic<Int64>(0)
+    var now: Int64 { Self.machine + offset.load(ordering: .relaxed) }
+    static var machine: Int64 { Int64(Date().timeIntervalSince1970) }
+}
+
+private let year: Int64 = 31_557_600
+
+extension SyncServiceTests {
+    /// Whatever it is set to, and at whichever request of the exchange: what a person has done counts as of when it was done,
+    /// before what another device did earlier, and not beyond what anybody does later.
+    @Test(arguments: [-50 * year, -3 * 86_400, -7_200, 120, 3 * 86_400, 20 * year] as [Int64])
+    func aClockThatIsSetDuringAnExchangeLosesNothing(jump: Int64) async throws {
+        let clock = SetClock()
+        let daemon = try await home.start {
+            $0.sync = SyncSchedule(interval: 3_600, delay: 3_600)
+            $0.wallClock = { clock.now }
+        }
+        let client = try await daemon.connect()
+        try await client.subscribe(feed)
+        _ = try await client.perform(.syncLogin(request()))
+        try await sync(client)
+        for number in 1...3 {
+            let id = try daemon.episode(number).id
+            server.upload(action(number, 100, ago: 600))
+            try await client.perform(.setPosition(episode: id, seconds: 500))
+            let counted = RequestCount()
+            server.setFault { _ in
+                if counted.next() == number { clock.offset.add(jump, ordering: .relaxed) }
+                return nil
+            }
+            try await sync(client)
+            #expect(counted.count >= 3, "the clock was set during the exchange")
+            #expect(try daemon.episode(number).position == 500)
+            let sent = server.actions.last { ($0["device"] as? String) == "here" }
+            #expect(sent?["position"] as? Int == 500 && sent?["episode"] as? String == home.web.url(home.media(number)))
+            let time = SyncTime.seconds(sent?["timestamp"] as? String) ?? 0
+            #expect(abs(time - SetClock.machine) < 120, "dated \(time - SetClock.machine) s beside now")
+            // It is set right again, and the next exchange knows nothing new.
+            server.setFault { _ in nil }
+            clock.offset.store(0, ordering: .relaxed)
+            try await sync(client)
+            let status = try await status(client)
+            #expect(status.error == nil && status.waitingActions == 0 && status.waitingSubscriptions == 0)
+            #expect(try #require(status.nextSync) - SetClock.machine < 4_000)
+            #expect(try daemon.episode(number).position == 500)
+        }
+        #expect(try daemon.library.podcasts().map(\.name) == ["Show"])
+        await daemon.stop()
+    }
+}
+
+private final class RequestCount: Sendable {
+    private let value = Atomic<Int>(0)
+    var count: Int { value.load(ordering: .relaxed) }
+    func next() -> Int { value.add(1, ordering: .relaxed).newValue }
+}
