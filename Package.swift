@@ -119,7 +119,7 @@ let package = Package(
             "PodcastFilesystemTests",
             [
                 "PodcastFilesystem", "PodcastClient", "PodcastProtocol", "PodcastLibrary", "PodcastFeed",
-                "ContentCache",
+                "ContentCache", "Platform",
                 "TransferCore", "Fuse", "TestSupport", "CLinux", systemPackage,
             ]),
         tests(

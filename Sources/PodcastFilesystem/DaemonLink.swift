@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Foundation
 internal import Glibc
 internal import Platform
@@ -72,17 +71,26 @@ package final class DaemonLink: Sendable {
     private static let mostFailedStarts = 3
     /// How long requests wait for a daemon that stays, when several die in quick succession.
     private let patience: Duration
+    /// Notices the pid file that a daemon writes when it listens.
+    private let watch: FolderWatch
 
     package init(launcher: DaemonLauncher, patience: Duration = .seconds(60)) {
         self.launcher = launcher
         self.patience = patience
+        watch = FolderWatch(launcher.places.runtime)
     }
+
+    deinit { watch.end() }
 
     /// Begins to listen to daemons, and connects to one; `startsDaemon` starts one when none runs.
     package func start(observer: Observer, startsDaemon: Bool) {
         state.withLock { $0.observer = observer }
         connectSoon(startsDaemon: startsDaemon)
-        watch()
+        startThread("podfs-watch") { [weak self, watch, launcher] in
+            // The folder may be younger than the library, and is made anew after every boot.
+            try? launcher.makeFolders()
+            while watch.wait() { self?.connectSoon(startsDaemon: false) }
+        }
     }
 
     /// Answers whatever waits with a failure and hears no more.
@@ -96,6 +104,7 @@ package final class DaemonLink: Sendable {
             }
             return (state.requests, state.connection)
         }
+        watch.end()
         connection?.end()
         let failure = Failure(errorNumber: ENODEV, message: "the file system is being unmounted")
         for request in requests.values { request.answer(.failure(failure)) }
@@ -286,25 +295,5 @@ package final class DaemonLink: Sendable {
         guard let ended else { return }
         ended.observer?.disconnected()
         if ended.hasRequests { connectSoon(startsDaemon: true) }
-    }
-
-    // MARK: Daemons started by others
-
-    /// Notices the pid file that a daemon writes when it listens.
-    private func watch() {
-        startThread("podfs-watch") { [weak self, launcher] in
-            let descriptor = inotify_init1(Int32(IN_CLOEXEC))
-            guard descriptor >= 0 else { return }
-            defer { close(descriptor) }
-            // The folder may be younger than the library, and is made anew after every boot.
-            try? launcher.makeFolders()
-            guard inotify_add_watch(descriptor, launcher.places.runtime, UInt32(IN_MOVED_TO)) >= 0 else { return }
-            var buffer = [UInt8](repeating: 0, count: 4096)
-            while true {
-                let count = retryingInterrupts { read(descriptor, &buffer, buffer.count) }
-                guard count > 0, let self, !self.state.withLock({ $0.isEnded }) else { return }
-                self.connectSoon(startsDaemon: false)
-            }
-        }
     }
 }

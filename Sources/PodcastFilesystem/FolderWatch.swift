@@ -1,0 +1,87 @@
+internal import Dispatch
+internal import Glibc
+internal import Platform
+internal import Synchronization
+
+/// Notices that a file is moved into a folder (inotify(7)). One thread waits; any may end the watch.
+package final class FolderWatch: Sendable {
+    private struct State {
+        /// Of inotify; -1 before the first wait, and where the system has none left.
+        var descriptor: Int32 = -1
+        /// The watch on the folder; `nil` where there is none.
+        var watch: Int32?
+        var isEnded = false
+    }
+
+    private let folder: String
+    private let pause: Duration
+    private let state = Mutex(State())
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// - Parameter pause: how long a wait takes where the folder cannot be watched: it is not there, or the user has no more
+    ///   instances of inotify (`fs.inotify.max_user_instances`).
+    package init(_ folder: String, pause: Duration = .seconds(60)) {
+        self.folder = folder
+        self.pause = pause
+    }
+
+    deinit {
+        let descriptor = state.withLock { $0.descriptor }
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Blocks until a file has been moved into the folder, or it is time to look there.
+    ///
+    /// - Returns: `false` when the watch has ended.
+    package func wait() -> Bool {
+        guard let descriptor = begin() else {
+            let milliseconds = Int(pause / .milliseconds(1))
+            return ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .timedOut
+        }
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = retryingInterrupts { read(descriptor, &buffer, buffer.count) }
+        // What comes of a folder that was removed is that its watch has gone, as when this one ends.
+        let isGone = count < 0 || Self.masks(buffer.prefix(count)).contains { $0 & UInt32(IN_IGNORED) != 0 }
+        return state.withLock { state in
+            if isGone { state.watch = nil }
+            return !state.isEnded
+        }
+    }
+
+    /// Ends the wait that is under way, and all later ones.
+    package func end() {
+        state.withLock { state in
+            if state.isEnded { return }
+            state.isEnded = true
+            // The reader is told that the watch has gone.
+            if let watch = state.watch { _ = inotify_rm_watch(state.descriptor, watch) }
+        }
+        ended.signal()
+    }
+
+    /// - Returns: the descriptor to read from; `nil` where there is nothing to wait for.
+    private func begin() -> Int32? {
+        state.withLock { state in
+            if state.isEnded { return nil }
+            if state.descriptor < 0 { state.descriptor = inotify_init1(Int32(IN_CLOEXEC)) }
+            if state.descriptor >= 0, state.watch == nil {
+                let watch = inotify_add_watch(state.descriptor, folder, UInt32(IN_MOVED_TO))
+                if watch >= 0 { state.watch = watch }
+            }
+            return state.watch == nil ? nil : state.descriptor
+        }
+    }
+
+    /// What the events are: each has a header of 16 bytes, the mask at 4 and the length of the name behind it at 12.
+    private static func masks(_ events: ArraySlice<UInt8>) -> [UInt32] {
+        var masks: [UInt32] = []
+        events.withUnsafeBytes { bytes in
+            var position = 0
+            while position + 16 <= bytes.count {
+                masks.append(bytes.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self))
+                position += 16 + Int(bytes.loadUnaligned(fromByteOffset: position + 12, as: UInt32.self))
+            }
+        }
+        return masks
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Platform
+import PodcastFilesystem
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct FolderWatchTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    /// What the waits of a thread of its own have said.
+    private final class Waits: Sendable {
+        private let answers = Mutex<[Bool]>([])
+        var entries: [Bool] { answers.withLock { $0 } }
+
+        init(_ watch: FolderWatch) {
+            startThread("watch") { [self] in
+                while true {
+                    let answer = watch.wait()
+                    answers.withLock { $0.append(answer) }
+                    if !answer { return }
+                }
+            }
+        }
+    }
+
+    private func move(into folder: String) throws {
+        try Data().write(to: URL(fileURLWithPath: folder + "/file"), options: .atomic)
+    }
+
+    @Test func aFileThatIsMovedIntoTheFolderIsNoticed() async throws {
+        let watch = FolderWatch(folder.path)
+        let waits = Waits(watch)
+        try await waitUntil(description: "it is noticed") {
+            try move(into: folder.path)
+            return waits.entries.contains(true)
+        }
+        watch.end()
+        try await waitUntil(description: "the thread ends") { waits.entries.last == false }
+    }
+
+    @Test func theThreadEndsWithTheWatchWheneverThatEnds() async throws {
+        for path in [folder.path, folder.file("missing")] {
+            let before = FolderWatch(path)
+            before.end()
+            #expect(!before.wait())
+            for _ in 0..<20 {
+                let watch = FolderWatch(path, pause: .seconds(3_600))
+                let waits = Waits(watch)
+                watch.end()
+                watch.end()
+                try await waitUntil(description: "the thread ends") { waits.entries == [false] }
+            }
+        }
+    }
+
+    /// So it is where the system has no watch to give.
+    @Test func aFolderThatCannotBeWatchedIsLookedAtNowAndThen() async throws {
+        let watch = FolderWatch(folder.file("missing"), pause: .milliseconds(10))
+        let waits = Waits(watch)
+        try await waitUntil(description: "it is looked at") { waits.entries.count > 3 }
+        watch.end()
+        try await waitUntil(description: "the thread ends") { waits.entries.last == false }
+    }
+
+    @Test func aFolderThatGoesAndComesIsWatchedAgain() async throws {
+        let path = folder.file("later")
+        let watch = FolderWatch(path, pause: .seconds(3_600))
+        for _ in 0..<2 {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            try await OneWait(watch).isOver { try move(into: path) }
+            try await OneWait(watch).isOver { try? FileManager.default.removeItem(atPath: path) }
+        }
+        watch.end()
+        #expect(!watch.wait())
+    }
+
+    /// One wait on a thread of its own.
+    private struct OneWait {
+        private let waits: OneShotAnswer
+
+        init(_ watch: FolderWatch) {
+            let answer = OneShotAnswer()
+            waits = answer
+            startThread("wait") { answer.put(watch.wait()) }
+        }
+
+        /// Does something until the wait is over.
+        func isOver(after action: () throws -> Void) async throws {
+            try await waitUntil(description: "the wait is over") {
+                try action()
+                return waits.answer != nil
+            }
+            #expect(waits.answer == true)
+        }
+    }
+
+    private final class OneShotAnswer: Sendable {
+        private let state = Mutex<Bool?>(nil)
+        var answer: Bool? { state.withLock { $0 } }
+        func put(_ value: Bool) { state.withLock { $0 = value } }
+    }
+}
