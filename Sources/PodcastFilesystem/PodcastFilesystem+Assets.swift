@@ -2,6 +2,7 @@ internal import Fuse
 internal import Glibc
 internal import PodcastLibrary
 internal import PodcastProtocol
+internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
@@ -125,6 +126,23 @@ extension PodcastFilesystem {
         guard stat(options.assets.appending(kind.fileName(row)).string, &status) == 0 else { return nil }
         return Int64(status.st_size)
     }
+}
+
+/// Why art, transcripts and chapters could not be opened last: they have no rows of their own that would say it.
+final class AssetTroubles: Sendable {
+    private let reasons = Mutex<[NodeNumber: String]>([:])
+
+    /// Of more than so many none is kept: whoever opens one again has its reason again.
+    private static let most = 1_000
+
+    func set(_ reason: String?, of number: NodeNumber) {
+        reasons.withLock { reasons in
+            if reasons.count >= Self.most, reason != nil { reasons = [:] }
+            reasons[number] = reason
+        }
+    }
+
+    func reason(of number: NodeNumber) -> String? { reasons.withLock { $0[number] } }
 }
 
 extension NodeNumber.Kind {

@@ -45,6 +45,8 @@ extension PodcastFilesystem {
         switch number.kind {
         case .show, .foundShow: try showAttributes(number.show)
         case .episode: try episodeAttributes(number)
+        case .cover, .art, .vtt, .srt, .chapters:
+            assetTroubles.reason(of: number).map { [("user.podfs.error", PlainText.oneLine($0))] } ?? []
         default: []
         }
     }

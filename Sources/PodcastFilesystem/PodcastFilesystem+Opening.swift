@@ -151,11 +151,14 @@ extension PodcastFilesystem {
                     return
                 }
                 let file = OpenFile(number: number, content: content)
+                assetTroubles.set(nil, of: number)
                 announce(content.size, of: number) { [self] in
                     guard let request = waiting.take() else { return }
                     reply(request, file, number.isArt ? .cached : .direct)
                 }
             case .failure(let failure):
+                // Before the answer: who is refused looks for the reason.
+                assetTroubles.set(failure.message, of: number)
                 waiting.take()?.reply(error: Self.errno(of: failure))
             }
         }

@@ -50,6 +50,7 @@ package final class PodcastFilesystem: Sendable {
     let live = LiveTasks()
     let files = OpenFiles()
     let grants = GrantedSizes()
+    let assetTroubles = AssetTroubles()
     let lastListing = LastListing()
     let kernelListings = KernelListings()
     let parked = ParkedReads()

@@ -25,6 +25,8 @@ import Testing
             let server = HTTPTestServer(address: address)
             try await network.inside { try server.start() }
             server.serve("/1.mp3", Resource(Self.content, etag: "\"1\""))
+            server.serve("/t.vtt", Resource(text: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n"))
+            server.serve("/c.json", Resource(text: "{\"chapters\":[]}", contentType: "application/json"))
             server.serve("/art.jpg", Resource(bytes: [0xFF, 0xD8, 0xFF, 0xE0, 1, 2, 3, 4], contentType: "image/jpeg"))
             servers[address] = server
         }
@@ -59,6 +61,11 @@ import Testing
         ]
         var feed = FeedBuilder.show("Show", episodes: 5, length: 50_000) { addresses[$0 - 1] }
         feed.image = inside[1].url("/art.jpg")
+        // The newest comes first: this is the fourth.
+        feed.items[1].raw = """
+            <podcast:transcript url="\(inside[1].url("/t.vtt"))" type="text/vtt"/>
+            <podcast:chapters url="\(inside[1].url("/c.json"))" type="application/json+chapters"/>
+            """
         far.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
 
         // `allow_private` permits the first.
@@ -76,7 +83,14 @@ import Testing
             let error = try await error(of: path(number))
             #expect(error == "\(reason), and the feed is not; transfers.allow_private allows it")
         }
-        #expect(try await ChildProcess.run("cat", ["\(mount.mountPoint)/Show/cover.jpg"]).says(EACCES))
+        let fourth = "2026-01-04 Episode 4"
+        for name in ["cover.jpg", "\(fourth).vtt", ".chapters/\(fourth).json"] {
+            let path = "\(mount.mountPoint)/Show/\(name)"
+            #expect(try await error(of: path) == "")
+            #expect(try await ChildProcess.run("cat", [path]).says(EACCES), "\(name)")
+            let error = try await error(of: path)
+            #expect(error == "127.0.0.1 is on this computer, and the feed is not; transfers.allow_private allows it")
+        }
         for number in [1, 4] {
             #expect(Self.content.matches(try await ChildProcess.run("cat", [path(number)]).standardOutput))
         }
