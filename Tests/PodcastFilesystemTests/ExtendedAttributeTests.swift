@@ -241,32 +241,31 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.error") == nil)
     }
 
-    @Test func aFailedOpenWithoutATaskIsFailedUntilTheDaemonGoes() async throws {
+    /// The only episode, of which the daemon has told this; it has no task.
+    private func told(
+        _ kind: Event.Kind, _ state: TaskState, _ error: String
+    ) async throws -> (node: NodeID, daemon: FakeDaemon, event: Event) {
         try mounted.subscribe()
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
-        var event = Event(sequence: 1, time: 1_700_000_000, kind: .failed)
+        var event = Event(sequence: 1, time: 1_700_000_000, kind: kind)
         event.id = try mounted.episode().id
-        event.state = .failed
-        event.error = "the server answered 403"
+        event.state = state
+        event.error = error
         daemon.send(event)
         let node = try episodeNode()
-        try await waitUntil { mounted.fact(node, "user.podfs.state") == "failed" }
-        #expect(mounted.fact(node, "user.podfs.error") == "the server answered 403")
+        try await waitUntil { mounted.fact(node, "user.podfs.error") == error }
+        #expect(mounted.fact(node, "user.podfs.state") == state.rawValue)
+        return (node, daemon, event)
+    }
+
+    @Test func aFailedOpenWithoutATaskIsFailedUntilTheDaemonGoes() async throws {
+        _ = try await told(.failed, .failed, "the server answered 403")
     }
 
     @Test func anOpenThatWaitsShowsWhatWentWrongLast() async throws {
-        try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.places)
-        try await mounted.connect()
-        var event = Event(sequence: 1, time: 1_700_000_000, kind: .state)
-        event.id = try mounted.episode().id
-        event.state = .remote
-        event.error = "the server answered 503"
-        daemon.send(event)
-        let node = try episodeNode()
-        try await waitUntil { mounted.fact(node, "user.podfs.error") == "the server answered 503" }
-        #expect(mounted.fact(node, "user.podfs.state") == "remote")
+        let (node, daemon, told) = try await told(.state, .remote, "the server answered 503")
+        var event = told
         event.error = nil
         daemon.send(event)
         try await waitUntil { mounted.fact(node, "user.podfs.error") == nil }

@@ -1,0 +1,255 @@
+import ContentCache
+import Fuse
+import Glibc
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+// What the daemon is asked at an open, and what its answer does.
+extension OpeningTests {
+    @Test func theSizeIsToldToTheKernelBeforeTheOpenIsAnswered() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe(length: 111_111)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let node = try node(mounted)
+        let id = try mounted.episode().id
+        let open = mounted.open(node)
+        let frame = try #require(try await daemon.wait(for: .open).first)
+        #expect(EpisodeReference(payload: frame.payload) == EpisodeReference(episode: id))
+        #expect(open.answer == nil && mounted.notifier.messages.isEmpty)
+
+        mounted.notifier.hold()
+        try mounted.library.confirm(episode: id, size: 400_000, now: 1_700_000_002)
+        daemon.answer(frame, grant(total: 400_000))
+        try await waitUntil { !mounted.notifier.messages.isEmpty }
+        #expect(mounted.notifier.messages == [.attributes(node)])
+        #expect(open.answer == nil)
+        mounted.notifier.letGo()
+        guard case .open(let answer) = try await open.answered() else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(answer.keepCache && !answer.directIO)
+        #expect(mounted.attributes(node, handle: answer.handle)?.size == 400_000)
+        #expect(mounted.readTail(node, answer.handle, 400_000, 10) == .bytes([]))
+        #expect(daemon.frames.count == 1)
+
+        mounted.release(node, answer.handle)
+        let close = try #require(try await daemon.wait(for: .close).first)
+        #expect(EpisodeReference(payload: close.payload) == EpisodeReference(episode: id))
+    }
+
+    @Test func aSizeIsToldToTheKernelOnce() async throws {
+        // What the kernel knows may come from a lookup before the size was confirmed.
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let id = try mounted.episode().id
+        try mounted.library.confirm(episode: id, size: 400_000, now: 1_700_000_001)
+        mounted.start()
+        let node = try node(mounted)
+        for _ in 0..<3 { _ = try await mounted.open(node).handle() }
+        #expect(mounted.notifier.messages == [.attributes(node)])
+        // Another size is another word.
+        try mounted.library.confirm(episode: id, size: 400_001, now: 1_700_000_002)
+        for _ in 0..<3 { _ = try await mounted.open(node).handle() }
+        #expect(mounted.notifier.messages == [.attributes(node), .attributes(node)])
+    }
+
+    /// The feed is fetched a moment after an open, and names another file.
+    @Test func theSizeOfTheFileBeforeIsNotTakenForThatOfTheNext() async throws {
+        let mounted = try Mounted()
+        let podcast = try mounted.subscribe(length: 111_111)
+        let granted = grant(total: 400_000)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, granted) }
+        }
+        try await mounted.connect()
+        let node = try node(mounted)
+        let id = try mounted.episode().id
+        mounted.release(node, try await mounted.open(node).handle())
+        #expect(mounted.attributes(node)?.size == 400_000)
+        let now = Int64(time(nil))
+        try mounted.library.confirm(episode: id, size: 400_000, now: now)
+        #expect(mounted.attributes(node)?.size == 400_000)
+        try mounted.refresh(
+            podcast, .show("Show", episodes: 1, length: 222_222) { "http://127.0.0.1:9/new/\($0).mp3" }, now: now)
+        #expect(mounted.attributes(node)?.size == 222_222)
+        #expect(mounted.fact(node, "user.podfs.size_source") == "feed")
+        #expect(mounted.fact(node, "user.podfs.bytes_expected") == "222222")
+        #expect(daemon.frames.count { $0.kind == .open } == 1)
+    }
+
+    /// The kernel believes a read to end where it believes the file to end.
+    @Test(arguments: [false, true])
+    func aSizeThatWasKnownIsToldAgainWhenTheKernelHasHeardAnother(lists: Bool) async throws {
+        let mounted = try Mounted()
+        let podcast = try mounted.subscribe(length: 111_111)
+        let granted = grant(total: 400_000)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, granted) }
+        }
+        try await mounted.connect()
+        let node = try node(mounted)
+        mounted.release(node, try await mounted.open(node).handle())
+        try mounted.library.confirm(episode: try mounted.episode().id, size: 400_000, now: 1_700_000_001)
+        // The feed claims another length: what was confirmed is so no longer.
+        try mounted.refresh(
+            podcast, .show("Show", episodes: 1, length: 222_222) { "http://127.0.0.1:9/Show/\($0).mp3" })
+        let show = NodeNumber(kind: .show, row: podcast.id).node
+        if lists {
+            let listed = mounted.list(show, try mounted.opendir(show))
+            #expect(listed?.contains { $0.name == "2026-01-01 Episode 1.mp3" && $0.size == 222_222 } == true)
+        } else {
+            #expect(try mounted.entry("Show", "2026-01-01 Episode 1.mp3").attributes.size == 222_222)
+        }
+        // The server has the file that it had.
+        mounted.notifier.hold()
+        mounted.notifier.clear()
+        let open = mounted.open(node)
+        try await daemon.wait(for: .open, count: 2)
+        try await waitUntil(description: "the kernel is told") { mounted.notifier.messages == [.attributes(node)] }
+        #expect(open.answer == nil)
+        // It is told nothing else before it has asked.
+        let other = try mounted.subscribe("Other")
+        for (id, name) in [(podcast.id, "Show"), (other.id, "Other")] {
+            var event = Event(sequence: 1, time: 1_700_000_000, kind: .library)
+            (event.podcast, event.path) = (id, name)
+            daemon.send(event)
+        }
+        try await waitUntil(description: "the events are heard") {
+            mounted.notifier.messages.contains(.entry(parent: .root, name: "Other"))
+        }
+        #expect(mounted.notifier.messages.count { $0 == .attributes(node) } == 1)
+        mounted.notifier.letGo()
+        _ = try await open.handle()
+        #expect(mounted.attributes(node)?.size == 400_000)
+    }
+
+    @Test func aFileWithoutALengthIsReadPastThePageCache() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let grants = Journal<Grant>()
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open, let grant = grants.entries.last { daemon.answer(frame, grant) }
+        }
+        try await mounted.connect()
+        let node = try node(mounted)
+        grants.append(grant(total: nil))
+        guard case .open(let first) = try await mounted.open(node).answered() else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(first.directIO && !first.keepCache)
+        // As long as it is open so, others are too: the modes of a node do not mix.
+        grants.append(grant(total: 300_000))
+        guard case .open(let second) = try await mounted.open(node).answered() else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(second.directIO && second.handle != first.handle)
+        mounted.release(node, first.handle)
+        mounted.release(node, second.handle)
+        guard case .open(let third) = try await mounted.open(node).answered() else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(!third.directIO && third.keepCache)
+        try await daemon.wait(for: .close, count: 2)
+    }
+
+    @Test(arguments: [EACCES, ENODATA, EHOSTUNREACH, ETIMEDOUT, ENOSPC, EIO])
+    func whatTheServerRefusesIsToldAtOpen(number: Int32) async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            daemon.answer(frame, Failure(errorNumber: number, message: "no"))
+        }
+        try await mounted.connect()
+        #expect(try await mounted.open(try node(mounted)).answered() == .error(Errno(rawValue: number)))
+        #expect(daemon.frames.map(\.kind) == [.open])
+    }
+
+    @Test func aNewRenditionFoundAtOpenIsStale() async throws {
+        let mounted = try Mounted()
+        let podcast = try mounted.subscribe()
+        let granted = grant(total: 5, generation: 2)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, granted) }
+        }
+        try await mounted.connect()
+        #expect(try await mounted.open(try node(mounted)).answered() == .error(.staleNFSFileHandle))
+        // The daemon has counted it.
+        try await daemon.wait(for: .close)
+        #expect(
+            mounted.notifier.messages == [
+                .entry(
+                    parent: NodeNumber(kind: .show, row: podcast.id).node, name: "2026-01-01 Episode 1.mp3")
+            ])
+    }
+
+    @Test func anOpenThatNobodyTakesIsClosed() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let granted = grant(total: 400_000)
+        let daemon = try FakeDaemon(mounted.places) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, granted) }
+        }
+        try await mounted.connect()
+        let node = try node(mounted)
+        let reply = mounted.request(refusing: true) { mounted.filesystem.open($0, node: node, flags: O_RDONLY) }
+        try await reply.answered()
+        try await daemon.wait(for: .close)
+        #expect(daemon.frames.map(\.kind) == [.open, .close])
+    }
+
+    @Test func anInterruptedOpenIsCancelled() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let open = mounted.open(try node(mounted))
+        let frame = try #require(try await daemon.wait(for: .open).first)
+        open.interrupt()
+        #expect(try await open.answered() == .error(.interrupted))
+        #expect(try await daemon.wait(for: .cancel).first?.number == frame.number)
+        // A grant that was on its way opens nothing.
+        daemon.answer(frame, grant(total: 400_000))
+        #expect(try await mounted.open(try mounted.entry(".status").node).handle().rawValue == 1)
+    }
+
+    @Test func anInterruptWhileTheKernelIsToldClosesTheOpen() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe(length: 111_111)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let open = mounted.open(try node(mounted))
+        let frame = try #require(try await daemon.wait(for: .open).first)
+        mounted.notifier.hold()
+        daemon.answer(frame, grant(total: 400_000))
+        try await waitUntil { !mounted.notifier.messages.isEmpty }
+        open.interrupt()
+        #expect(try await open.answered() == .error(.interrupted))
+        mounted.notifier.letGo()
+        try await daemon.wait(for: .close)
+        #expect(!daemon.frames.contains { $0.kind == .cancel })
+    }
+
+    @Test func openingAndClosingMoveTheAccessTime() async throws {
+        let mounted = try Mounted()
+        try mounted.subscribe()
+        try mounted.store(content, of: try mounted.episode())
+        let node = try node(mounted)
+        let before = try #require(mounted.attributes(node))
+        let now = Int64(time(nil))
+        let handle = try await mounted.open(node).handle()
+        let opened = try #require(mounted.attributes(node))
+        #expect(before.accessed.seconds < now && opened.accessed.seconds >= now)
+        #expect(opened.modified == before.modified && opened.changed == before.changed)
+        mounted.release(node, handle)
+    }
+}
