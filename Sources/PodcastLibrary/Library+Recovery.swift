@@ -23,22 +23,28 @@ extension Library {
     ///
     /// - Parameters:
     ///   - backup: A file written by `backup(to:)`; need not exist.
+    ///   - isSuspect: Whether earlier daemons died while they started. The whole file is checked, which takes seconds for a
+    ///     large one.
     ///   - canRebuild: Whether an empty library may replace the damaged one without a usable backup, because the caller
     ///     knows the subscriptions from elsewhere; evaluated only then. Otherwise the damage is thrown, and the file
     ///     stays.
     package static func openForWriting(
-        at path: String, backup: String, canRebuild: @autoclosure () -> Bool, now: Int64
+        at path: String, backup: String, isSuspect: Bool = false, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
+            var isSound = false
             do {
                 // Writes nothing: a damaged file is renamed as it was found.
-                _ = try openForReading(at: path)
+                try openForReading(at: path).checkAtStart(all: isSuspect)
+                isSound = true
             } catch LibraryError.damaged(_, let reason) where hasBackup(path) || canRebuild() {
                 throw LibraryError.damaged(path: path, reason: reason)
             } catch {
                 // Other errors are handled by the writer below: a new library, or one to be migrated.
             }
-            return (try openSound(at: path), nil)
+            let library = try openWritable(at: path)
+            if !isSound { try library.checkAtStart(all: isSuspect) }
+            return (library, nil)
         } catch LibraryError.damaged(let path, let reason) {
             let restored = path + ".restored"
             let moment = try? restore(backup, to: restored)
@@ -53,7 +59,7 @@ extension Library {
             if moment != nil, rename(restored, path) != 0 {
                 throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
             }
-            let library = try openSound(at: path)
+            let library = try openWritable(at: path)
             if moment == nil {
                 let first = now << idShift
                 try library.reserve(
@@ -77,16 +83,28 @@ extension Library {
 
     static func hasBackup(_ path: String) -> Bool { access(backupPath(of: path), R_OK) == 0 }
 
-    /// Opens the library and checks the beginnings of the tables, so that most damage is detected here rather than by a
-    /// later query.
-    private static func openSound(at path: String) throws -> Library {
-        let library = try openForWriting(at: path)
-        try library.query { db in
-            for table in ["podcast", "episode", "rendition", "download", "event"] {
-                _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) ORDER BY rowid DESC LIMIT 1")
-            }
+    private static func openWritable(at path: String) throws -> Library {
+        do {
+            return try openForWriting(at: path)
+        } catch LibraryError.readOnly where access(path, W_OK) == 0 {
+            throw LibraryError.damaged(path: path, reason: "its header marks it as read-only")
         }
-        return library
+    }
+
+    /// Detects damage here rather than by a later query, as far as a few milliseconds allow.
+    ///
+    /// - Parameter all: Whether to check every page, however long it takes.
+    private func checkAtStart(all: Bool) throws {
+        do {
+            try query { db in
+                try Schema.checkTables(db, of: path)
+                _ = try Row.fetchOne(db, sql: "SELECT * FROM episode ORDER BY rowid DESC LIMIT 1")
+            }
+            if all { try check(withIndices: true) }
+        } catch LibraryError.failed(_, let reason) {
+            // The version is right, but SQLite does not understand a statement.
+            throw LibraryError.damaged(path: path, reason: reason)
+        }
     }
 
     /// Copies a backup and prepares it.

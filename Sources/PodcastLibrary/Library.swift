@@ -33,18 +33,11 @@ package final class Library: Sendable {
     /// The file has mode 0600, and its folder 0700 if this call creates it. A damaged file is never replaced.
     package static func openForWriting(at path: String) throws -> Library {
         try prepareFile(at: path)
-        return try LibraryError.translating(path) {
+        let (pool, found) = try LibraryError.translating(path, isOpening: true) {
             let pool = try DatabasePool(path: path, configuration: configuration(readOnly: false))
-            let found = try pool.read { db in
-                let version = try userVersion(db)
-                if version == 0, try !foreignTables(db).isEmpty {
-                    throw LibraryError.failed(path: path, reason: "it is a database of another program")
-                }
-                return version
-            }
-            guard found <= Schema.version else {
-                throw LibraryError.newerSchema(found: found, known: Schema.version)
-            }
+            return (pool, try pool.read { db in try Schema.found(in: db, of: path) })
+        }
+        return try LibraryError.translating(path, isOpening: found == Schema.version) {
             try Schema.migrator.migrate(pool)
             try pool.write { db in try Schema.bound(db) }
             let readers = ReaderConnections(path: path, configuration: configuration(readOnly: true))
@@ -64,7 +57,7 @@ package final class Library: Sendable {
         }
         // A writer killed before its first transaction leaves an empty file.
         guard status.st_size > 0 || hasLog(path) else { throw absence(of: path, reason: "the file is empty") }
-        return try LibraryError.translating(path) {
+        return try LibraryError.translating(path, isOpening: true) {
             let readers = ReaderConnections(path: path, configuration: configuration(readOnly: true))
             try readers.use { connection in try connection.read { db in try checkTables(db, of: path) } }
             return Library(path: path, writer: nil, readers: readers)
@@ -78,16 +71,8 @@ package final class Library: Sendable {
     }
 
     private static func checkTables(_ db: Database, of path: String) throws {
-        let found = try userVersion(db)
-        if found > Schema.version {
-            throw LibraryError.newerSchema(found: found, known: Schema.version)
-        }
-        if found == 0 {
-            guard try foreignTables(db).isEmpty else {
-                throw LibraryError.failed(path: path, reason: "it is a database of another program")
-            }
-            throw absence(of: path, reason: "it has no tables")
-        }
+        let found = try Schema.found(in: db, of: path)
+        if found == 0 { throw absence(of: path, reason: "it has no tables") }
         if found < Schema.version {
             throw LibraryError.olderSchema(found: found, known: Schema.version)
         }
@@ -127,11 +112,13 @@ package final class Library: Sendable {
         }
     }
 
-    /// Checks the whole file for damage; takes seconds for a large one. `PRAGMA quick_check`.
-    package func check() throws {
-        let result = try query { db in try String.fetchAll(db, sql: "PRAGMA quick_check(1)") }
+    /// Checks the whole file for damage; takes seconds for a large one. `PRAGMA quick_check`, or `integrity_check`, which
+    /// also compares the indices with their tables.
+    package func check(withIndices: Bool = false) throws {
+        let pragma = withIndices ? "integrity_check" : "quick_check"
+        let result = try query { db in try String.fetchAll(db, sql: "PRAGMA \(pragma)(1)") }
         guard result == ["ok"] else {
-            throw LibraryError.damaged(path: path, reason: result.first ?? "quick_check said nothing")
+            throw LibraryError.damaged(path: path, reason: result.first ?? "\(pragma) said nothing")
         }
     }
 
@@ -289,20 +276,6 @@ package final class Library: Sendable {
             _ = try Row.fetchOne(db, sql: "PRAGMA journal_size_limit = 16777216")
         }
         return configuration
-    }
-
-    private static func userVersion(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-    }
-
-    /// Returns the tables that belong neither to SQLite nor to the migrator.
-    private static func foreignTables(_ db: Database) throws -> [String] {
-        try String.fetchAll(
-            db,
-            sql: """
-                SELECT name FROM sqlite_master
-                WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'grdb_migrations'
-                """)
     }
 
     /// Creates folder and file with their modes, before SQLite would create them with others. The log and the shared

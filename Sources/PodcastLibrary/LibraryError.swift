@@ -65,13 +65,19 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Converts SQLite's result codes to errors of this module (https://www.sqlite.org/rescode.html).
-    static func translating<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
+    ///
+    /// - Parameter isOpening: Whether a library of this version is being opened: a statement that SQLite does not understand
+    ///   means a damaged schema then.
+    static func translating<Value>(
+        _ path: String, isOpening: Bool = false, _ body: () throws -> Value
+    ) throws -> Value {
         do {
             return try body()
         } catch let error as DatabaseError {
             let reason = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
             switch error.resultCode {
             case .SQLITE_CORRUPT, .SQLITE_NOTADB: throw LibraryError.damaged(path: path, reason: reason)
+            case .SQLITE_ERROR where isOpening: throw LibraryError.damaged(path: path, reason: reason)
             case .SQLITE_BUSY, .SQLITE_LOCKED: throw LibraryError.busy(path: path)
             case .SQLITE_FULL: throw LibraryError.diskFull(path: path)
             case .SQLITE_READONLY: throw LibraryError.readOnly

@@ -58,6 +58,8 @@ package struct Places: Sendable, Equatable {
     package var workMarkers: String { state + "/work" }
     /// The recorded deaths of daemons.
     package var workDeaths: String { state + "/deaths.json" }
+    /// The number of daemons in a row that died while they started.
+    package var startMarker: String { state + "/starting" }
     /// The lock of the process that starts a daemon, so that only one does.
     package var startLock: String { runtime + "/start.lock" }
 

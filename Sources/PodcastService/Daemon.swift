@@ -40,19 +40,27 @@ package enum Daemon {
         let (ends, finish) = AsyncStream<Void>.makeStream()
         let signals = handleSignals { finish.yield() }
         defer { for source in signals { source.cancel() } }
+        let marker = StartMarker(path: places.startMarker)
         let (library, recovery) = try Library.openForWriting(
-            at: places.library, backup: places.libraryBackup,
+            at: places.library, backup: places.libraryBackup, isSuspect: marker.begin() >= 2,
             canRebuild: !SubscriptionsCopy.read(places.subscriptionsCopy).isEmpty, now: Int64(time(nil)))
         let service = try PodcastService(
             configuration: configuration, library: library, recovery: recovery
         ) { finish.yield() }
-        try await service.start()
+        do {
+            try await service.start()
+        } catch let error as LibraryError {
+            // What the look at the opening does not find: the next daemon looks at all of it.
+            if case .damaged = error { marker.begin() }
+            throw error
+        }
         let inherited = try SocketActivation.takeListener(at: places.socket)
         let server =
             try inherited.map { SocketServer(listener: $0, handler: service.handler) }
             ?? SocketServer(path: places.socket, handler: service.handler)
         try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: places.pidFile), options: .atomic)
         server.start()
+        marker.end()
         ready()
         for await _ in ends { break }
         server.stop()

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import PodcastLibrary
 import Testing
 import TransferCore
@@ -101,18 +102,32 @@ struct LibraryOpeningTests {
         withExtendedLifetime(writer) {}
     }
 
+    private func execute(_ sql: String) throws {
+        let database = try DatabaseQueue(path: path)
+        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try database.close()
+    }
+
     @Test func aNewerSchemaIsRefusedByBoth() throws {
         _ = try Library.openForWriting(at: path)
-        // PRAGMA user_version stands at offset 60 of the file, big-endian (https://www.sqlite.org/fileformat2.html).
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-        try file.seek(toOffset: 60)
-        #expect(try file.read(upToCount: 4) == Data([0, 0, 0, UInt8(Library.schemaVersion)]))
-        try file.seek(toOffset: 60)
-        try file.write(contentsOf: Data([0, 0, 0, 99]))
-        try file.close()
+        try execute("PRAGMA user_version = 99; INSERT INTO grdb_migrations VALUES ('99')")
         let expected = LibraryError.newerSchema(found: 99, known: Library.schemaVersion)
         #expect(throws: expected) { try Library.openForReading(at: path) }
         #expect(throws: expected) { try Library.openForWriting(at: path) }
+    }
+
+    /// Both are written in one transaction.
+    @Test(arguments: ["PRAGMA user_version = 99", "PRAGMA user_version = 0", "DELETE FROM grdb_migrations"])
+    func aVersionThatIsNotThatOfItsTablesIsDamage(sql: String) throws {
+        _ = try Library.openForWriting(at: path)
+        try execute(sql)
+        for open in [Library.openForReading, Library.openForWriting] {
+            let error = #expect(throws: LibraryError.self) { try open(path) }
+            guard case .damaged = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
     }
 
     @Test func aFileThatIsNoDatabaseIsDamagedAndStaysAsItIs() throws {
@@ -147,12 +162,10 @@ struct LibraryOpeningTests {
         }
     }
 
-    @Test func theDatabaseOfAnotherProgramIsLeftAlone() throws {
-        _ = try Library.openForWriting(at: path)
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-        try file.seek(toOffset: 60)
-        try file.write(contentsOf: Data([0, 0, 0, 0]))
-        try file.close()
+    @Test(arguments: ["CREATE TABLE song (id)", "CREATE TABLE song (id); PRAGMA user_version = 7"])
+    func theDatabaseOfAnotherProgramIsLeftAlone(sql: String) throws {
+        try FileManager.default.createDirectory(atPath: folder.path + "/data", withIntermediateDirectories: true)
+        try execute(sql)
         for open in [Library.openForReading, Library.openForWriting] {
             let error = #expect(throws: LibraryError.self) { try open(path) }
             guard case .failed = error else {

@@ -54,8 +54,10 @@ import TransferCore
         let bench = try EngineBench()
         bench.add(1, resource, [.stall(after: 1_000_000)])
         try bench.fill(1)
-        try await bench.wait("a rate is shown") { bench.snapshots(1).contains { $0.rate ?? 0 > 0 } }
-        try await bench.wait("none is shown") { bench.snapshots(1).last?.rate == 0 }
+        try await bench.wait("the rate falls") {
+            let rates = bench.snapshots(1).filter { $0.received == 1_000_000 }.compactMap(\.rate)
+            return rates.first.flatMap { first in rates.last.map { $0 < first / 2 } } ?? false
+        }
         #expect(bench.snapshots(1).last?.state == .running)
     }
 

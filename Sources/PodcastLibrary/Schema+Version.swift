@@ -1,0 +1,70 @@
+import GRDB
+
+extension Schema {
+    /// The version of a file's tables; 0 for a file that has none yet.
+    ///
+    /// The version is written together with the migration that leads to it: where the two contradict each other one of
+    /// them was spoilt, and so was perhaps what else stands in that page.
+    ///
+    /// - Throws: `damaged`; `newerSchema`; `failed` for the database of another program.
+    static func found(in db: Database, of path: String) throws -> Int {
+        let stated = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let tables = try Set(
+            String.fetchAll(
+                db,
+                sql: """
+                    SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                    """))
+        if tables.isEmpty, stated == 0 { return 0 }
+        let applied =
+            tables.contains("grdb_migrations")
+            ? try Set(String.fetchAll(db, sql: "SELECT identifier FROM grdb_migrations")) : []
+        // A writer was killed before its first migration.
+        if tables == ["grdb_migrations"], applied.isEmpty, stated == 0 { return 0 }
+        guard tables.contains("podcast") || tables.contains("episode") else {
+            throw LibraryError.failed(path: path, reason: "it is a database of another program")
+        }
+        let known = Set((1...version).map { "\($0)" })
+        if stated > version, !applied.isSubset(of: known) {
+            throw LibraryError.newerSchema(found: stated, known: version)
+        }
+        guard applied.isSubset(of: known), applied.count == stated else {
+            throw LibraryError.damaged(
+                path: path, reason: "it says that its schema is \(stated), and has that of \(applied.count) migrations")
+        }
+        return stated
+    }
+
+    /// The columns of all tables, as `TABLE.COLUMN`.
+    private static func columns(_ db: Database) throws -> Set<String> {
+        try Set(
+            String.fetchAll(
+                db,
+                sql: """
+                    SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+                    WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                    """))
+    }
+
+    /// Looks for damage that would show itself when the library is used: columns that are missing, as the text that
+    /// declares them was spoilt; and what is wrong in tables that are small, which the daemon reads when it begins. Takes
+    /// a few milliseconds.
+    static func checkTables(_ db: Database, of path: String) throws {
+        let model = try DatabaseQueue()
+        try migrator.migrate(model)
+        let missing = try model.read(columns).subtracting(columns(db))
+        if let first = missing.min() { throw LibraryError.damaged(path: path, reason: "it has no column \(first)") }
+        for table in smallTables {
+            let result = try String.fetchAll(db, sql: "PRAGMA quick_check(\(table))")
+            guard result == ["ok"] else {
+                throw LibraryError.damaged(path: path, reason: result.first ?? "quick_check said nothing")
+            }
+        }
+    }
+
+    /// Those that do not grow with the number of episodes in the feeds.
+    private static let smallTables = [
+        "podcast", "rendition", "download", "setting", "event", "session", "counter", "address", "upload",
+        "sync_account", "sync_removed",
+    ]
+}

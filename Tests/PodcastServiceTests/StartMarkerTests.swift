@@ -1,0 +1,19 @@
+import TestSupport
+import Testing
+
+@testable import PodcastService
+
+struct StartMarkerTests {
+    @Test func daemonsThatDidNotBecomeReadyAreCounted() throws {
+        let folder = try TemporaryDirectory()
+        let marker = StartMarker(path: folder.file("starting"))
+        for _ in 0..<2 {
+            for count in 0..<3 { #expect(marker.begin() == count) }
+            marker.end()
+        }
+        // Where it cannot be written nothing is known.
+        let nowhere = StartMarker(path: folder.file("missing/starting"))
+        #expect(nowhere.begin() == 0)
+        #expect(nowhere.begin() == 0)
+    }
+}
