@@ -24,7 +24,7 @@ package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
         number = Int64(era * 146_097 + dayOfEra - 719_468)
     }
 
-    /// The same way back (`civil_from_days`).
+    /// Year, month and day of the number (`civil_from_days`).
     package var components: (year: Int, month: Int, day: Int) {
         let shifted = Int(number) + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

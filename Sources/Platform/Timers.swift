@@ -2,24 +2,24 @@ internal import CLinux
 internal import Dispatch
 internal import Glibc
 
-/// What is due after a while. All of it is on one serial queue: the threads of a global one, which `Task.sleep` uses, are
-/// looked at once a second for as long as the daemon lives.
+/// Timers on one serial queue. `Task.sleep` uses a global queue, whose threads wake once a second for the daemon's
+/// lifetime.
 package enum Timers {
     private static let queue = DispatchQueue(label: "podfs.timers")
 
-    /// - Parameter body: must not wait for anything.
+    /// - Parameter body: must not block.
     package static func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
     }
 
-    /// Suspends the task; time in which the machine is suspended counts. Ends at once when the task is cancelled.
+    /// Suspends the task, counting time in which the machine was suspended. Returns at once on cancellation.
     ///
-    /// The corresponding C function is `timerfd_create` with `CLOCK_BOOTTIME`. Without a descriptor for it the
-    /// machine's suspension is not counted.
+    /// The corresponding C function is `timerfd_create` with `CLOCK_BOOTTIME`. If no descriptor is available, suspended
+    /// time is not counted.
     package static func sleep(for duration: Duration) async {
         let (ends, end) = AsyncStream.makeStream(of: Never.self)
         let descriptor = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))
-        // A value of zero would disarm it.
+        // A value of zero would disarm the timer.
         let time = max(duration, .microseconds(1)).components
         var value = itimerspec(
             it_interval: timespec(),
@@ -35,7 +35,7 @@ package enum Timers {
         source.setCancelHandler { close(descriptor) }
         source.activate()
         defer { source.cancel() }
-        // It comes to its end also when the task is cancelled.
+        // The stream also finishes on cancellation.
         for await _ in ends {}
     }
 }

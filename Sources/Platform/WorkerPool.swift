@@ -3,25 +3,26 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// The threads that run Swift's concurrency, in place of the runtime's global executor.
+/// The thread pool that runs Swift concurrency instead of the runtime's global executor.
 ///
-/// The global executor is libdispatch's: it looks at the threads of its global queues once a second, from the first job on
-/// and for as long as the process lives. An idle daemon and an idle mount would wake a processor for nothing. The threads
-/// here sleep until there is a job.
+/// The global executor is libdispatch, which checks the threads of its global queues once a second from the first job
+/// on for the life of the process. It would wake a processor for an idle daemon and an idle mount. The threads here
+/// sleep until there is a job.
 ///
-/// A task keeps off the global executor when it is started with this pool as its executor preference: what it calls, its
-/// child tasks and the default actors that it enters run on the pool as well. An unstructured task does not inherit
-/// the preference, hence `Task(executorPreference: WorkerPool.shared)` or `Actor.startTask`, never a bare `Task {}`; and
-/// `Timers.sleep`, never `Task.sleep`. `.ci/executors` checks it.
+/// A task avoids the global executor if it is started with this pool as its executor preference: the functions it
+/// calls, its child tasks and the default actors it enters then run on the pool as well. Unstructured tasks do not
+/// inherit the preference, so use `Task(executorPreference: WorkerPool.shared)` or `Actor.startTask` instead of `Task
+/// {}`, and `Timers.sleep` instead of `Task.sleep`. `.ci/executors` checks this.
 package final class WorkerPool: TaskExecutor {
     package static let shared = WorkerPool()
 
     private struct State {
-        /// The oldest last. When it is empty `arrived` takes its place, reversed: each job is moved once.
+        /// Waiting jobs, the oldest last. When empty it is replaced by `arrived`, reversed, so that each job is moved
+        /// once.
         var waiting: [UnownedJob] = []
         var arrived: [UnownedJob] = []
         var threads = 0
-        /// Threads that sleep and that nobody has woken.
+        /// The number of sleeping threads that have not been woken.
         var idle = 0
 
         mutating func next() -> UnownedJob? {
@@ -37,8 +38,8 @@ package final class WorkerPool: TaskExecutor {
 
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
-    /// A thread is made when a job comes and none is idle. Jobs that wait for the disk leave processors to others, hence four
-    /// at least.
+    /// Maximum number of threads. A job creates a thread if none is idle. At least four, because jobs that wait for the
+    /// disk leave processors unused.
     private let limit = max(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     private init() {}
@@ -53,6 +54,7 @@ package final class WorkerPool: TaskExecutor {
         end.wait()
     }
 
+    /// Queues a job, and wakes or creates a thread for it.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let wanted = state.withLock { state -> Wanted in
@@ -72,7 +74,7 @@ package final class WorkerPool: TaskExecutor {
         }
     }
 
-    /// One thread's life. As on libdispatch's threads signals are for others.
+    /// The body of a thread. Signals are blocked, as on libdispatch's threads.
     private func work() {
         var all = sigset_t()
         sigfillset(&all)
@@ -89,7 +91,7 @@ package final class WorkerPool: TaskExecutor {
 }
 
 extension Actor {
-    /// Starts a task on the pool that runs isolated to this actor.
+    /// Starts a task on the pool, isolated to this actor.
     @discardableResult
     package nonisolated func startTask<Success: Sendable>(
         _ body: @escaping @Sendable (isolated Self) async -> Success
@@ -97,7 +99,7 @@ extension Actor {
         Task(executorPreference: WorkerPool.shared) { await body(self) }
     }
 
-    /// As above, for a body that throws.
+    /// Starts a throwing task on the pool, isolated to this actor.
     @discardableResult
     package nonisolated func startTask<Success: Sendable>(
         _ body: @escaping @Sendable (isolated Self) async throws -> Success

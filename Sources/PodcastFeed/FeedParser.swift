@@ -36,7 +36,7 @@ package final class FeedParser {
 
     /// The number of bytes to determine the encoding; an XML declaration is in the first hundred.
     private static let headSize = 4096
-    /// What the scanner gets at once; a token that is cut waits for the next block.
+    /// The number of bytes per block passed to the scanner. A token that is cut waits for the next block.
     private static let blockSize = 64 * 1024
     /// The number of bytes in which a web page's title is searched.
     private static let pageSize = 64 * 1024

@@ -13,6 +13,7 @@ package struct CalendarDay: Sendable, Hashable, CustomStringConvertible {
         self.init(seconds: date.seconds, offset: date.offset)
     }
 
+    /// Returns the day of a time at an offset from UTC, both in seconds; `nil` if it is outside the calendar's range.
     package init?(seconds: Int64, offset: Int) {
         let (local, overflow) = seconds.addingReportingOverflow(Int64(offset))
         guard !overflow, let day = GregorianDay(number: local / 86_400 - (local % 86_400 < 0 ? 1 : 0)) else {

@@ -24,6 +24,7 @@ package struct EpisodeSource: Sendable, Equatable {
     /// The show's access.
     package var access: ShowAccess
 
+    /// The state of the episode's download task.
     package struct Task: Sendable, Equatable {
         /// Whether a person has suspended the task.
         package var isSuspended: Bool

@@ -116,6 +116,7 @@ extension Library {
         }
     }
 
+    /// Sets when a show is refreshed next, in seconds since 1970; `nil` for never.
     package func setNextRefresh(podcast: ShowID, _ next: Int64?) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE podcast SET next_refresh = ? WHERE id = ?")

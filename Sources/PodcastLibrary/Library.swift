@@ -157,6 +157,7 @@ package final class Library: Sendable {
         }
     }
 
+    /// Returns the highest identifiers that the library has assigned.
     package func identifiers() throws -> Identifiers {
         try query { db in
             var result = Identifiers(podcast: 0, episode: 0, download: 0)

@@ -1,5 +1,6 @@
 /// The type of an enclosure, derived from its MIME type and the path of its URL, without a request. Pure.
 package struct MediaType: Sendable, Equatable {
+    /// A major media type.
     package enum Major: Int, Sendable {
         case audio = 1
         case video = 2

@@ -16,6 +16,7 @@ package struct NameTemplate: Sendable, Equatable {
         case show = "show"
     }
 
+    /// A reason for which a template is rejected.
     package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
         case unknownField(String)
         case unclosedField(String)

@@ -36,6 +36,7 @@ package struct ShowAccess: Sendable, Equatable {
 }
 
 extension Library {
+    /// Returns the access of a show; `nil` if there is no such show.
     package func showAccess(of podcast: ShowID) throws -> ShowAccess? {
         try query { db in
             try Row.fetchOne(

@@ -18,6 +18,7 @@ package struct UniqueNames: Sendable {
         self.taken = taken
     }
 
+    /// Returns whether a stem is in use, ignoring case.
     package func isTaken(_ stem: String) -> Bool {
         taken.contains(FileName.folded(stem))
     }

@@ -6,6 +6,7 @@ package let protocolVersion = 3
 
 /// The first message of a client.
 package struct Hello: Sendable, Codable, Equatable {
+    /// The kind of client.
     package enum Role: String, Sendable, Codable {
         case command
         case mount
@@ -54,16 +55,17 @@ package struct Welcome: Sendable, Codable, Equatable {
     }
 }
 
-/// Tasks end with the client's connection, unless another client has the same one; received bytes stay cached.
+/// A command on a task. Tasks end with the client's connection, unless another client has the same one; received bytes
+/// stay cached.
 package enum TaskAction: String, Sendable, Codable, CaseIterable {
     case download, resume, suspend, cancel, evict, pin, unpin
 }
 
-/// How long the tasks of a client live.
+/// The lifetime of a client's tasks.
 package enum SessionConfiguration: Sendable, Codable, Equatable {
-    /// Tasks end with the client's connection, unless somebody else wants the same; what has arrived stays cached.
+    /// Tasks end with the client's connection, unless another client has the same one; received bytes stay cached.
     case `default`
-    /// As `default`, and nothing is left on the disk.
+    /// As `default`, but no bytes stay on the disk.
     case ephemeral
     /// Tasks outlive the client and the daemon. A client that comes back with the same identifier gets those that are
     /// outstanding, and what has ended in the meantime.
@@ -175,6 +177,7 @@ package struct KeepChange: Sendable, Codable, Equatable {
     }
 }
 
+/// The result of refreshing one show.
 package struct RefreshResult: Sendable, Codable, Equatable {
     package var name: String
     package var added: Int
@@ -230,6 +233,7 @@ package struct TaskInfo: Sendable, Codable, Equatable {
 
 /// An event, sent to every client that watches.
 package struct Event: Sendable, Codable, Equatable {
+    /// The kind of an event.
     package enum Kind: String, Sendable, Codable {
         case progress, completed, failed, state, library, idle
     }
@@ -282,6 +286,7 @@ extension Event {
 
 /// The encoding of JSON payloads.
 package enum WireJSON {
+    /// Encodes a message.
     package static func encode<Value: Encodable>(_ value: Value) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
@@ -290,6 +295,7 @@ package enum WireJSON {
         return [UInt8](data)
     }
 
+    /// Decodes a message; `nil` if it is malformed.
     package static func decode<Value: Decodable>(_ type: Value.Type, _ payload: [UInt8]) -> Value? {
         try? JSONDecoder().decode(type, from: Data(payload))
     }

@@ -3,6 +3,7 @@
 /// Wire format: payload length (4 bytes, little-endian), kind (1), number (4), payload. Messages of each read have a
 /// fixed binary format; all others are JSON.
 package struct Frame: Sendable, Equatable {
+    /// The kind of a frame. The raw values are part of the wire format.
     package enum Kind: UInt8, Sendable {
         // From clients.
         case hello = 1
@@ -48,6 +49,7 @@ package struct Frame: Sendable, Equatable {
 
 /// A parser of frames in a stream of bytes.
 package struct FrameDecoder: Sendable {
+    /// A violation of the wire format.
     package struct Malformed: Error, CustomStringConvertible {
         package var description: String { "the other side of the socket does not speak podfs's protocol" }
     }
@@ -57,6 +59,7 @@ package struct FrameDecoder: Sendable {
 
     package init() {}
 
+    /// Appends received bytes.
     package mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(contentsOf: bytes) }
 
     /// Returns the next complete frame; `nil` if more bytes are needed.

@@ -25,6 +25,7 @@ package struct ReadRequest: Sendable, Equatable {
         return writer.bytes
     }
 
+    /// Decodes a payload; `nil` if it is malformed.
     package init?(payload: [UInt8]) {
         var reader = WireReader(payload[...])
         guard let episode = reader.int64(), let generation = reader.int64(), let from = reader.int64(),
@@ -46,6 +47,7 @@ package struct EpisodeReference: Sendable, Equatable {
         return writer.bytes
     }
 
+    /// Decodes a payload; `nil` if it is malformed.
     package init?(payload: [UInt8]) {
         var reader = WireReader(payload[...])
         guard let episode = reader.int64() else { return nil }
@@ -88,6 +90,7 @@ package struct Grant: Sendable, Equatable {
         return writer.bytes
     }
 
+    /// Decodes a payload; `nil` if it is malformed.
     package init?(payload: [UInt8]) {
         var reader = WireReader(payload[...])
         guard let generation = reader.int64(), let total = reader.int64(), let file = reader.text(),
@@ -136,6 +139,7 @@ package struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
         return writer.bytes
     }
 
+    /// Decodes a payload; `nil` if it is malformed.
     package init?(payload: [UInt8]) {
         var reader = WireReader(payload[...])
         guard let raw = reader.uint8(), let kind = Kind(rawValue: raw), let number = reader.uint32(),

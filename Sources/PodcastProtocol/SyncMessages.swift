@@ -26,6 +26,7 @@ package struct SyncLoginRequest: Sendable, Codable, Equatable, CustomStringConve
 
 /// The state of the synchronization. Empty without a login.
 package struct SyncStatus: Sendable, Codable, Equatable {
+    /// The state of the exchange with the server.
     package enum State: String, Sendable, Codable {
         /// There is no account.
         case none

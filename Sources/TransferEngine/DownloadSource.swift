@@ -133,6 +133,7 @@ package enum TransferEvent: Sendable {
     case upload(UploadEvent)
 }
 
+/// Configuration of a `TransferEngine`.
 package struct TransferConfiguration: Sendable {
     package var limits = DownloadMachine.Limits()
     package var pools = ConnectionPools.Limits()

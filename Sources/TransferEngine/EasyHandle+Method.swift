@@ -3,6 +3,7 @@ internal import TransferCore
 
 /// One field of a form (RFC 7578).
 package struct FormPart: Sendable, Equatable {
+    /// The content of a field.
     package enum Content: Sendable, Equatable {
         case text(String)
         /// A private copy of a file, and its description for the server.

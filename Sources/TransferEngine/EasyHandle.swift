@@ -45,9 +45,9 @@ final class EasyHandle {
         var timeout: Int64 = 0
         /// The space of the address that led to this one; `nil` if a person entered it. See `ReachTrail`.
         var reach: AddressSpace?
-        /// Bytes per second that will be taken, by pausing; 0 for as many as come. curl itself is not asked to limit them:
-        /// it evens a rate out over the last three seconds at least, so that one that is lowered on a running handle
-        /// stops it for as long as the bytes before would have taken, and a stop of some length looks like a stall.
+        /// The maximum rate in bytes per second, enforced by pausing; 0 for none. curl's own limit is not used: it
+        /// averages over at least the last three seconds, so that lowering it on a running handle stops the transfer
+        /// until the average has caught up, which can look like a stall.
         var rateLimit: Int64 = 0
         /// The number of concurrent handles: the more there are, the less memory each uses.
         var others = 0
@@ -89,8 +89,8 @@ final class EasyHandle {
     private static let receiveBuffer = 512 * 1024
     /// The total for more than eight handles, which share it: a hundred use 15 MB instead of 52.
     private static let sharedReceiveBuffer = 4 * 1024 * 1024
-    /// The part is at least this, four times curl's default. So is the buffer of answers that are wanted in memory, most
-    /// of which are small: a larger one is mapped and unmapped for each.
+    /// The minimum share, four times curl's default. Also the buffer of responses that are received in memory, most of
+    /// which are small: a larger buffer would be mapped and unmapped for each.
     private static let smallReceiveBuffer = 64 * 1024
     /// The minimum that curl accepts.
     private static let smallestReceiveBuffer = 1_024
@@ -291,8 +291,8 @@ final class EasyHandle {
         head.fields[name, default: ""] += " " + String(decoding: line, as: UTF8.self)
     }
 
-    /// A field is written in a way that curl reads otherwise than this does. What says where the body ends must not be: one
-    /// of the two would take a part of the body for the whole, or its framing for content.
+    /// Rejects the response if the field frames the body. curl may parse the malformed field differently, so that one
+    /// of the two would treat a part of the body as the whole, or its framing as content.
     private func distrustFraming(_ name: String) {
         guard name == "content-length" || name == "transfer-encoding" else { return }
         rejection = TransferError(.unusable, "the server sent a malformed \(name) field")

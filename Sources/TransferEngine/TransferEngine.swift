@@ -10,9 +10,10 @@ package import TransferCore
 /// Every method may be called from any thread and returns at once; answers are delivered on the engine's thread and
 /// must not block it. Events are delivered in order, on that thread too; the owner reports the number of processed ones
 /// with `eventsTaken`.
-/// many of them it has taken up.
 package final class TransferEngine: Sendable {
+    /// The handler of an open's result, called on the engine's thread.
     package typealias OpenAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
+    /// The handler of a read's result, called on the engine's thread.
     package typealias ReadAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
     /// Loads the source of a file that the engine does not have. Called on the engine's thread: it may read the disk,
     /// but not use the network.
@@ -57,8 +58,8 @@ package final class TransferEngine: Sendable {
         ended.wait()
     }
 
-    /// The owner has taken up so many further events: from here on its loaders say what these have said. A download is
-    /// kept until then, as one that was loaded anew would begin another file.
+    /// Reports that the owner has processed this many further events, so that its loaders now reflect them. Downloads
+    /// are retained until then, because reloading one earlier would start a new file.
     package func eventsTaken(_ count: Int) { mailbox.post { $0.eventsTaken(count) } }
 
     // MARK: Readers
@@ -100,6 +101,7 @@ package final class TransferEngine: Sendable {
         mailbox.post { $0.download(key)?.cancelWait(id) }
     }
 
+    /// Closes a file. Call once for each successful open.
     package func close(_ key: MediaID) {
         mailbox.post { $0.download(key)?.apply { machine, now in machine.close(now: now) } }
     }
@@ -119,6 +121,7 @@ package final class TransferEngine: Sendable {
         }
     }
 
+    /// Suspends or resumes the task of a file.
     package func setSuspended(_ key: MediaID, _ suspended: Bool, load: @escaping Loader) {
         withDownload(key, load: load) { download in
             download.apply { machine, now in machine.setSuspended(suspended, now: now) }

@@ -103,6 +103,7 @@ package struct InspectedItems {
 
     package init() {}
 
+    /// Appends an item to the document.
     package mutating func append(_ item: Item) {
         isEmpty = false
         writer.element()

@@ -31,9 +31,9 @@ package struct Funding: Sendable, Equatable {
 
 /// A short excerpt that advertises an episode (`podcast:soundbite`).
 package struct Soundbite: Sendable, Equatable {
-    /// The start in seconds.
+    /// Seconds from the start.
     package var start: Double
-    /// The duration in seconds.
+    /// Seconds.
     package var duration: Double
     package var title: String?
 
@@ -104,7 +104,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
     }
 
     package var type: String?
-    /// The length in bytes according to the feed; `nil` if absent, zero, negative or not a number.
+    /// Bytes as the feed claims; `nil` when absent, zero, negative or no number.
     package var length: Int64?
     /// Bits per second.
     package var bitRate: Double?

@@ -72,7 +72,7 @@ package struct Item: Sendable, Equatable {
     package var guid: String?
     package var title: String?
     package var published: PublicationDate?
-    /// The duration in seconds.
+    /// Seconds.
     package var duration: Double?
     package var season: Int?
     /// The season's own name (`podcast:season name`).
@@ -130,9 +130,10 @@ package struct PublicationDate: Sendable, Equatable {
     }
 }
 
+/// A media file of an item.
 package struct Enclosure: Sendable, Equatable {
     package var url: String
-    /// The length in bytes according to the feed; `nil` if absent, zero, negative or not a number.
+    /// Bytes as the feed claims; `nil` when absent, zero, negative or no number.
     package var length: Int64?
     /// The MIME type in lower case.
     package var type: String?
@@ -144,6 +145,7 @@ package struct Enclosure: Sendable, Equatable {
     }
 }
 
+/// A transcript of an item (`podcast:transcript`).
 package struct Transcript: Sendable, Equatable {
     package var url: String
     package var type: String?
@@ -159,8 +161,9 @@ package struct Transcript: Sendable, Equatable {
     }
 }
 
+/// A chapter of an item, listed in the feed itself.
 package struct Chapter: Sendable, Equatable {
-    /// The start in seconds.
+    /// Seconds from the start.
     package var start: Double
     package var title: String?
     /// A page about it.

@@ -1,42 +1,42 @@
-/// A reference to a character that begins with `&`: `&amp;`, `&#38;`, `&#x26;` and HTML's names.
+/// A character reference: `&amp;`, `&#38;`, `&#x26;` or one of HTML's names.
 ///
-/// Read as HTML does (WHATWG HTML, section 13.2.5.72) where XML forbids what publishers write all the same.
+/// Parsed as in HTML (WHATWG HTML, section 13.2.5.72), even where XML forbids a spelling, because publishers use it.
 struct CharacterReference {
     enum Kind {
-        /// What XML knows too.
+        /// A reference that XML defines, too.
         case plain
-        /// A name that only HTML knows.
+        /// A name that only HTML defines.
         case html
-        /// A control character of Latin-1 that stands for what Windows-1252 has in its place.
+        /// A C1 control character, which stands for the character of Windows-1252 at that position.
         case windows1252
-        /// Two halves of a surrogate pair, each as a reference.
+        /// A surrogate pair, written as two references.
         case surrogates
-        /// A number that is no character, or none that a document can hold.
+        /// A number that is no character, or one that documents may not contain.
         case nothing
-        /// A name that nobody knows.
+        /// An unknown name.
         case unknown
-        /// An `&` that begins no reference.
+        /// An `&` that starts no reference.
         case ampersand
-        /// It ends with the bytes, and more may come.
+        /// A reference cut off at the end of the bytes.
         case incomplete
     }
 
     private(set) var kind: Kind
-    /// Bytes of the reference; 1 for a lone `&`.
+    /// The length of the reference in bytes; 1 for a lone `&`.
     private(set) var length: Int
     private var first: Unicode.Scalar?
-    /// Some of HTML's names stand for two.
+    /// The second character; some of HTML's names stand for two.
     private var second: Unicode.Scalar?
 
-    /// Whether the source stays as it stands.
+    /// Whether the source is kept as text.
     var isText: Bool { kind == .unknown || kind == .ampersand || kind == .incomplete }
 
-    /// HTML's longest name has 31 letters. Longer ones are read to their end only to be named in a diagnostic.
+    /// Maximum length parsed. HTML's longest name has 31 letters; longer ones are parsed only for the diagnostic.
     private static let longestName = 64
 
     /// - Parameters:
     ///   - bytes: Text from the `&` on.
-    ///   - isWhole: Whether no more will come.
+    ///   - isWhole: Whether this is the end of the text.
     init(_ bytes: FeedBytes, isWhole: Bool) {
         (kind, length) = (.ampersand, 1)
         guard bytes.count > 1 else {
@@ -50,7 +50,7 @@ struct CharacterReference {
         }
     }
 
-    /// The characters in UTF-8; none for ``Kind/nothing``.
+    /// Passes the characters in UTF-8 to `body`; none for ``Kind/nothing``.
     func withUTF8(_ body: (FeedBytes) -> Void) {
         for scalar in [first, second] {
             guard let scalar else { continue }
@@ -62,7 +62,7 @@ struct CharacterReference {
         }
     }
 
-    /// What was mended; `nil` when nothing was.
+    /// Returns a message about the correction; `nil` if there was none.
     func diagnostic(_ source: FeedBytes) -> String? {
         switch kind {
         case .plain, .incomplete: nil
@@ -106,7 +106,7 @@ struct CharacterReference {
             || byte == UInt8(ascii: ".") || byte == UInt8(ascii: ":")
     }
 
-    /// XML's own five.
+    /// Returns the character of one of XML's five names.
     private static func plain(_ name: FeedBytes) -> Unicode.Scalar? {
         switch name.count {
         case 2 where name[1] == UInt8(ascii: "t"):
@@ -161,8 +161,8 @@ struct CharacterReference {
         }
     }
 
-    /// The number of a reference, decimal or hexadecimal. Its semicolon may be missing (HTML); what is more than
-    /// Unicode has stays so. `nil` when there are no digits; a length of 0 when more bytes are needed.
+    /// Parses the number of a reference, decimal or hexadecimal. The semicolon is optional, as in HTML; values beyond
+    /// Unicode are returned as they are. `nil` without digits; a length of 0 if more bytes are needed.
     private static func number(_ bytes: FeedBytes, _ isWhole: Bool) -> (value: UInt32, length: Int)? {
         var end = 2
         let isHexadecimal = end < bytes.count && bytes[end] | 0x20 == UInt8(ascii: "x")
@@ -185,15 +185,15 @@ struct CharacterReference {
     }
 }
 
-/// References in text that was not read by ``XMLScanner``, or that a publisher escaped twice.
+/// Replacement of references in text not read by ``XMLScanner``, or escaped twice by a publisher.
 enum CharacterReferences {
-    /// Whether a reference may stand in the text: the beginning of one, and an end behind it.
+    /// Returns whether the text may contain a reference: the start of one, followed by an end.
     static func mayStand(in bytes: some Collection<UInt8>) -> Bool {
         guard let ampersand = bytes.firstIndex(of: UInt8(ascii: "&")) else { return false }
         return bytes[ampersand...].contains(UInt8(ascii: ";"))
     }
 
-    /// The text with its references replaced once; an `&` that begins none, and what stands for no character, stays.
+    /// Returns the text with its references replaced once; a lone `&` and invalid references stay.
     static func replaced(in bytes: some Collection<UInt8>) -> [UInt8] {
         let input = Array(bytes)
         return input.withUnsafeBufferPointer { input in
@@ -205,7 +205,7 @@ enum CharacterReferences {
                 rest = rest[ampersand...]
                 let reference = CharacterReference(FeedBytes(rebasing: rest), isWhole: true)
                 let source = rest.prefix(reference.length)
-                // What was escaped twice is written by programs, which put the semicolon.
+                // Text escaped twice was written by a program, which adds the semicolon.
                 if reference.isText || reference.kind == .nothing || source.last != UInt8(ascii: ";") {
                     output.append(contentsOf: source)
                 } else {
@@ -219,7 +219,7 @@ enum CharacterReferences {
     }
 }
 
-/// Windows-1252: Latin-1, but for the 32 places in which Latin-1 has control characters.
+/// Windows-1252: Latin-1, except for the 32 control characters from 0x80 on.
 enum Windows1252 {
     static func scalar(_ byte: UInt8) -> Unicode.Scalar {
         0x80...0x9F ~= byte ? high[Int(byte) - 0x80] : Unicode.Scalar(byte)

@@ -32,8 +32,7 @@ enum DocumentHead: Equatable {
         return head.firstIndex(of: UInt8(ascii: "<"))
     }
 
-    /// Returns the length of the XML declaration, which is not passed to libxml2: the text is UTF-8 by now, whatever it
-    /// declares, and a malformed declaration would be fatal.
+    /// The XML declaration says nothing any more: the text is UTF-8 by now, and a broken one may have no end.
     private static func declarationLength(_ head: UnsafeBufferPointer<UInt8>) -> Int {
         guard head.starts(with: "<?xml".utf8), head.count > 5, head[5].isXMLSpace || head[5] == UInt8(ascii: "?"),
             let end = head.firstIndex(of: UInt8(ascii: ">"))

@@ -1,7 +1,7 @@
 /// The named characters of HTML, which feeds use without declaring them.
 ///
-/// XML knows five names; publishers paste HTML all the same, and `&nbsp;` in a title must not lose the title. Nothing is
-/// ever taken from a declaration in the document itself, so these can neither grow nor be redefined.
+/// XML defines five names; publishers paste HTML anyway, and `&nbsp;` in a title must not lose the title. Declarations
+/// in the document are ignored, so these can neither grow nor be redefined.
 enum HTMLEntities {
     /// The characters a name stands for, without `&` and `;`; `nil` for an unknown name.
     static func characters(_ name: FeedBytes) -> (first: Unicode.Scalar, second: Unicode.Scalar?)? {

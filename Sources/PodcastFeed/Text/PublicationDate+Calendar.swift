@@ -1,11 +1,11 @@
 internal import Platform
 
 extension PublicationDate {
-    /// The moment as ISO 8601 in UTC, `2026-11-20T10:00:00Z`.
+    /// The time in ISO 8601, UTC: `2026-11-20T10:00:00Z`.
     package var iso8601: String {
         let (day, second) = dayAndSecond
         let (year, month, dayOfMonth) = day.components
-        // One buffer: of a feed with many items this is one of the costs of listing it.
+        // A single buffer: formatting dates is a significant cost of listing a large feed.
         var text: [UInt8] = []
         text.reserveCapacity(20)
         func put(_ number: Int, _ width: Int, _ mark: Unicode.Scalar) {
@@ -23,7 +23,7 @@ extension PublicationDate {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The moment as RFC 822 has it, with four digits for the year, in UTC: `Fri, 20 Nov 2026 10:00:00 GMT`.
+    /// The time in RFC 822 with four digits for the year, UTC: `Fri, 20 Nov 2026 10:00:00 GMT`.
     package var rfc822: String {
         let (day, second) = dayAndSecond
         let (year, month, dayOfMonth) = day.components
@@ -45,7 +45,7 @@ extension PublicationDate {
         return (day, Int(second))
     }
 
-    /// A moment from the numbers of a calendar and a clock; `nil` when no such day or time exists.
+    /// Creates a time from calendar and clock values; `nil` if the day or time does not exist.
     ///
     /// Second 60 is a leap second and becomes 59; 24:00:00 is the end of the day.
     init?(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, offset: Int = 0) {

@@ -46,7 +46,7 @@ package enum URLReference {
         return nil
     }
 
-    /// Whether this is an `http` or `https` address with a host.
+    /// Whether this is an address that can be asked for: `http` or `https` with a host, and without white space.
     package static func isHTTP(_ url: String) -> Bool {
         guard let scheme = scheme(of: url), !url.contains(where: \.isWhitespace) else { return false }
         let name = String(Substring(scheme)).lowercased()

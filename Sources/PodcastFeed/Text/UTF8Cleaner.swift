@@ -1,8 +1,8 @@
 /// A filter that copies text into blocks of valid UTF-8: characters not allowed in XML are omitted, and bytes that are
 /// not UTF-8 are read as Windows-1252.
 ///
-/// One byte that is not UTF-8 makes libxml2 treat the rest of the document as Latin-1, and one control character ends
-/// an attribute; so neither may reach it. The pieces may be split anywhere; the output depends on the bytes only.
+/// Everything behind it may rely on whole characters. The pieces may be cut anywhere; the output depends on the bytes
+/// alone.
 struct UTF8Cleaner {
     /// The incomplete character at the end of the previous piece; at most three bytes.
     private var held: [UInt8] = []

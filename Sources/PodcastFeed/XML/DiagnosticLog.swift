@@ -1,4 +1,4 @@
-/// What was mended or passed over in a document, with the line at which it stands.
+/// The diagnostics of a document: corrected and skipped mistakes, each with its line.
 struct DiagnosticLog {
     private(set) var diagnostics: [Diagnostic]
     var lines = LineCounter(line: 1)
@@ -10,7 +10,7 @@ struct DiagnosticLog {
         self.limit = limit
     }
 
-    /// Whether one more would be kept, so that composing it is worth its trouble.
+    /// Whether another diagnostic would be stored, so that its message has to be built.
     var hasRoom: Bool { diagnostics.count <= limit }
 
     mutating func note(_ message: String, line: Int? = nil) {
@@ -21,25 +21,25 @@ struct DiagnosticLog {
                 message: diagnostics.count < limit ? message : "there are more diagnostics; they are left out"))
     }
 
-    /// Notes something that is the same wherever it is met again.
+    /// Adds a diagnostic once, however often the mistake occurs.
     mutating func noteOnce(_ message: String) {
         if notedOnce.insert(message).inserted { note(message) }
     }
 }
 
-/// The line that a scanner has reached, counted when somebody asks.
+/// Counts the lines up to the scanner's position, on demand.
 struct LineCounter {
-    /// The line of the byte up to which was counted.
+    /// The line of the last counted byte.
     private(set) var line: Int
     private var counted: UnsafePointer<UInt8>?
-    /// The byte that is looked at; not before the last one.
+    /// The current position, which never moves back.
     var cursor: UnsafePointer<UInt8>?
 
     init(line: Int) {
         self.line = line
     }
 
-    /// The bytes that are counted begin here; what stood before them has been.
+    /// Starts counting in a buffer; the bytes before it are already counted.
     mutating func begin(at start: UnsafePointer<UInt8>) {
         counted = start
         cursor = start
@@ -52,7 +52,7 @@ struct LineCounter {
         return line
     }
 
-    /// The bytes from here on move elsewhere.
+    /// Finishes counting in a buffer that is about to move.
     mutating func end(at place: UnsafePointer<UInt8>) {
         cursor = place
         _ = current()

@@ -1,11 +1,11 @@
-/// What the names of elements mean, by the namespace declarations that are in force.
+/// Resolves element names by the namespace declarations in force.
 struct ElementNames {
-    /// A prefix that is bound; the empty one is the default namespace.
+    /// A bound prefix; the empty one is the default namespace.
     private struct Binding {
         var prefix: [UInt8]
         var namespace: FeedNamespace
-        /// Of all bindings up to this one: the same declarations give the same, so that what was remembered under them
-        /// counts again.
+        /// Identifies the set of all bindings up to this one. Equal declarations have equal versions, so that cached
+        /// names become valid again.
         var version: UInt64
     }
 
@@ -17,21 +17,21 @@ struct ElementNames {
 
     private var bindings: [Binding] = []
     private var version: UInt64 { bindings.last?.version ?? 0 }
-    /// Remembers names, so that each is looked up once. By hash alone: two names of 64 equal bits would be taken for
-    /// one, in the feed of whoever searched for them.
+    /// A cache of resolved names, keyed by hash alone: two names with the same 64 bits would be confused, but only in
+    /// the feed of an attacker who has searched for them.
     private var entries = [Entry](repeating: Entry(), count: Self.size)
-    /// Prefixes that were used and never bound.
+    /// Prefixes that were used without being bound.
     private var unbound: Set<String> = []
-    /// One of them that nobody has been told of.
+    /// The unbound prefix that has not been reported yet.
     private var newlyUnbound: String?
 
-    /// Feeds use some sixty names; a power of two, so that a mask finds the place.
+    /// Number of slots, a power of two for masking; feeds use some sixty names.
     private static let size = 512
-    /// Declarations in force at once; real feeds have twenty.
+    /// Maximum number of declarations in force; real feeds have twenty.
     private static let bindingLimit = 256
     private static let unboundLimit = 16
 
-    /// The name of an element.
+    /// Returns the name of an element.
     mutating func name(_ qualified: FeedBytes) -> FeedName {
         var key: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in qualified { key = (key ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -47,8 +47,8 @@ struct ElementNames {
         let local = String(decoding: Self.local(of: qualified), as: UTF8.self).lowercased()
         let namespace = namespace(ofPrefix: prefix)
         let rules = FeedRules.shared
-        // An element without a prefix is RSS's or Atom's own, also where the document's default namespace is another
-        // vocabulary's and has no such element.
+        // An element without a prefix belongs to RSS or Atom, even if the document's default namespace is another
+        // vocabulary that has no such element.
         let fallback = prefix.isEmpty && namespace != .other ? rules.index(of: local, in: .core) : 0
         return FeedName(
             index: rules.index(of: local, in: namespace), fallback: fallback,
@@ -63,9 +63,9 @@ struct ElementNames {
         return .unbound(prefix: text)
     }
 
-    /// Takes note of the declarations in a start tag.
+    /// Processes the declarations in a start tag.
     ///
-    /// - Returns: How many bindings are new, for ``drop(_:)``.
+    /// - Returns: The number of new bindings, for ``drop(_:)``.
     mutating func declare(_ attributes: FeedAttributes) -> Int {
         var count = 0
         for attribute in attributes.list where attribute.name.starts(with: "xmlns".utf8) {
@@ -80,8 +80,8 @@ struct ElementNames {
         return count
     }
 
-    /// Makes the vocabulary of the root element, whatever it is called, RSS's or Atom's own: a default namespace or a
-    /// prefix of `<rss>` that is another vocabulary's is a mistake.
+    /// Treats the vocabulary of the root element as RSS's or Atom's own, whatever its name: a default namespace or a
+    /// prefix of `<rss>` that belongs to another vocabulary is a mistake.
     mutating func bindRoot(_ qualified: FeedBytes) -> Int {
         let prefix = Self.prefix(of: qualified)
         let local = String(decoding: Self.local(of: qualified).prefix(20), as: UTF8.self).lowercased()
@@ -106,12 +106,12 @@ struct ElementNames {
         return 1
     }
 
-    /// Removes the last bindings, when the element that made them is closed.
+    /// Removes the most recent bindings when their element is closed.
     mutating func drop(_ count: Int) {
         if count > 0 { bindings.removeLast(min(count, bindings.count)) }
     }
 
-    /// A prefix that was used without being bound, once.
+    /// Returns the unbound prefix that has not been reported yet, and marks it as reported.
     mutating func takeUnbound() -> String? {
         guard newlyUnbound != nil else { return nil }
         defer { newlyUnbound = nil }

@@ -1,26 +1,26 @@
-/// The elements whose end tags have not come, outermost first.
+/// The open elements, outermost first.
 ///
-/// XML's parsers, when told to recover, close whatever is open at an end tag of any name, so that one stray `</p>` would
-/// end an item and the next would end the channel. Here an end tag closes the nearest open element of its name, and what
-/// stands inside; one without a partner is passed over.
+/// XML parsers in recovery mode close the innermost element at any end tag, so that one stray `</p>` would close an
+/// item and the next the channel. Here an end tag closes the nearest open element of its name, and those inside; one
+/// without a match is ignored.
 struct ElementStack {
     struct Element {
-        /// Of the local name.
+        /// The hash of the local name.
         var hash: UInt32
         var rule: FeedRule
-        /// Whether an `xml:base` stood in its tag.
+        /// Whether its tag has an `xml:base`.
         var hasBase = false
-        /// Namespace bindings that end with it.
+        /// The number of namespace bindings that end with the element.
         var bindings = 0
     }
 
     private(set) var elements: [Element] = []
-    /// The addresses that relative references are relative to, the last of which is in force.
+    /// The base URLs of relative references; the last is in force.
     private var bases: [String]
-    /// The local name of the root element, once there was one.
+    /// The local name of the root element; `nil` before it.
     private(set) var root: String?
     private(set) var isRootClosed = false
-    /// What the root element says.
+    /// The type of the root element.
     private(set) var kind = Kind.other
 
     enum Kind {
@@ -35,10 +35,10 @@ struct ElementStack {
     var count: Int { elements.count }
     var isEmpty: Bool { elements.isEmpty }
     var base: String? { bases.last }
-    /// Where the next element would stand.
+    /// The scope of the next element.
     var scope: FeedScope { elements.last?.rule.inside ?? .document }
 
-    /// Where the element at a place stands.
+    /// Returns the scope of the element at an index.
     func scope(around place: Int) -> FeedScope {
         place > 0 ? elements[place - 1].rule.inside : .document
     }

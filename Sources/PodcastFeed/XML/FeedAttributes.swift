@@ -1,16 +1,16 @@
-/// The attributes of a start tag. They and their values are valid during the call that hands them over.
+/// The attributes of a start tag. Names and values are valid during the call that receives them.
 struct FeedAttributes {
     struct Attribute {
-        /// Qualified, as written.
+        /// The qualified name as written.
         var name: FeedBytes
-        /// With its references replaced.
+        /// The value with its references replaced.
         var value: FeedBytes
     }
 
     let list: UnsafeBufferPointer<Attribute>
 
-    /// The value of an attribute by its qualified name, such as `url` or `xml:base`; of two the first. Names are
-    /// compared without regard to case.
+    /// Returns the value of an attribute by its qualified name, such as `url` or `xml:base`; the first of several.
+    /// Names are compared without regard to case.
     func value(_ name: StaticString) -> FeedBytes? {
         for attribute in list where Self.equal(attribute.name, name) { return attribute.value }
         return nil

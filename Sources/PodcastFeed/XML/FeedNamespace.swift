@@ -55,14 +55,14 @@ enum FeedNamespace: UInt8 {
 
 /// An element's name in the reader's form.
 struct FeedName {
-    /// Its place in ``FeedRules``; 0 for a name that no rule mentions.
+    /// The index in ``FeedRules``; 0 for a name without a rule.
     var index: UInt16
-    /// The same as one of RSS's own, where the vocabulary has no rule for it in that place.
+    /// The index of the name as one of RSS's own, used if the vocabulary has no rule for it in that place.
     var fallback: UInt16
-    /// Of the local name in lower case: compares end tags with start tags.
+    /// The hash of the local name in lower case, to compare end tags with start tags.
     var hash: UInt32
 
-    /// FNV-1a of the local part of a qualified name, letters in lower case.
+    /// Computes FNV-1a of the local part of a qualified name, in lower case.
     static func hash(ofLocalPart name: FeedBytes) -> UInt32 {
         var hash: UInt32 = 2_166_136_261
         for byte in name {

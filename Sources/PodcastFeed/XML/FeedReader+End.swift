@@ -40,7 +40,7 @@ extension FeedReader {
         }
     }
 
-    /// Completes the item: selects its enclosures and adds it to the feed.
+    /// Finishes an item: selects its enclosure, and adds it to the feed.
     mutating func finishItem() {
         guard isInItem else { return }
         current.isOpen = false

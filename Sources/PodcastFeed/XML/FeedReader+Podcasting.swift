@@ -1,4 +1,4 @@
-/// An element that says one part in its attributes and the other in its text, which has not come yet.
+/// An element with data both in its attributes and in its text, which has not been read yet.
 enum PendingElement {
     case none
     case person(Person)

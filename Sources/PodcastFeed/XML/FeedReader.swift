@@ -1,18 +1,18 @@
-/// Builds a ``Feed`` from the start tags, end tags and text of an XML document.
+/// The builder of a ``Feed`` from the start tags, end tags and text of an XML document.
 struct FeedReader: ~Copyable {
     var names = ElementNames()
     var stack: ElementStack
     var text = TextCollector()
     var show = ShowState()
     var current = ItemState()
-    /// The subscriptions of a document that is OPML.
+    /// The subscriptions of an OPML document.
     var outlines = OutlineList()
     var urls: URLResolver
     var notes: DiagnosticLog
-    /// Set when a limit is reached: nothing more shall be read.
+    /// Whether a limit is reached and parsing must stop.
     private(set) var isStopped = false
     let limits: FeedLimits
-    /// Takes the items in the place of the feed.
+    /// Receives the items instead of the feed.
     let onItem: ((Item) -> Void)?
 
     /// - Parameters:
@@ -28,7 +28,7 @@ struct FeedReader: ~Copyable {
 
     /// Whether text is being collected.
     var isCollecting: Bool { text.place != nil }
-    /// Whether the document has begun and its root element is still open.
+    /// Whether the root element is open.
     var isInsideRoot: Bool { root != nil && !stack.isRootClosed }
     /// The local name of the root element, once there was one.
     var root: String? { stack.root }
@@ -95,8 +95,8 @@ struct FeedReader: ~Copyable {
         text.append(bytes, isEscaped: stack.count - 1 > collected && !isCDATA && text.isHTML)
     }
 
-    /// The document is over. An item whose end did not come is left out: its title may be half of the real one, and
-    /// names are given once.
+    /// Finishes the document. An item without an end tag is omitted: its title may be incomplete, and names are
+    /// assigned only once.
     mutating func finish() {
         if isInItem {
             note("the document ends inside an item; that item is left out")
@@ -110,12 +110,12 @@ struct FeedReader: ~Copyable {
         show.feed.diagnostics = notes.diagnostics
     }
 
-    /// Notes something that was mended or passed over.
+    /// Adds a diagnostic about a corrected or skipped mistake.
     mutating func note(_ message: String, line: Int? = nil) {
         notes.note(message, line: line)
     }
 
-    /// Reads no further, and says why.
+    /// Stops parsing, with a diagnostic.
     mutating func stop(_ message: String) {
         guard !isStopped else { return }
         note(message)
@@ -123,7 +123,7 @@ struct FeedReader: ~Copyable {
         show.feed.isCut = true
     }
 
-    /// Something stands behind the end of the root element.
+    /// Reports content after the end of the root element.
     mutating func noteTail() {
         notes.noteOnce("what follows the end of the document is passed over")
     }
@@ -137,10 +137,10 @@ struct FeedReader: ~Copyable {
         return rule.isIgnored && name.fallback != 0 ? rules.table[row + Int(name.fallback)] : rule
     }
 
-    /// Deals with an element where as many are open as may be.
+    /// Handles an element at the maximum depth.
     ///
-    /// What is nested so deep is most often not nested at all: it was not closed. So the episodes and subscriptions
-    /// behind it still count, and everything else is passed over.
+    /// Such deep nesting usually means that elements were not closed. So episodes and subscriptions still count, and
+    /// everything else is skipped.
     ///
     /// - Returns: Whether the element may be opened.
     private mutating func makeRoom(for name: FeedName, _ attributes: FeedAttributes) -> Bool {
@@ -182,20 +182,22 @@ struct FeedReader: ~Copyable {
         }
     }
 
-    /// Closes everything down to the item that is open, and it too.
+    /// Closes all elements up to and including the open item.
     private mutating func closeItem() {
         while isInItem, !stack.isEmpty { closeLast() }
     }
 
     // MARK: Elements inside a text
 
-    /// - Returns: Whether the element was dealt with as a part of the text.
+    /// Processes an element inside collected text.
+    ///
+    /// - Returns: Whether the element was processed as a part of the text.
     private mutating func startInsideText(
         _ name: FeedName, _ qualified: FeedBytes, _ attributes: FeedAttributes
     ) -> Bool {
         guard let collected = text.place else { return false }
         let anywhere = Self.rule(name, in: .nothing).handler
-        // A line of text has no elements inside: this one was not closed, and the next of its kind begins.
+        // A line of text contains no elements: the previous one was not closed, and the next of its kind starts.
         let isSibling = !text.isHTML && Self.rule(name, in: stack.scope(around: collected)).handler != .none
         if anywhere == .item || anywhere == .entry || isSibling {
             note("an element was not closed before the next began")

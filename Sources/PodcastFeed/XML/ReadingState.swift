@@ -1,13 +1,13 @@
-/// What the reader knows of the show so far.
+/// The show as parsed so far.
 struct ShowState {
     var feed = Feed(format: .rss2)
-    /// How good the source of each field is that has a value.
+    /// The rank of each field's source.
     var ranks = FieldRanks()
     var schedule = PublishingInterval()
-    /// Items so far, also those that were handed on.
+    /// The number of items so far, including those passed to the caller.
     var itemCount = 0
 
-    /// The document is over: what depends on the whole of it.
+    /// Completes the feed: processes what depends on the whole document.
     mutating func finish() {
         if let author = feed.author {
             for index in feed.items.indices where feed.items[index].author == author { feed.items[index].author = nil }
@@ -16,33 +16,33 @@ struct ShowState {
     }
 }
 
-/// How often the publisher asks to be looked at, in several vocabularies.
+/// The update frequency requested by the publisher, in several vocabularies.
 struct PublishingInterval {
     /// RSS's `ttl`, in seconds.
     var timeToLive: Int?
-    /// `sy:updatePeriod` in seconds, and how often in it.
+    /// `sy:updatePeriod` in seconds, and the number of updates per period.
     var period: Int?
     var frequency: Int?
     /// `podcast:updateFrequency`, in seconds.
     var rule: Int?
 
-    /// The longest of them.
+    /// The longest of the intervals, in seconds.
     var seconds: Int? {
         let syndication = period.map { $0 / max(1, frequency ?? 1) }
         return [timeToLive, syndication, rule].compactMap(\.self).filter { $0 > 0 }.max()
     }
 }
 
-/// What the reader knows of the item that is open.
+/// The open item as parsed so far.
 struct ItemState {
     var item = Item()
     var isOpen = false
     var ranks = FieldRanks()
-    /// `media:content`, which counts when the item has no enclosure that can be played.
+    /// `media:content` elements, used if the item has no playable enclosure.
     var mediaContents: [Enclosure] = []
     /// The element whose attributes were read and whose text is being collected.
     var pending = PendingElement.none
-    /// How many addresses of alternate enclosures the item has.
+    /// The number of addresses of alternate enclosures in the item.
     var sources = 0
     /// The broadcast that the item is, if it is one.
     var live: Broadcast?
@@ -64,7 +64,7 @@ struct ItemState {
         isOpen = true
     }
 
-    /// The item, moved out: a copy would count each of its strings once more.
+    /// Returns the item by moving it, since a copy would retain each of its strings.
     mutating func take() -> Item {
         var taken = Item()
         swap(&taken, &item)

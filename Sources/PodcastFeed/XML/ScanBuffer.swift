@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The bytes that are scanned, with what is left of the pieces before them. Line breaks of any kind become line feeds
-/// (XML 1.0, section 2.11).
+/// The unscanned bytes, including the rest of earlier pieces. Line breaks of any kind become line feeds (XML 1.0,
+/// section 2.11).
 struct ScanBuffer: ~Copyable {
     private var memory: UnsafeMutableBufferPointer<UInt8>
     private var start = 0
@@ -17,7 +17,7 @@ struct ScanBuffer: ~Copyable {
         memory.deallocate()
     }
 
-    /// Valid until bytes are added.
+    /// The contents, valid until bytes are added.
     var contents: FeedBytes { FeedBytes(rebasing: memory[start..<end]) }
 
     /// Removes the first bytes.

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Reads start tags, with the values of their attributes decoded.
+/// A parser of start tags that decodes attribute values.
 struct TagReader: ~Copyable {
     /// The qualified name, in the scanner's buffer.
     private(set) var name = FeedBytes(start: nil, count: 0)
     /// Whether the tag ends in `/>`.
     private(set) var isEmptyElement = false
-    /// What was mended.
+    /// The corrected mistakes.
     private(set) var mistakes: [String] = []
     private var attributes: [FeedAttributes.Attribute] = []
-    /// Values that are not what stands in the document.
+    /// Buffer of decoded values, for those that differ from the source.
     private var decoded: UnsafeMutableBufferPointer<UInt8>
     private var decodedCount = 0
 
@@ -21,25 +21,25 @@ struct TagReader: ~Copyable {
         decoded.deallocate()
     }
 
-    /// Letters, `_`, `:` and all beyond ASCII (XML 1.0, section 2.3, simplified).
+    /// Returns whether a byte may start a name: letters, `_`, `:` and all beyond ASCII (XML 1.0, section 2.3,
+    /// simplified).
     @inline(__always)
     static func beginsName(_ byte: UInt8) -> Bool {
         byte.isLetter || byte >= 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ":")
     }
 
-    /// Anything that does not end a name.
+    /// Returns whether a byte continues a name.
     @inline(__always)
     static func continuesName(_ byte: UInt8) -> Bool {
         !byte.isXMLSpace && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "<")
     }
 
-    /// The attributes of the last tag; valid during the call.
+    /// Passes the attributes of the last tag to `body`; they are valid during the call.
     func withAttributes(_ body: (FeedAttributes) -> Void) {
         attributes.withUnsafeBufferPointer { body(FeedAttributes(list: $0)) }
     }
 
-    /// Replaces references, and line breaks and tabs by spaces (XML 1.0, section 3.3.3), in the values of the tag that
-    /// was read.
+    /// Replaces references, and line breaks and tabs by spaces (XML 1.0, section 3.3.3), in the values of the last tag.
     mutating func decodeValues() {
         for index in attributes.indices {
             let value = attributes[index].value
@@ -59,7 +59,7 @@ struct TagReader: ~Copyable {
         }
     }
 
-    /// - Returns: How many bytes were read.
+    /// - Returns: The number of bytes consumed.
     private mutating func decodeReference(_ rest: FeedBytes) -> Int {
         let reference = CharacterReference(rest, isWhole: true)
         let source = FeedBytes(rebasing: rest[..<reference.length])
@@ -79,7 +79,7 @@ struct TagReader: ~Copyable {
         decodedCount += 1
     }
 
-    /// No reference becomes twice as long as it is.
+    /// Reserves the maximum length: decoding at most doubles a reference's length.
     private mutating func reserve(_ count: Int) {
         guard count > decoded.count else { return }
         decoded.deallocate()
@@ -87,9 +87,9 @@ struct TagReader: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - start: Where the `<` stands.
-    ///   - isWhole: Whether no more bytes will come.
-    /// - Returns: The byte behind the tag; `nil` when it has no end.
+    ///   - start: The position of the `<`.
+    ///   - isWhole: Whether this is the end of the document.
+    /// - Returns: The byte after the tag; `nil` if the tag is incomplete.
     mutating func read(
         from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isWhole: Bool
     ) -> UnsafePointer<UInt8>? {
@@ -123,7 +123,7 @@ struct TagReader: ~Copyable {
         from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, tag: UnsafePointer<UInt8>, isWhole: Bool
     ) -> UnsafePointer<UInt8>? {
         var place = start
-        // A slash is part of a name where nothing ends the tag behind it.
+        // A slash belongs to the name unless the tag ends after it.
         while place < end, Self.continuesName(place.pointee) || (place.pointee == UInt8(ascii: "/") && place > start),
             place.pointee != UInt8(ascii: "=")
         {
@@ -148,14 +148,14 @@ struct TagReader: ~Copyable {
         }
         place += 1
         guard let close = place.firstPlace(of: quote, before: end) else {
-            // The value may go on in the next piece, or have no end.
+            // The value may continue in the next piece, or be unterminated.
             let open = isWhole ? place.firstPlace(of: UInt8(ascii: "<"), before: end) : nil
             if open != nil { note("the value of an attribute has no end") }
             return open
         }
         if let open = place.firstPlace(of: UInt8(ascii: "<"), before: close) {
             guard close + 1 < end else { return isWhole ? open : nil }
-            // Where the quote belongs to something behind the tag, another word follows it.
+            // If the quote belongs to text after the tag, another word follows it.
             let follower = close[1]
             guard follower.isXMLSpace || follower == UInt8(ascii: ">") || follower == UInt8(ascii: "/") else {
                 note("the value of an attribute has no end")
@@ -167,7 +167,7 @@ struct TagReader: ~Copyable {
         return close + 1
     }
 
-    /// A value without quotes ends at white space or at the end of the tag.
+    /// Returns the end of an unquoted value: white space or the end of the tag.
     private static func endOfBareValue(
         from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>
     ) -> UnsafePointer<UInt8> {
@@ -179,7 +179,7 @@ struct TagReader: ~Copyable {
         return place
     }
 
-    /// A tag with more mistakes than that is not better known for them.
+    /// Maximum number of mistakes reported per tag.
     private static let mistakeLimit = 20
 
     private mutating func note(_ message: String) {

@@ -1,7 +1,7 @@
 /// The text of an element being collected, in memory reused from one element to the next.
 ///
-/// libxml2 reports text in pieces, a new one at each reference: for escaped HTML most have a few bytes, and an array
-/// would check for uniqueness before each append.
+/// Text arrives in pieces, split at each reference; those of escaped HTML mostly have a few bytes, for which an array's
+/// uniqueness check at each append is expensive.
 struct TextBuffer: ~Copyable {
     private var memory: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0

@@ -1,12 +1,12 @@
-/// The text of the one element that is being collected.
+/// The text of the element that is being collected.
 struct TextCollector: ~Copyable {
     private(set) var buffer = TextBuffer()
-    /// The place of the element in ``ElementStack``; `nil` while none is collected.
+    /// The index of the element in ``ElementStack``; `nil` if none is collected.
     private(set) var place: Int?
     private(set) var limit = 0
     private(set) var isCut = false
     private(set) var isHTML = false
-    /// The names of the elements that are open inside the text; empty for those that are not handed on.
+    /// The open elements inside the text; the empty name stands for one that is not copied to the text.
     private var tags: [String] = []
 
     mutating func begin(at place: Int, isHTML: Bool, limit: Int) {
@@ -17,13 +17,12 @@ struct TextCollector: ~Copyable {
         buffer.removeAll()
     }
 
-    /// Nothing is collected any more; the text stays until the next begins.
+    /// Stops collecting; the text stays until the next element.
     mutating func end() {
         place = nil
     }
 
-    /// - Parameter isEscaped: Whether `&` and `<` have to be escaped again: text between elements that are handed on as
-    ///   markup.
+    /// - Parameter isEscaped: Whether to escape `&` and `<` again, for text between elements that are copied as markup.
     mutating func append(_ bytes: FeedBytes, isEscaped: Bool) {
         let room = limit - buffer.count
         guard room > 0 else {
@@ -48,9 +47,9 @@ struct TextCollector: ~Copyable {
 
     // MARK: Markup
 
-    /// A start tag inside the text.
+    /// Processes a start tag inside the text.
     ///
-    /// - Returns: Whether the element is open now; `false` for those that HTML never closes.
+    /// - Returns: Whether the element is now open; `false` for HTML's void elements.
     mutating func startTag(_ local: FeedBytes, _ attributes: FeedAttributes) -> Bool {
         let isMarkup = isHTML && buffer.count < limit
         if isMarkup {
@@ -70,18 +69,18 @@ struct TextCollector: ~Copyable {
         return true
     }
 
-    /// The end of the innermost element inside the text.
+    /// Processes the end of the innermost element inside the text.
     mutating func endTag() {
         let name = tags.popLast() ?? ""
         if !name.isEmpty { buffer.append("</\(name)>".utf8) }
     }
 
-    /// Whether text is collected as HTML and the element is one that HTML never closes.
+    /// Whether text is collected as HTML and the element has no end tag in HTML.
     func isVoid(_ local: FeedBytes) -> Bool {
         isHTML && Self.voidElements.contains(String(decoding: local, as: UTF8.self))
     }
 
-    /// HTML's elements without content, which have no end tag.
+    /// HTML's void elements, which have no content and no end tag.
     private static let voidElements: Set<String> = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
     ]

@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// Divides an XML document into tags and text as its bytes arrive, and reports them to a ``FeedReader``.
+/// Splits an XML document into tags and text as its bytes arrive, and reports them to a ``FeedReader``.
 ///
-/// A scanner, not a validating parser: it knows the lexical rules alone and mends what breaks them as HTML's tokenizer
-/// does (a lone `&` or `<` is text, a value may lack its quotes), so that one mistake never costs more than itself.
-/// Which end tag closes which element is the reader's business. A document type is passed over unread: no entity that
-/// a document declares is ever known, so none can be expanded or opened.
+/// A scanner, not a validating parser: it applies only the lexical rules and recovers from violations as HTML's
+/// tokenizer does (a lone `&` or `<` is text, a value may lack its quotes), so that a mistake affects nothing else.
+/// Matching end tags to elements is the reader's task. A document type is skipped: entities that a document declares
+/// are never expanded or loaded.
 ///
-/// Expects UTF-8 that ``UTF8Cleaner`` has cleaned. Time is linear in the bytes, memory is bounded by `tagLimit` and the
-/// size of the pieces. Not for two threads at once.
+/// Expects UTF-8 from ``UTF8Cleaner``. Time is linear in the bytes; memory is bounded by `tagLimit` and the size of the
+/// pieces. Not thread-safe.
 final class XMLScanner {
-    /// What the next byte belongs to.
+    /// The construct that contains the next byte.
     enum Mode: Equatable {
         /// Text, tags and references.
         case content
@@ -30,10 +30,10 @@ final class XMLScanner {
     private var hasNotedText = false
     private var hasNotedDeclaration = false
 
-    /// A start tag whose end has not come within that many bytes is text.
+    /// Maximum length of a start tag in bytes. A `<` without a `>` within this length is text.
     static let tagLimit = 256 << 10
 
-    /// - Parameter skippedLines: Line breaks before the first byte that the scanner will get.
+    /// - Parameter skippedLines: Line breaks before the first byte pushed.
     init(reader: consuming FeedReader, skippedLines: Int) {
         self.reader = reader
         self.reader.notes.lines = LineCounter(line: 1 + skippedLines)
@@ -43,18 +43,18 @@ final class XMLScanner {
         body(&reader)
     }
 
-    /// The line of the first byte that was not pushed yet.
+    /// The line of the next byte to be pushed.
     var lineOfNextByte: Int {
         reader.notes.lines.line + buffer.contents.count { $0 == UInt8(ascii: "\n") }
     }
 
-    /// Scans the next piece, which may be cut anywhere.
+    /// Scans the next piece, which may end anywhere.
     func push(_ bytes: FeedBytes) {
         buffer.append(bytes)
         scan(isLast: false)
     }
 
-    /// Scans what waited for more. Nothing may be pushed afterwards.
+    /// Scans the remaining bytes. No more may be pushed afterwards.
     func finish() {
         scan(isLast: true)
         switch mode {
@@ -80,9 +80,9 @@ final class XMLScanner {
         buffer.drop(place - start)
     }
 
-    /// Scans one token, or as much of a long one as is there.
+    /// Scans one token, or as much of a long one as is available.
     ///
-    /// - Returns: The byte behind it; `nil` when more bytes are needed.
+    /// - Returns: The byte after it; `nil` if more bytes are needed.
     private func step(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
@@ -116,7 +116,7 @@ final class XMLScanner {
                 reader.characters(FeedBytes(start: place, count: ampersand - place), isCDATA: false)
             }
             guard ampersand < stop else { return stop }
-            // What ends at a tag is all that will come; what ends with the bytes may go on.
+            // A reference before a tag is complete; one at the end of the bytes may continue.
             let rest = FeedBytes(start: ampersand, count: stop - ampersand)
             let reference = CharacterReference(rest, isWhole: isLast || stop < end)
             if reference.kind == .incomplete { return ampersand == start ? nil : ampersand }
@@ -137,7 +137,7 @@ final class XMLScanner {
         reader.note(message)
     }
 
-    /// Text outside of the root element.
+    /// Reports text outside of the root element.
     private func noteText(_ text: FeedBytes) {
         guard !text.allSatisfy(\.isXMLSpace) else { return }
         if reader.root != nil { return reader.noteTail() }
@@ -156,7 +156,7 @@ final class XMLScanner {
                 mode = .content
                 return found + 3
             }
-            // The rest of the end may be in the next piece.
+            // The rest of the terminator may be in the next piece.
             if end - found < 3, !isLast, found + 1 == end || found[1] == UInt8(ascii: "]") {
                 reader.characters(FeedBytes(start: place, count: found - place), isCDATA: true)
                 return found == place ? nil : found
@@ -188,7 +188,7 @@ final class XMLScanner {
         }
     }
 
-    /// A `<` that begins nothing.
+    /// Treats a `<` that starts no construct as text.
     private func lone(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
         if reader.isInsideRoot { reader.note("a “<” stands where “&lt;” is meant") }
         reader.characters(FeedBytes(start: place, count: 1), isCDATA: false)
@@ -209,7 +209,7 @@ final class XMLScanner {
         let isOpen = place.isPrefix(of: "<!--", before: end) || place.isPrefix(of: "<![CDATA[", before: end)
         if isOpen, !isLast { return nil }
         guard end - place >= 3, place[2].isLetter || place[2] == UInt8(ascii: "[") else { return lone(place) }
-        // Inside the root element it is out of place and has no subset: whatever follows its `>` is content.
+        // Inside the root element a document type is misplaced and has no subset: its `>` ends it.
         mode = .declaration(reader.root == nil ? DocumentType() : DocumentType(endsAtTag: true))
         return place + 2
     }
@@ -265,11 +265,11 @@ final class XMLScanner {
 
     // MARK: Document type
 
-    /// How far a document type declaration has got.
+    /// The state within a document type declaration.
     struct DocumentType: Equatable {
         var quote: UInt8?
         var isInSubset = false
-        /// Declarations that are open inside the subset.
+        /// Number of open declarations inside the subset.
         var depth = 0
         /// Whether any `>` ends it.
         var endsAtTag = false
@@ -309,7 +309,7 @@ final class XMLScanner {
                     mode = .instruction(inDeclaration: true)
                     return place + 2
                 }
-                // No declaration has tags: this one was never closed, and the document begins here.
+                // Declarations contain no tags: this one is unterminated, and the document starts here.
                 if end - place > 1, TagReader.beginsName(place[1]) {
                     reader.notes.lines.cursor = place
                     reader.note("a document type declaration has no end")
@@ -326,19 +326,19 @@ final class XMLScanner {
 }
 
 extension UnsafePointer<UInt8> {
-    /// The first such byte from here on. The corresponding C function is `memchr`.
+    /// Returns the first occurrence of a byte from here on. The corresponding C function is `memchr`.
     @inline(__always)
     func firstPlace(of byte: UInt8, before end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>? {
         memchr(self, Int32(byte), end - self).map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
     }
 
-    /// Whether these bytes stand here.
+    /// Returns whether the bytes from here on start with a text.
     @inline(__always)
     func begins(with text: StaticString, before end: UnsafePointer<UInt8>) -> Bool {
         end - self >= text.utf8CodeUnitCount && memcmp(self, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
-    /// Whether all bytes up to the end are the beginning of a longer text.
+    /// Returns whether all bytes up to the end are a prefix of a text.
     func isPrefix(of text: StaticString, before end: UnsafePointer<UInt8>) -> Bool {
         end - self < text.utf8CodeUnitCount && memcmp(self, text.utf8Start, end - self) == 0
     }

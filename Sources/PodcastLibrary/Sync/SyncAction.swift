@@ -1,5 +1,6 @@
 /// An action on one episode on one device, as exchanged by servers of the gPodder API.
 package struct SyncAction: Sendable, Equatable {
+    /// The kind of an action.
     package enum Kind: String, Sendable {
         case play, download, delete, new
     }

@@ -1,74 +1,75 @@
-// What the machine asks of its driver, and hears from it.
+// The machine's actions, and the types of its events.
 extension DownloadMachine {
     /// A request to send.
     package struct ConnectRequest: Sendable, Equatable {
-        /// The first byte to ask for.
+        /// The first requested byte.
         package var offset: Int64
-        /// The byte after the last one to ask for; `nil` asks to the end.
+        /// The byte after the last requested one; `nil` requests everything to the end.
         package var end: Int64?
-        /// Whether to send a Range at all.
+        /// Whether to send a Range field.
         package var ranged: Bool
         package var ifRange: Validator?
-        /// Ask where the last answer came from, not where the feed points.
+        /// Whether to use the address of the last response instead of the feed's.
         package var direct: Bool
-        /// A reader is waiting for it: it belongs to the readers' pool of connections.
+        /// Whether a reader waits for it: it then belongs to the readers' pool.
         package var forReader: Bool
     }
 
+    /// An action for the driver to perform.
     package enum Action: Sendable, Equatable {
         case connect(ConnectionID, ConnectRequest)
         /// Ends a connection; no further event of it is reported.
         case abort(ConnectionID)
-        /// A connection that has brought its last byte: it ends by itself and may be kept for another request. No
-        /// further event of it is reported.
+        /// Lets a connection end that has delivered its last byte; it may be reused for another request. No further
+        /// event of it is reported.
         case release(ConnectionID)
-        /// Nobody waits for its bytes now; it goes on soon.
+        /// Pauses a connection for a short time, since nobody waits for its bytes.
         case pause(ConnectionID)
-        /// Paused with no end in sight: it is kept, but gives its turn to others.
+        /// Pauses a connection indefinitely: it stays open, but frees its slot.
         case hold(ConnectionID)
-        /// Goes on, after `pause` or `hold`; in the second case it needs a turn again.
+        /// Resumes after `pause` or `hold`; after `hold` it needs a slot again.
         case resume(ConnectionID, forReader: Bool)
-        /// Whether a blocked reader waits for its bytes has changed; it was so at first when the request was `forReader`.
+        /// Changes whether a blocked reader waits for the connection; initially that is `forReader` of the request.
         case serving(ConnectionID, Bool)
-        /// A server has said how large the file is, or that it is another one than before.
+        /// Reports the size confirmed by a server, or another rendition.
         case confirmed(generation: Int, Pin)
-        /// Bytes are about to come: the cache file of this generation is needed.
+        /// Creates the cache file of this generation, since bytes are about to arrive.
         case createFile(generation: Int, Pin)
-        /// The old generation's file takes no more bytes.
+        /// Stops writing to the old generation's file.
         case abandonFile(generation: Int)
         case answerOpen(WaitID, TransferError?)
         case answerRead(WaitID, TransferError?)
-        /// Every byte is present: sync, hash, mark.
+        /// Syncs, hashes and marks the file, since every byte is present.
         case finish(generation: Int)
         case failed(TransferError)
-        /// There was no space for bytes that had to be stored: everything rests until `storageAvailable`.
+        /// Reports that bytes could not be stored for lack of space: everything stops until `storageAvailable`.
         case storageFull(TransferError)
-        /// The owner's address was refused: is there a newer one? `addressRenewed` is the answer.
+        /// Asks the owner for a newer address after a refusal; `addressRenewed` is the answer.
         case renewAddress(TransferError)
-        /// The task counts for more, or less, than before; its connections had the priority that it had when they began.
+        /// Reports a changed priority of the task; its connections have the one at their start.
         case prioritized(TransferPriority)
     }
 
-    /// What to do with the next bytes of a connection.
+    /// The treatment of the next bytes of a connection.
     package enum Step: Sendable, Equatable {
         case write(until: Int64?)
-        /// Present already: compare with the file.
+        /// Present already: compare them with the file.
         case compare(until: Int64)
-        /// Present already and known to be the same rendition: pass over.
+        /// Present already and known to be of the same rendition: skip them.
         case skip(until: Int64)
-        /// The next byte is not this connection's: end it.
+        /// The connection has delivered its last byte: end it.
         case stop
     }
 
-    /// How a connection ended by itself.
+    /// The reason why a connection ended by itself.
     package enum Ending: Sendable, Equatable {
-        /// The body came to its end as the protocol defines it.
+        /// The body is complete according to the protocol.
         case complete
         /// `Step.stop` was reached.
         case stopped
-        /// Something that may pass. With a body under way, it has ended before its end.
+        /// A transient failure. During a body, it ended early.
         case failure(TransferError)
-        /// Something that trying again does not mend.
+        /// A permanent failure.
         case refusal(TransferError)
     }
 }

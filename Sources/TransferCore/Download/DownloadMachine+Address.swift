@@ -35,7 +35,7 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// The next answer comes from another address.
+    /// Invalidates the facts tied to the previous address: the next response comes from another one.
     private mutating func trustNone() {
         address.knowsDirect = false
         rendition.isForeign = !present.isEmpty

@@ -1,6 +1,6 @@
 // Handling of response heads.
 extension DownloadMachine {
-    /// The request of a connection is sent: it had to wait for its turn until now.
+    /// Records that the request of a connection was sent, after waiting for a slot.
     package mutating func began(_ id: ConnectionID, now: Int64) {
         if case .requested = connections[id]?.stage { connections[id]?.stage = .requested(since: now) }
     }
@@ -112,7 +112,7 @@ extension DownloadMachine {
         var known = found
         var body = answer
         body.found = found.validator
-        // While the bytes are being compared, the validator of this answer is not yet that of what is here.
+        // During the comparison the validator of this response does not yet apply to the present bytes.
         if compare, !present.isEmpty {
             known.validator = pin?.validator
             if pin?.validator != nil { rendition.distrusts = true }
@@ -128,7 +128,7 @@ extension DownloadMachine {
         connection.heard = now
         connection.compares = connection.compares || compare && !present.isEmpty
         if !body.isPart, connection.request.ranged {
-            // The whole came where a part was asked for.
+            // The server sent the whole file instead of the requested part.
             connection.position = offset
             connection.limit = nil
         }

@@ -1,27 +1,27 @@
 extension DownloadMachine {
-    /// Failures in a row, and the progress that ends the row.
+    /// Consecutive failures, and the progress that resets them.
     struct Attempts: Sendable {
         private struct Count {
             var since: Int64
             var bytes: Int64 = 0
         }
 
-        /// Failures since there was progress.
+        /// Number of failures since the last progress.
         private(set) var count = 0
         private var firstFailure: Int64?
         /// The failure of the last connection.
         var lastError: TransferError?
-        /// What went wrong last with a task that goes on, shown until there is progress.
+        /// The last error of a running task, shown until there is progress.
         var recentError: TransferError?
-        /// When the last connection was begun.
+        /// When the last connection was started.
         var lastTry: Int64?
         private(set) var lastProgress: Int64?
-        /// New bytes since a moment that is at most a reader's deadline ago.
+        /// The number of new bytes since a time at most a reader's deadline ago.
         private var recent: Count?
 
-        /// A connection was lost.
+        /// Records the loss of a connection.
         ///
-        /// - Returns: how long there has been no progress, in milliseconds.
+        /// - Returns: the time without progress so far, in milliseconds.
         mutating func failed(_ error: TransferError, now: Int64) -> Int64 {
             lastError = error
             recentError = error
@@ -31,8 +31,8 @@ extension DownloadMachine {
             return now - began
         }
 
-        /// New bytes have come. They are progress when there are enough of them within a reader's deadline: a server that
-        /// sends a byte now and then holds nobody, and is asked again ever more seldom.
+        /// Records new bytes. They count as progress if enough of them arrive within a reader's deadline: a server that
+        /// sends an occasional byte must not block readers, and is retried less and less often.
         mutating func received(_ bytes: Int64, limits: Limits, now: Int64) {
             lastError = nil
             var recent = recent ?? Count(since: now)
@@ -48,7 +48,7 @@ extension DownloadMachine {
             self.recent = recent
         }
 
-        /// A person, or the time, gives the server another chance.
+        /// Resets the failures, on a person's request or after a time.
         mutating func forget() {
             count = 0
             firstFailure = nil
@@ -57,35 +57,35 @@ extension DownloadMachine {
         }
     }
 
-    /// What shows that the server's answers are not to be relied on.
+    /// Evidence that the server's answers are unreliable.
     struct ServerFaults: Sendable, Equatable {
         struct End: Sendable, Equatable {
             var position: Int64
             var count: Int
         }
 
-        /// Where the last bodies ended before their end, and how many of them in a row.
+        /// The byte at which the last bodies ended early, and their number.
         private(set) var earlyEnd: End?
-        /// Answers that were none to the question; from the second on ranges are no longer asked for.
+        /// The number of responses that did not match their request; from the second on no ranges are requested.
         private(set) var lies = 0
-        /// New generations since the last whole file.
+        /// The number of new generations since the last complete file.
         var renewals = 0
 
-        /// Whether ranges may be asked for.
+        /// Whether ranges may be requested.
         var allowRanges: Bool { lies <= 1 }
 
         mutating func lied() { lies += 1 }
 
-        /// A body ended before its end.
+        /// Records that a body ended early.
         ///
-        /// - Returns: how many in a row have ended there.
+        /// - Returns: the number of consecutive bodies that ended at this position.
         mutating func ended(at position: Int64) -> Int {
             let count = earlyEnd?.position == position ? (earlyEnd?.count ?? 0) + 1 : 1
             earlyEnd = End(position: position, count: count)
             return count
         }
 
-        /// New bytes have come up to `end`.
+        /// Records new bytes up to `end`.
         mutating func received(upTo end: Int64) {
             lies = 0
             if let earlyEnd, end > earlyEnd.position { forgetEnd() }
@@ -93,7 +93,7 @@ extension DownloadMachine {
 
         mutating func forgetEnd() { earlyEnd = nil }
 
-        /// Another rendition says nothing of the one before.
+        /// Resets the faults that concern the previous rendition.
         mutating func beginGeneration() {
             earlyEnd = nil
             lies = 0

@@ -1,32 +1,33 @@
 extension DownloadMachine {
-    /// A request, and what has come of it.
+    /// A request and the state of its answer.
     struct Connection: Sendable, Equatable {
         enum Stage: Sendable, Equatable {
-            /// The head of the answer is to come: since the request was sent, or `nil` while it waits for its turn. → receiving
+            /// The head has not arrived. `since` is when the request was sent; `nil` while it waits for a slot. →
+            /// receiving
             case requested(since: Int64?)
             case receiving(Body)
         }
 
-        /// An answer that the machine has accepted.
+        /// An accepted answer.
         struct Body: Sendable, Equatable {
             enum Flow: Sendable, Equatable {
                 case running
-                /// Nobody waits for its bytes now; it goes on soon.
+                /// Paused for a short time, because nobody waits for its bytes.
                 case paused
-                /// Paused with no end in sight: it is ended at that moment.
+                /// Paused indefinitely; ended at this time.
                 case held(until: Int64)
             }
 
-            /// The answer is a 206: its end need not be the file's.
+            /// Whether the response is a 206, whose end need not be the file's.
             let isPart: Bool
-            /// Where the body ends by what its head says.
+            /// The end of the body according to its head.
             var end: Int64?
-            /// What its head gives as the length, where no file can be as long.
+            /// The excessive length in its head.
             let excess: String?
-            /// The validator of the answer, to be believed once the comparison has gone well.
+            /// The answer's validator, valid only after a successful comparison.
             var found: Validator?
             var flow = Flow.running
-            /// It has brought a byte that was missing.
+            /// Whether it has delivered a missing byte.
             var hasWritten = false
 
             var isHeld: Bool { if case .held = flow { true } else { false } }
@@ -35,17 +36,17 @@ extension DownloadMachine {
         let request: ConnectRequest
         /// The offset of the next byte.
         var position: Int64
-        /// Bytes from here on belong to others.
+        /// The byte at which it must stop, since the following ones belong to other connections.
         var limit: Int64?
-        /// Bytes that are present already have to be compared with what it brings.
+        /// Whether present bytes have to be compared with received ones.
         var compares: Bool
-        /// A blocked reader waits for its bytes, as last told to the driver.
+        /// Whether a blocked reader waits for its bytes, as last reported to the driver.
         var serves: Bool
         var stage = Stage.requested(since: nil)
         /// When it last brought bytes of the body, or was last kept from it.
         var heard: Int64 = .min
 
-        /// `nil` until the head has been accepted.
+        /// The accepted answer; `nil` until its head has arrived.
         var body: Body? {
             get { if case .receiving(let body) = stage { body } else { nil } }
             set { if let newValue { stage = .receiving(newValue) } }
@@ -68,7 +69,7 @@ extension DownloadMachine {
 
         var isEmpty: Bool { table.isEmpty }
         var count: Int { table.count }
-        /// The oldest first.
+        /// The ids, oldest first.
         var ids: [ConnectionID] { table.keys.sorted() }
         var all: Dictionary<ConnectionID, Connection>.Values { table.values }
         var areReceiving: Bool { table.values.contains { $0.isReceiving } }
@@ -78,7 +79,7 @@ extension DownloadMachine {
             set { table[id] = newValue }
         }
 
-        /// Whether another one than `id` brings bytes.
+        /// Whether a connection other than `id` receives bytes.
         func areReceiving(beside id: ConnectionID) -> Bool { table.contains { $0.key != id && $0.value.isReceiving } }
 
         mutating func add(_ connection: Connection) -> ConnectionID {
@@ -92,7 +93,7 @@ extension DownloadMachine {
 
         mutating func removeAll() { table = [:] }
 
-        /// Ends those that are not to stay.
+        /// Ends all connections except those for which `isKept` returns true.
         mutating func abort(but isKept: (ConnectionID) -> Bool) -> [Action] {
             let ended = ids.filter { !isKept($0) }
             for id in ended { table[id] = nil }

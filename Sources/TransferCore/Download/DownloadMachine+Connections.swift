@@ -36,7 +36,7 @@ extension DownloadMachine {
         if var body = connection.body, !body.hasWritten {
             body.hasWritten = true
             connection.body = body
-            // What was compared agrees: this answer's validator is that of the whole file.
+            // The comparison has succeeded: this response's validator applies to the whole file.
             if connection.compares, pin?.validator == nil, let found = body.found { rendition.pin?.validator = found }
             isNowProven = rendition.isForeign && connection.compares
             if isNowProven { rendition.isForeign = false }
@@ -51,7 +51,7 @@ extension DownloadMachine {
         return answers.isEmpty && !isNowProven ? [] : answers + plan(now)
     }
 
-    /// The bytes of a connection differ from the file's where both have them: it is another rendition.
+    /// Handles a connection whose bytes differ from present ones: it serves another rendition.
     package mutating func differs(_ id: ConnectionID, now: Int64) -> [Action] {
         guard connections[id] != nil else { return [] }
         return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
@@ -133,7 +133,7 @@ extension DownloadMachine {
         return answerSatisfied()
     }
 
-    /// Handles the `deadline`.
+    /// Handles the passing of `deadline`.
     package mutating func tick(now: Int64, random: Double) -> [Action] {
         var actions = giveUpLate(now)
         for id in connections.ids {
@@ -194,17 +194,17 @@ extension DownloadMachine {
         return actions + readers.grantOpens() + answerSatisfied() + [.finish(generation: generation)]
     }
 
-    /// The file of this generation is needed, if there is none yet.
+    /// Requests the file of this generation, if there is none yet.
     mutating func createFile() -> [Action] {
         guard !hasFile, let pin else { return [] }
         rendition.hasFile = true
         return [.createFile(generation: generation, pin)]
     }
 
-    /// The file is not whole, or not on the disk: there is more to do.
+    /// Returns to fetching: the file is incomplete, or not on disk.
     mutating func leaveFinishing() { if isFinishing { phase = .fetching() } }
 
-    /// The rendition was replaced: a new file from zero. Every connection but `keeping` ends.
+    /// Starts a new generation: a new file from byte 0. Every connection except `keeping` ends.
     mutating func beginGeneration(keeping kept: ConnectionID?, pin: Pin?, now: Int64) -> [Action] {
         var actions = connections.abort { $0 == kept }
         if hasFile { actions.append(.abandonFile(generation: generation)) }
@@ -224,11 +224,11 @@ extension DownloadMachine {
         _ id: ConnectionID, _ error: TransferError, after: Int64?, now: Int64, random: Double
     ) -> [Action] {
         let connection = connections.remove(id)
-        // An address that was once redirected to may be gone for good; where the feed points is the one to trust.
+        // The address of an earlier redirect may be gone for good; the feed's address is authoritative.
         if let connection, !connection.isReceiving, connection.request.direct { address.knowsDirect = false }
         let without = attempts.failed(error, now: now)
         if without >= limits.retry.giveUp { return fail(error, now: now) }
-        // Nobody is helped by an open that hangs while there is no network.
+        // An open that hangs without a network would help nobody.
         let actions = error.code == .unreachable ? readers.answerOpens(error) : []
         if isWanted, case .fetching = phase {
             let pause = limits.retry.pause(attempt: attempts.count, retryAfter: after, random: random)
@@ -246,7 +246,7 @@ extension DownloadMachine {
             address.knowsDirect = false
             return plan(now)
         }
-        // While another connection brings bytes, the file is there: this one was one too many, perhaps.
+        // While another connection receives bytes the file exists: this one may have exceeded a limit of the server.
         if connections.areReceiving(beside: id) { return lost(id, error, after: nil, now: now, random: random) }
         connections[id] = nil
         return renewAddress(after: error, now: now) ?? fail(error, now: now)
@@ -257,7 +257,7 @@ extension DownloadMachine {
         phase = .failed(error, until: now + limits.failureMemory)
         attempts.recentError = nil
         faults.forgetEnd()
-        // First: whoever is answered looks for the reason.
+        // First, since an answered reader queries the error.
         return actions + [.failed(error)] + readers.answerAll(error)
     }
 }

@@ -1,46 +1,46 @@
 extension DownloadMachine {
-    /// How far the file is. What belongs to one phase alone goes with it.
+    /// The phase of the file, with the state that exists only in this phase.
     enum Phase: Sendable, Equatable {
-        /// Bytes are missing, or may be: connections run as readers and the task need them. With `retry` the next one waits.
-        /// → any other
+        /// Bytes are or may be missing: connections run as readers and the task need them. With `retry` the next one is
+        /// delayed. → any other
         case fetching(retry: Retry? = nil)
-        /// The owner looks for a newer address, since that moment; the error is that of the one before. No connection runs,
+        /// The owner has been looking for a newer address since that time, after the given error. No connection runs,
         /// and readers wait. → fetching, failed
         case awaitingAddress(since: Int64, TransferError)
         /// Every byte is present; the driver syncs and hashes the file. No connection runs and no reader waits.
         /// → cached, fetching (bytes were lost, or there was no space for them), failed
         case finishing
-        /// The file is whole, checked and hashed. Nothing is wanted of it any more but its bytes.
+        /// The file is complete and hashed; from now on it is only read.
         case cached
-        /// No connection runs. Readers are answered with the error until the moment at which it is remembered no more; then,
-        /// or when there is none, the next one begins anew. → fetching
+        /// The download has failed. No connection runs, and readers are answered with the error until it expires; then,
+        /// or at once without an expiry, the next reader starts a new attempt. → fetching
         case failed(TransferError, until: Int64?)
     }
 
-    /// The pause after a connection was lost.
+    /// The delay after the loss of a connection.
     struct Retry: Sendable, Equatable {
         var at: Int64
-        /// The server asked for it: a new reader does not cut it short.
+        /// Whether the server requested the delay, which a new reader then does not shorten.
         var isServers: Bool
     }
 
-    /// The rendition of which bytes are kept, and what is known of its identity.
+    /// The rendition whose bytes are stored, and the known facts about its identity.
     struct Rendition: Sendable, Equatable {
-        /// A new rendition has a greater one.
+        /// The number of the rendition, greater than that of all earlier ones.
         let generation: Int
         var pin: Pin?
         var present = ByteRanges()
         /// Whether the generation has a cache file.
         var hasFile = false
-        /// An answer did not show the validator that the rendition has: it proves nothing any more.
+        /// Whether a response lacked the rendition's validator, which then proves nothing any more.
         var distrusts = false
-        /// An answer has shown that there is no strong validator.
+        /// Whether a response has shown that there is no strong validator.
         var lacksValidator = false
-        /// What is here came from another address than the next answer will: tags of two addresses say nothing of each
-        /// other, so bytes have to be compared before anything else is believed.
+        /// Whether the present bytes come from another address than the next response: tags of different addresses are
+        /// unrelated, so bytes have to be compared first.
         var isForeign = false
 
-        /// Whether a strong validator shows which answers belong to the rendition.
+        /// Whether a strong validator identifies responses of the rendition.
         var isProven: Bool { pin?.validator != nil && !distrusts && !isForeign }
 
         /// Whether every byte of it is present.
@@ -53,37 +53,37 @@ extension DownloadMachine {
         }
     }
 
-    /// What people and programs want of the whole file, and whether circumstances let it be fetched.
+    /// Whether the whole file is wanted, and whether it may be fetched now.
     struct Filling: Sendable, Equatable {
         enum Wish: Sendable, Equatable {
-            /// No task: bytes come for readers alone.
+            /// No task: bytes are fetched only for readers.
             case nothing
             /// A download task: the whole file is wanted.
             case whole
-            /// The same, and a person has suspended it.
+            /// A download task that a person has suspended.
             case suspended
         }
 
         var wish = Wish.nothing
-        /// What the task counts for; while nobody reads.
+        /// The priority of the task without a reader.
         var priority: TransferPriority
-        /// Automatic tasks may run: the link is unmetered, say.
+        /// Whether automatic tasks may run, for example because the link is unmetered.
         var allowsAutomatic = true
-        /// The whole file has no space yet: it is not filled in the background, and readers are served.
+        /// The lack of space for the whole file: it is not filled in the background, and readers are served.
         var awaitsSpace: TransferError?
 
-        /// Whether bytes may be fetched that no reader is blocked on.
+        /// Whether bytes may be fetched on which no reader is blocked.
         var runsInBackground: Bool {
             wish == .whole && awaitsSpace == nil && (allowsAutomatic || priority > .automatic)
         }
 
-        /// The whole file is wanted; a suspension stays.
+        /// Starts a task for the whole file; a suspended one stays suspended.
         mutating func begin() { if wish == .nothing { wish = .whole } }
     }
 
-    /// Where the bytes come from.
+    /// Facts about the address of the bytes.
     struct Address: Sendable, Equatable {
-        /// The address that the last answer came from may be asked directly.
+        /// Whether the address of the last response may be requested directly.
         var knowsDirect: Bool
         /// When the owner was last asked for a newer one.
         var lastRenewal: Int64?

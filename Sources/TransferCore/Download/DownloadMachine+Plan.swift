@@ -32,8 +32,8 @@ extension DownloadMachine {
         return now >= retry.at
     }
 
-    /// Whether a continuation has to show by its bytes that it continues what is here. Also where the address has to be
-    /// resolved again: it may lead to another rendition now.
+    /// Whether a continuation has to prove by its bytes that it belongs to the present ones. Also if the address must
+    /// be resolved again, since it may lead to another rendition now.
     private var needsComparison: Bool { !rendition.isProven || !address.knowsDirect }
 
     /// Returns the connections that will deliver a byte on which a reader is blocked.

@@ -26,7 +26,7 @@ extension DownloadMachine {
         return raised + plan(now)
     }
 
-    /// Whether a read is unanswered.
+    /// Returns whether a read is unanswered.
     package func isWaiting(_ id: WaitID) -> Bool { readers.reads.contains { $0.id == id } }
 
     static let changed = TransferError(.changed, "the file changed on the server")
@@ -80,6 +80,7 @@ extension DownloadMachine {
         return changeFilling(now) { $0.allowsAutomatic = allowed }
     }
 
+    /// Suspends or resumes the task.
     package mutating func setSuspended(_ suspended: Bool, now: Int64) -> [Action] {
         guard suspended != isSuspended, !isCached else { return [] }
         filling.wish = suspended ? .suspended : .whole
@@ -113,7 +114,7 @@ extension DownloadMachine {
         return nil
     }
 
-    /// What went wrong counts no more.
+    /// Resets failures and their consequences.
     mutating func forgetFailure() {
         switch phase {
         case .failed, .fetching: phase = .fetching()
@@ -130,7 +131,7 @@ extension DownloadMachine {
         phase = .fetching(retry: retry)
     }
 
-    /// Circumstances of the task change: it fills in the background from now on, or no longer.
+    /// Applies a change to the task's conditions, and starts or stops background filling accordingly.
     mutating func changeFilling(_ now: Int64, _ change: (inout Filling) -> Void) -> [Action] {
         let filled = filling.runsInBackground
         change(&filling)

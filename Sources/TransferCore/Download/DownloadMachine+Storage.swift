@@ -18,7 +18,7 @@ extension DownloadMachine {
     package mutating func lostStored(keeping ranges: ByteRanges, _ error: TransferError, now: Int64) -> [Action] {
         leaveFinishing()
         rendition.present = present.intersection(ranges)
-        // They would go on behind bytes that are missing again.
+        // They would continue after bytes that are now missing.
         return dropAll() + storageFailed(error, now: now)
     }
 

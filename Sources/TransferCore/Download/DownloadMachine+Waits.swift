@@ -1,5 +1,5 @@
 extension DownloadMachine {
-    /// Who has the file open, and who waits for an answer.
+    /// Open files and waiting requests.
     struct Readers: Sendable, Equatable {
         struct Open: Sendable, Equatable {
             var id: WaitID
@@ -14,12 +14,12 @@ extension DownloadMachine {
 
         var opens: [Open] = []
         var reads: [Read] = []
-        /// Open files; while there is one, a held response is kept.
+        /// The number of open files; while there is one, a held response is kept.
         var handles = 0
 
-        /// Whether somebody waits.
+        /// Whether a request is waiting.
         var areBlocked: Bool { !reads.isEmpty || !opens.isEmpty }
-        /// Whether nobody has the file open, or waits.
+        /// Whether nobody has the file open or waits.
         var isEmpty: Bool { handles == 0 && !areBlocked }
 
         mutating func remove(_ id: WaitID) {
@@ -29,7 +29,7 @@ extension DownloadMachine {
 
         mutating func close() { handles = max(0, handles - 1) }
 
-        /// The size is known: those who open the file have it open now.
+        /// Grants all waiting opens, once the size is known.
         mutating func grantOpens() -> [Action] {
             handles += opens.count
             return answerOpens(nil)
@@ -47,7 +47,7 @@ extension DownloadMachine {
 
         mutating func answerAll(_ error: TransferError) -> [Action] { answerOpens(error) + answerReads(error) }
 
-        /// Answers the reads whose bytes are there.
+        /// Answers the reads whose bytes are present.
         mutating func answerReads(where isSatisfied: (Range<Int64>) -> Bool) -> [Action] {
             let satisfied = reads.filter { isSatisfied($0.range) }
             if satisfied.isEmpty { return [] }
@@ -55,7 +55,7 @@ extension DownloadMachine {
             return satisfied.map { .answerRead($0.id, nil) }
         }
 
-        /// Answers those who wait since a moment that is too long ago.
+        /// Answers the requests that have waited too long.
         mutating func giveUp(_ error: TransferError, where isLate: (Int64) -> Bool) -> [Action] {
             let lateOpens = opens.filter { isLate($0.since) }
             let lateReads = reads.filter { isLate($0.since) }
@@ -64,7 +64,7 @@ extension DownloadMachine {
             return lateOpens.map { .answerOpen($0.id, error) } + lateReads.map { .answerRead($0.id, error) }
         }
 
-        /// Since when each of them waits.
+        /// The start times of all waiting requests.
         var waits: [Int64] { opens.map(\.since) + reads.map(\.since) }
     }
 }

@@ -1,31 +1,32 @@
-/// The state of one file's download, as a value: what is present, who waits, which connections run.
+/// The state machine of one file's download: present bytes, waiting readers, running connections.
 ///
-/// Every event is a mutating method that returns the actions to perform; nothing here does IO, reads a clock or draws
-/// a random number, so each transition is tested as a comparison of values. The driver performs the actions in order,
-/// on one thread, and reports what comes of them as further events. Times are milliseconds of a monotonic clock.
+/// Every event is a mutating method that returns the actions to perform. There is no IO, clock or random number here,
+/// so each transition can be tested by comparing values. The driver performs the actions in order, on one thread, and
+/// reports their results as further events. Times are milliseconds of a monotonic clock.
 ///
 /// The life of a download:
-/// - *open* of a file whose size no server has confirmed sends a request and waits for its head; the response is then
-///   **held** (paused, unread) until a read comes, at most `Limits.hold`.
-/// - The first *read* makes it a **filling** task: the whole file is fetched, holes front to back. A read elsewhere
+/// - An *open* of a file without a confirmed size sends a request and waits for the response head; the response is then
+///   **held** (paused, unread) until a read arrives, at most `Limits.hold`.
+/// - The first *read* makes it a **filling** task: the whole file is fetched, gaps from front to back. A read elsewhere
 ///   opens at most one more connection at its offset; while any reader is blocked, connections that do not serve one
-///   yield.
-/// - When every byte is present the file is **finishing** (synced, hashed by the driver), then **cached**.
-/// - An answer that belongs to another rendition begins a new **generation**: a new file from zero; readers of the old
-///   one are told that it changed.
+///   pause.
+/// - When every byte is present the file is **finishing** (synced and hashed by the driver), then **cached**.
+/// - A response with another rendition starts a new **generation**: a new file from byte 0; reads of the old one fail
+///   as changed.
 ///
-/// A rendition is *proven* by a strong validator. Where there is none, bytes join only where bytes meet: a continuation
-/// reads the last `Limits.overlap` bytes again, and a read elsewhere waits for the one stream to come past.
+/// A rendition is *proven* by a strong validator. Without one, bytes are joined only where they overlap: a continuation
+/// reads the last `Limits.overlap` bytes again, and a read elsewhere waits for the single stream.
 package struct DownloadMachine: Sendable {
+    /// The id of a connection, chosen by the machine.
     package typealias ConnectionID = Int
-    /// Names a waiting open or read; given by the driver.
+    /// The id of a waiting open or read, chosen by the driver.
     package typealias WaitID = Int64
 
     package let limits: Limits
     var rendition: Rendition
     var phase: Phase
     var filling: Filling
-    /// There is no space for more bytes: nothing is asked for until there is.
+    /// The lack of space for any bytes: nothing is requested until there is some.
     package internal(set) var storageFull: TransferError?
     var readers = Readers()
     var connections = Connections()
@@ -34,12 +35,12 @@ package struct DownloadMachine: Sendable {
     var address: Address
 
     /// - Parameters:
-    ///   - generation: the rendition's number.
-    ///   - pin: what is known of the rendition: its confirmed size, its validator.
-    ///   - present: what a cache file of this generation holds already, when there is one.
-    ///   - isCached: that file is whole, checked and hashed.
-    ///   - knowsDirect: the address that its bytes came from is known.
-    ///   - priority: what the task counts for, if there is one.
+    ///   - generation: The rendition's number.
+    ///   - pin: The known facts of the rendition: its confirmed size, its validator.
+    ///   - present: The ranges in an existing cache file of this generation.
+    ///   - isCached: Whether that file is complete, synced and hashed.
+    ///   - knowsDirect: Whether the address of its bytes is known.
+    ///   - priority: The priority of the task, if there is one.
     package init(
         generation: Int, pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false,
         knowsDirect: Bool = false, priority: TransferPriority = .asked, limits: Limits = Limits()
@@ -52,30 +53,30 @@ package struct DownloadMachine: Sendable {
         self.limits = limits
     }
 
-    // MARK: What is seen from outside
+    // MARK: Observable state
 
     package var generation: Int { rendition.generation }
     package var pin: Pin? { rendition.pin }
     package var present: ByteRanges { rendition.present }
     /// Whether the generation has a cache file.
     package var hasFile: Bool { rendition.hasFile }
-    /// A download task exists: the whole file is wanted.
+    /// Whether a download task exists, so that the whole file is wanted.
     package var isFilling: Bool { filling.wish != .nothing }
-    /// A person has suspended the task.
+    /// Whether a person has suspended the task.
     package var isSuspended: Bool { filling.wish == .suspended }
     package var priority: TransferPriority { filling.priority }
-    /// The whole file has no space yet.
+    /// The reason why the whole file has no space yet; `nil` if it has.
     package var awaitsSpace: TransferError? { filling.awaitsSpace }
-    /// Open files.
+    /// The number of open files.
     package var handles: Int { readers.handles }
     package var isCached: Bool { phase == .cached }
     package var isFinishing: Bool { phase == .finishing }
     package var failure: TransferError? { if case .failed(let error, _) = phase { error } else { nil } }
 
-    /// The pause under way after a connection was lost.
+    /// The current retry delay.
     var retry: Retry? { if case .fetching(let retry) = phase { retry } else { nil } }
 
-    /// The file's state for people.
+    /// The state as shown to people.
     package var state: TaskState {
         if isCached { return .cached }
         if failure != nil { return .failed }
@@ -84,20 +85,20 @@ package struct DownloadMachine: Sendable {
         return isFinishing || connections.areReceiving ? .running : .queued
     }
 
-    /// Whether the task rests only because conditions do not allow automatic ones.
+    /// Whether the task waits only because automatic tasks may not run.
     package var isWaitingForConditions: Bool {
         filling.wish == .whole && priority == .automatic && !filling.allowsAutomatic && isFetching && storageFull == nil
     }
 
-    /// Whether the task rests only because its file has no space yet.
+    /// Whether the task waits only because its file has no space yet.
     package var isWaitingForSpace: Bool {
         filling.wish == .whole && awaitsSpace != nil && isFetching && storageFull == nil
     }
 
-    /// Whether a connection was lost, and the next try has to wait.
+    /// Whether a connection was lost, and a retry is scheduled.
     package var isRetrying: Bool { retry != nil && isFilling && connections.isEmpty }
 
-    /// Why the task does not go on, or what went wrong last while it tries again, as people are told.
+    /// The reason why the task does not proceed, or the last error while it is retried, as shown to people.
     package var error: TransferError? {
         if isCached { return nil }
         if isWaitingForSpace, state == .queued { return awaitsSpace }
@@ -114,7 +115,7 @@ package struct DownloadMachine: Sendable {
         }
     }
 
-    /// Whether anything is going on, waited for or to be remembered; an idle machine can be let go.
+    /// Whether nothing is running, awaited or remembered; an idle machine can be released.
     package var isIdle: Bool {
         guard connections.isEmpty, readers.isEmpty else { return false }
         return switch phase {
@@ -128,21 +129,21 @@ package struct DownloadMachine: Sendable {
     /// Whether a reader is blocked on a missing byte.
     package var hasBlockedReaders: Bool { readers.areBlocked }
 
-    /// Whether anybody wants bytes.
+    /// Whether a task or a reader needs bytes.
     var isWanted: Bool { isFilling || hasBlockedReaders }
 
     /// The offset of the next byte of a connection.
     package func position(of id: ConnectionID) -> Int64? { connections[id]?.position }
 
-    /// Whether what a connection brings may be stored now.
+    /// Returns whether the bytes of a connection may be stored now.
     package func isReceiving(_ id: ConnectionID) -> Bool {
         connections[id]?.body?.flow == .running
     }
 
-    /// Whether a connection is known, and not ended or released.
+    /// Whether a connection exists and was not ended or released.
     package func has(_ id: ConnectionID) -> Bool { connections[id] != nil }
 
-    /// When `tick` must be called at the latest, if at all. After a `tick` it is later than that tick.
+    /// The latest time for the next call of `tick`, if any. After a `tick` it is later than that tick.
     package var deadline: Int64? {
         var result: Int64?
         func consider(_ moment: Int64) { result = min(result ?? moment, moment) }
@@ -160,6 +161,6 @@ package struct DownloadMachine: Sendable {
         return result
     }
 
-    /// A wait ends when neither it nor the download has moved for the reader's deadline.
+    /// Returns the time at which a wait ends if neither it nor the download progresses.
     func giveUpTime(since: Int64) -> Int64 { max(since, attempts.lastProgress ?? since) + limits.readerDeadline }
 }

@@ -1,5 +1,5 @@
-/// What a cancelled download leaves behind, so that it can be told later whether it can go on from there: URLSession's
-/// resume data. The bytes themselves stay in the cache, and their checkpoint beside them says which can be trusted.
+/// The state of a cancelled download, as with URLSession's resume data, to check later whether it can continue. The
+/// bytes stay in the cache, with a checkpoint that says which of them are valid.
 package struct ResumeData: Codable, Sendable, Equatable {
     /// The version of this format.
     package static let currentVersion = 1

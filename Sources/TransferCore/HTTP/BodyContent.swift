@@ -10,6 +10,7 @@ package enum BodyContent: Sendable, Equatable {
     /// Neither: possibly media of an unknown format.
     case binary
 
+    /// A kind of document that is not media.
     package enum Document: String, Sendable, CaseIterable {
         case webPage = "a web page"
         case xml = "an XML document"

@@ -6,6 +6,7 @@ package enum ContentExpectation: Sendable, Equatable {
     /// A book or an archive: only a web page is an error.
     case other
 
+    /// Returns whether a document of this kind is an error page or otherwise not the expected file.
     package func refuses(_ document: BodyContent.Document) -> Bool {
         switch self {
         case .media: true

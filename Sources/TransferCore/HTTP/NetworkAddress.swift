@@ -61,6 +61,7 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
+    /// Parses an IPv4 or IPv6 address; `nil` for other text.
     package init?(_ text: String) { self.init(text[...]) }
 
     private static func ipv4(_ text: Substring) -> UInt32? {
@@ -122,7 +123,8 @@ package struct NetworkAddress: Sendable, Hashable {
     private var embedded: NetworkAddress? {
         let last = UInt32(truncatingIfNeeded: low)
         switch (high, low >> 32) {
-        // IPv4-compatible (RFC 4291 §2.5.5.1, deprecated) and IPv4-translated (RFC 2765 §2.1); `::` and `::1` are in the table.
+        // IPv4-compatible (RFC 4291 §2.5.5.1, deprecated) and IPv4-translated (RFC 2765 §2.1); `::` and `::1` are in
+        // the table.
         case (0, 0) where last > 1, (0, 0xFFFF_0000): return NetworkAddress(ipv4: last)
         // The well-known prefix of NAT64 (RFC 6052 §2.1).
         case (0x0064_FF9B_0000_0000, 0): return NetworkAddress(ipv4: last)
@@ -209,6 +211,7 @@ package struct AddressBlock: Sendable, Hashable {
         self.length = length + 128 - bits
     }
 
+    /// Returns whether an address belongs to the block.
     package func contains(_ address: NetworkAddress) -> Bool {
         Self.agree(first.high, address.high, min(length, 64)) && Self.agree(first.low, address.low, max(0, length - 64))
     }

@@ -1,12 +1,13 @@
 /// The rule for addresses that a feed or a server leads to: none in a more private space than its own, so that nobody
 /// on the internet can make podfs send requests to hosts that only this computer or its network reaches.
 package struct ReachPolicy: Sendable, Equatable {
-    /// What is reached nevertheless (`transfers.allow_private`).
+    /// Hosts and addresses that are allowed nevertheless (`transfers.allow_private`).
     package var exceptions: [Exception] = []
     /// Blocks that are assumed to be in another space; the first that contains an address decides. For tests, which
     /// only have loopback addresses.
     package var assumed: [Assumption] = []
 
+    /// An address block treated as belonging to another address space.
     package struct Assumption: Sendable, Equatable {
         package var block: AddressBlock
         package var space: AddressSpace
@@ -17,6 +18,7 @@ package struct ReachPolicy: Sendable, Equatable {
         }
     }
 
+    /// A host or address block that is always allowed.
     package enum Exception: Sendable, Equatable {
         /// A host name, whatever its address; in lower case, without a dot at its end.
         case host(String)

@@ -13,6 +13,7 @@ package struct ResponseHead: Sendable, Equatable {
     /// The redirects in order: each status with its address.
     package var redirects: [Redirect] = []
 
+    /// One redirect.
     package struct Redirect: Sendable, Equatable {
         package var status: Int
         package var url: String
@@ -90,7 +91,7 @@ package struct ResponseHead: Sendable, Equatable {
         "x-bzip2", "x-compress", "x-gzip", "xz", "zstd",
     ]
 
-    /// How strongly the fields suggest that the body is not media.
+    /// The strength of the evidence in the fields that the body is not media.
     package enum Doubt: Int, Sendable, Comparable {
         /// No indication.
         case none
@@ -155,6 +156,7 @@ package struct ContentRange: Sendable, Equatable {
         self.total = total
     }
 
+    /// Parses a Content-Range field (RFC 9110 §14.4); `nil` if it is malformed.
     package init?(text: String) {
         let parts = text.split(separator: " ")
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }

@@ -65,6 +65,7 @@ package enum Validator: Sendable, Hashable {
         }
     }
 
+    /// Parses `text`; `nil` if it is malformed.
     package init?(text: String) {
         if text.hasPrefix("etag:") {
             self = .entityTag(String(text.dropFirst(5)))

@@ -8,6 +8,7 @@
 /// A value without IO: the driver requests a slot before it connects, reports the connection's state, and ends the
 /// connections that `preempted` returns. Times are milliseconds of a monotonic clock.
 package struct ConnectionPools: Sendable {
+    /// The numbers of connections allowed.
     package struct Limits: Sendable, Equatable {
         /// The maximum number of background connections in all, and to one host.
         package var filling = 3
@@ -18,12 +19,13 @@ package struct ConnectionPools: Sendable {
         /// The minimum time for which a reader's connection keeps its slot while others wait: with less, connecting
         /// would take more time than reading.
         package var turn: Int64 = 1_000
-        /// How long a reader's connection may fill outside the filling's pool.
+        /// The time for which a reader's connection may fill outside the filling pool.
         package var linger: Int64 = 10_000
 
         package init() {}
     }
 
+    /// The id of a connection, chosen by the driver.
     package typealias Token = Int
 
     private struct Entry {
@@ -73,7 +75,7 @@ package struct ConnectionPools: Sendable {
 
     /// Sets whether a reader is blocked on a connection; a waiting one changes pools.
     ///
-    /// - Returns: As for `release`.
+    /// - Returns: as `release`.
     package mutating func setServing(_ token: Token, _ serving: Bool, now: Int64) -> [Token] {
         if let index = waiting.firstIndex(where: { $0.token == token }) {
             waiting[index].entry.isServing = serving
@@ -93,7 +95,7 @@ package struct ConnectionPools: Sendable {
 
     /// Sets the priority of a connection's task.
     ///
-    /// - Returns: As for `release`.
+    /// - Returns: as `release`.
     package mutating func setPriority(_ token: Token, _ priority: TransferPriority, now: Int64) -> [Token] {
         active[token]?.priority = priority
         guard let index = waiting.firstIndex(where: { $0.token == token }) else { return [] }

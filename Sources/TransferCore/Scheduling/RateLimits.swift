@@ -7,7 +7,9 @@
 /// A value without IO: the driver reports received bytes, asks which connections may continue, and calls again at
 /// `deadline`. Times are milliseconds of a monotonic clock.
 package struct RateLimits: Sendable {
+    /// The id of a connection, chosen by the driver.
     package typealias ID = Int
+    /// The connections of one file, which may have a limit of their own.
     package typealias Group = MediaID
 
     /// One limit and the connections that share it. Levels are thousandths of a byte: the credit of one byte a second
@@ -94,6 +96,7 @@ package struct RateLimits: Sendable {
         if !allows(id) { blocked.insert(id) }
     }
 
+    /// Removes a connection.
     package mutating func remove(_ id: ID) {
         guard let group = members.removeValue(forKey: id) else { return }
         blocked.remove(id)
@@ -101,6 +104,7 @@ package struct RateLimits: Sendable {
         groups[group]?.remove(id)
     }
 
+    /// Returns whether a connection may receive bytes now.
     package func mayReceive(_ id: ID) -> Bool { !blocked.contains(id) }
 
     /// Records `count` bytes received by a connection.

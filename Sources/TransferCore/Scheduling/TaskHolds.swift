@@ -2,6 +2,7 @@
 ///
 /// A task runs while no client suspends it. A person's suspension, which outlives clients, is stored elsewhere.
 package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
+    /// A task, identified by its episode.
     package typealias Task = EpisodeID
 
     /// The number of suspensions minus resumptions for each task and client; never zero.
@@ -9,8 +10,10 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
 
     package init() {}
 
+    /// Returns whether a client suspends a task.
     package func isHeld(_ task: Task) -> Bool { counts[task] != nil }
 
+    /// Suspends a task once more on behalf of a client.
     package mutating func suspend(_ task: Task, by client: Client) {
         counts[task, default: [:]][client, default: 0] += 1
     }

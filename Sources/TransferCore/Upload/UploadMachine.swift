@@ -15,9 +15,12 @@
 /// simply repeated: the owner first checks the server. The state is persisted before a POST is sent. All other requests
 /// may be repeated without harm.
 package struct UploadMachine: Sendable {
+    /// The id of a request, chosen by the machine.
     package typealias RequestID = Int
+    /// The id of a record to persist, chosen by the machine.
     package typealias RecordID = Int
 
+    /// A request to send; the text is its address.
     package enum Request: Sendable, Equatable {
         case post(String)
         case options(String)
@@ -34,6 +37,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
+    /// An action for the driver to perform.
     package enum Action: Sendable, Equatable {
         case send(RequestID, Request)
         /// Ends a request; no further event of it is reported.
@@ -124,7 +128,7 @@ package struct UploadMachine: Sendable {
     /// Restores the failure of an earlier run, which lasts until `resume`.
     package mutating func setFailed(_ error: TransferError) { if state == .suspended { state = .failed(error) } }
 
-    // MARK: State
+    // MARK: What is seen from outside
 
     package var people: TaskState {
         switch state {
@@ -322,7 +326,7 @@ package struct UploadMachine: Sendable {
         lastError = nil
     }
 
-    /// Handles the `deadline`.
+    /// `deadline` has come.
     package mutating func tick(now: Int64) -> [Action] {
         guard case .waiting(let until) = state, until <= now else { return [] }
         return advance(now: now)

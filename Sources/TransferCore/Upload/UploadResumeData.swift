@@ -1,5 +1,6 @@
 /// The progress of an upload on its server, with which a later run continues.
 package struct UploadResumeData: Sendable, Equatable {
+    /// A step of an upload.
     package enum Step: String, Sendable, Codable {
         /// The server has received nothing.
         case unposted
