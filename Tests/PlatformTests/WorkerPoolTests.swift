@@ -2,8 +2,8 @@ import Foundation
 import Platform
 import Testing
 
-/// All that a task started with the pool calls has to run on its threads: one job on the runtime's global executor wakes
-/// the process every second from then on.
+/// Checks that everything called by a task on the pool runs on its threads: a single job on the runtime's global
+/// executor would wake the process every second from then on.
 @Suite(.timeLimit(.minutes(1))) struct WorkerPoolTests {
     private static var thread: String {
         let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)

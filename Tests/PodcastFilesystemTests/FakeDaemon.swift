@@ -9,7 +9,7 @@ import TransferCore
 
 /// A daemon that fetches nothing: it greets, and answers opens, reads and commands as a test says.
 final class FakeDaemon: Sendable {
-    /// What the daemon says to one request; without it the request waits.
+    /// The handler of a request; without one the request stays unanswered.
     typealias Handler = @Sendable (FakeDaemon, Frame) -> Void
 
     private struct State {

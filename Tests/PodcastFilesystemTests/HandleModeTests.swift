@@ -3,11 +3,11 @@ import Testing
 
 @testable import PodcastFilesystem
 
-/// How the handles of one node are opened, one after the other.
+/// Modes of several handles of one node, opened one after the other.
 struct HandleModeTests {
     typealias Mode = HandleMode<Int>
 
-    /// What an open came to; a backing file that is asked for is `backing`.
+    /// The outcome of an open; a requested backing file gets the id `backing`.
     private static func open(_ mode: inout Mode, _ wish: Mode.Wish, backing: Int? = 1) -> String {
         switch mode.open(wish) {
         case .opened(let way): text(way)

@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a folder's streams are answered, so that the kernel keeps its names; `KernelListingTests` has the rule.
+/// Answers to a folder's streams that make the kernel cache its names; `KernelListingTests` tests the rule.
 struct KeptListingTests {
     private let mounted: Mounted
     private let podcast: Podcast

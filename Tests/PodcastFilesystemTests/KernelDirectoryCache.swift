@@ -1,4 +1,4 @@
-/// The kernel's cache of one folder's names, after fs/fuse/readdir.c: what is `rdc` there is here, function by function.
+/// A model of the kernel's cache of one folder's names, after fs/fuse/readdir.c: `rdc` there, function by function.
 struct KernelDirectoryCache {
     struct Entry: Equatable {
         /// Which listing it is of, and which of its names.
@@ -6,7 +6,7 @@ struct KernelDirectoryCache {
         var index: Int
         /// The offset of what follows.
         var next: UInt64
-        /// What it takes of a page.
+        /// The length of the entry in a page, in bytes.
         var length: Int
     }
 
@@ -37,7 +37,7 @@ struct KernelDirectoryCache {
     /// Page by page what stands at which offset in it.
     private var pages: [Int: [Int: Entry]] = [:]
 
-    /// What entries of these lengths take in all.
+    /// The total size of entries with these lengths, in bytes.
     static func size(of lengths: [Int]) -> Int {
         lengths.reduce(0) { size, length in
             let rest = pageSize - size % pageSize
@@ -71,7 +71,7 @@ struct KernelDirectoryCache {
     /// invalidate_inode_pages2
     mutating func dropPages() { pages = [:] }
 
-    /// What the kernel does when it wants memory.
+    /// Drops a page, as the kernel does under memory pressure.
     mutating func dropPage(_ number: Int) { pages[number] = nil }
 
     var pageCount: Int { pages.count }

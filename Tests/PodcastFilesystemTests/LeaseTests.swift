@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// What is open the daemon cannot remove, also before podfs is asked for a byte of it.
+/// An open file cannot be removed by the daemon, even before the first read.
 struct LeaseTests {
     private let content = TestContent(seed: 7, size: 500_000)
 

@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import PodcastFilesystem
 
-/// Programs that list one folder, the kernel's cache of it, and a filesystem that goes by `KernelListing`: every step of any
-/// of them may come between those of the others.
+/// A simulation of programs that list one folder, the kernel's cache of it, and a filesystem that applies
+/// `KernelListing`, with the steps of all interleaved in any order.
 struct ListingSimulation {
     private enum Activity: Equatable {
         /// The opendir is answered, and open(2) has not returned.
@@ -26,7 +26,7 @@ struct ListingSimulation {
         var isNew = true
         /// The earliest moment that the names may be of.
         var earliest: Int
-        /// What it has read since the beginning; `nil` when it did not begin there.
+        /// The entries read since the beginning; `nil` if the stream did not start there.
         var read: [KernelDirectoryCache.Entry]? = []
     }
 
@@ -48,7 +48,7 @@ struct ListingSimulation {
     private var forgotten: UInt64 = 0
 
     private(set) var failures: [String] = []
-    /// How many listings were read from the beginning to the end.
+    /// The number of listings that were read from the beginning to the end.
     private(set) var completed = 0
     private(set) var ways: [KernelListing.Way: Int] = [:]
 

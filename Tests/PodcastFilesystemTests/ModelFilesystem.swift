@@ -293,7 +293,7 @@ final class ModelFilesystem: ModelSubject {
     func end() async throws { filesystem.stop() }
 }
 
-/// What a kernel believes of names and attributes, and for how long.
+/// A model of the kernel's entry and attribute caches, with their timeouts.
 private final class ModelKernel: ChangeNotifier {
     private struct Key: Hashable {
         var parent: NodeID

@@ -60,7 +60,7 @@ final class Mounted: Sendable {
     /// Follows the daemon that runs, and tells the notifier.
     func start() { filesystem.start(notifier: notifier, startsDaemon: false) }
 
-    /// The same; returns when the daemon is found and the mount has caught up with it.
+    /// Starts the mount; returns when the daemon is found and the mount is up to date.
     func connect() async throws {
         start()
         try await waitUntil(description: "the daemon is found") {
@@ -139,7 +139,7 @@ final class Mounted: Sendable {
         return file
     }
 
-    /// What a daemon grants of a stored file.
+    /// A daemon's grant of a stored file.
     func grant(_ file: CacheFile, _ content: TestContent, present: Range<Int>? = nil, generation: Int = 1) -> Grant {
         var ranges = ByteRanges()
         let present = present ?? 0..<content.size

@@ -51,7 +51,7 @@ struct OpeningTests {
         #expect(!mounted.wasStarted)
     }
 
-    /// What another program has done to a cache file is for the daemon to look at, which is started for it.
+    /// A cache file changed by another program is passed to the daemon for verification; the daemon is started for it.
     @Test(arguments: Tampering.allCases)
     func aWholeFileThatLooksOtherwiseIsNotServed(tampering: Tampering) async throws {
         let mounted = try Mounted(script: "touch \"$0.started\"")

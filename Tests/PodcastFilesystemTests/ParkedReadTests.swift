@@ -39,7 +39,7 @@ struct ParkedReadTests {
 
     // MARK: Answers
 
-    /// What one cache file has is never looked for in another one.
+    /// Ranges of one cache file are never applied to another.
     @Test func aGrantOfAnotherFileIsNotJoinedToTheFirst() async throws {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
@@ -85,7 +85,7 @@ struct ParkedReadTests {
         #expect(daemon.frames.count == 2)
     }
 
-    /// What a daemon answers that has the first bytes and no file.
+    /// A daemon's grant with the first bytes and no file.
     private var head: Grant {
         Grant(
             generation: 1, total: 500_000, file: nil, present: ByteRanges(), head: content.bytes(in: 0..<16_384))

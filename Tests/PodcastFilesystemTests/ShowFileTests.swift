@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What is made in a show's folder beside its episodes.
+/// The generated files in a show's folder.
 struct ShowFileTests {
     private let mounted: Mounted
     private let podcast: Podcast

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// What the daemon says, as the mount shows it and tells it to the kernel.
+/// The daemon's events, as displayed by the mount and as notified to the kernel.
 struct StatusAndChangeTests {
     private let mounted: Mounted
 
@@ -268,7 +268,7 @@ struct StatusAndChangeTests {
         #expect(messages.count == 4 + 5)
     }
 
-    /// What may lie beside an episode.
+    /// The names that may exist beside an episode.
     private func besides(_ stem: String, _ podcast: Podcast) -> [RecordingNotifier.Message] {
         func folder(_ kind: NodeNumber.Kind) -> NodeID { NodeNumber(kind: kind, row: podcast.id).node }
         return ["jpg", "vtt", "srt"].map { .entry(parent: folder(.show), name: "\(stem).\($0)") } + [

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// What stays in a cache that is too small.
+/// Eviction and waiting in a cache that is too small.
 struct CacheTests {
     private let home: ServiceHome
     private static let size = 200_000

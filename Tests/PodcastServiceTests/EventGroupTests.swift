@@ -9,7 +9,7 @@ import TransferCore
 
 @testable import PodcastService
 
-/// What the engine reports of many downloads, written down together.
+/// Events of many downloads, recorded in one transaction.
 struct EventGroupTests {
     private let home: ServiceHome
 

@@ -10,7 +10,7 @@ import TransferEngine
 /// A password of `~/.netrc` goes to the origin of the subscription, and nowhere else.
 struct NetrcTests {
     private let home: ServiceHome
-    /// The same host at another port.
+    /// A server on the same host at another port.
     private let other = HTTPTestServer()
     /// base64 of `me:hush`.
     private let field = "Basic bWU6aHVzaA=="

@@ -9,7 +9,8 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// What a feed of the internet may lead to. The web server of these tests, 127.0.0.1, counts as one of the internet.
+/// Addresses that a feed on the internet may lead to. The tests' web server, 127.0.0.1, counts as a host on the
+/// internet.
 struct ReachTests {
     private let home: ServiceHome
     /// On this computer.

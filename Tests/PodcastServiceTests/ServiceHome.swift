@@ -84,7 +84,7 @@ final class RunningService: Sendable {
     let service: PodcastService
     /// The daemon's own.
     let library: Library
-    /// How often it said that it may leave.
+    /// The calls of `onIdle`.
     let idle = Journal<String>()
     private let server: SocketServer
     private let places: Places

@@ -218,8 +218,8 @@ struct SocketServerTests {
     }
 }
 
-/// What happens when the process has no descriptor left. The limit is the whole process's, so this is a suite that puts
-/// it back before anything else runs.
+/// Behaviour when the process has no descriptor left. The limit applies to the whole process, so this suite is
+/// serialized and restores it.
 @Suite(.serialized) struct DescriptorShortageTests {
     @Test func aClientThatCannotBeAcceptedIsTurnedAwayAndTheNextIsServed() async throws {
         let directory = try TemporaryDirectory()

@@ -105,7 +105,7 @@ struct SubscribingTests {
         var testDescription: String
         var resource: Resource?
         var behaviour = Behaviour.normal
-        /// What the failure has to say.
+        /// Texts that the failure has to contain.
         var says: [String]
     }
 

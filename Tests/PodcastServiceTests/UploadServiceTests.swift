@@ -10,7 +10,7 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// What the daemon does with what is published.
+/// Uploads in the daemon.
 @Suite(.timeLimit(.minutes(5))) struct UploadServiceTests {
     private let home: ServiceHome
     private let server: VideoServer

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// What becomes of cache files that another program has changed while no daemon ran.
+/// Cache files that another program has changed while no daemon ran.
 struct VerifyingTests {
     private let home: ServiceHome
 

@@ -2,7 +2,7 @@ import PodcastService
 import TestSupport
 import Testing
 
-/// What follows from the deaths of daemons, as a value.
+/// Consequences of crashes, as a value.
 @Suite struct WorkRecordTests {
     private let now: Int64 = 1_800_000_000
     private let guilty = WorkItem(.refresh, id: 1)

@@ -3,7 +3,7 @@ import TransferCore
 
 /// The table of first bytes, with fixtures both ways.
 @Suite struct BodyContentTests {
-    /// What a body begins with, and what it is.
+    /// The first bytes of a body, and the content they show.
     struct Fixture: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var bytes: [UInt8]
@@ -151,7 +151,7 @@ import TransferCore
         #expect(BodyContent(fixture.bytes, isWhole: true, searches: true) == fixture.content)
     }
 
-    /// What a parser takes for markup or a playlist by its first characters is not saved by what follows.
+    /// Bytes after the first characters do not change a body that starts as markup or a playlist into media.
     @Test(arguments: documents) func bytesBehindADocumentDoNotMakeItMedia(_ fixture: Fixture) {
         guard fixture.content != .document(.text), fixture.content != .document(.json) else { return }
         let content = BodyContent(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// What happens when connections fail, and what people do about it.
+/// Failing connections, and people's commands afterwards.
 @Suite struct DownloadMachineFailureTests {
     private func filling(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
         let bench = MachineBench(change)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// What counts as progress, and what readers and people learn when there is none.
+/// The definition of progress, and the errors reported without it.
 @Suite struct DownloadMachineProgressTests {
     private func reading(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
         let bench = MachineBench(change)

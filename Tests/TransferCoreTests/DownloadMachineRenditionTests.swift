@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// What may be joined and what may not.
+/// The rules for joining bytes of several responses.
 @Suite struct DownloadMachineRenditionTests {
     private let changed = TransferError(.changed, "the file changed on the server")
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// What becomes of a download while there is no space for its bytes.
+/// A download without space for its bytes.
 @Suite struct DownloadMachineStorageTests {
     private let full = TransferError(.diskFull, "no space left in the cache")
 

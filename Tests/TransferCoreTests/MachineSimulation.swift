@@ -35,7 +35,7 @@ struct MachineSimulation {
     private var lastWait: Int64 = 0
     private var finishing = false
     private(set) var log: [String] = []
-    /// What readers were answered with.
+    /// The errors returned to readers.
     private(set) var errors: [TransferError] = []
 
     init(machine: DownloadMachine, server: ModelServer, random: SeededGenerator) {
@@ -276,7 +276,7 @@ struct MachineSimulation {
         }
     }
 
-    /// What a reader is told that it may read has to be there, all of one rendition.
+    /// Checks that all bytes granted to a reader are present, and of one rendition.
     private func checkAnswer(_ reader: Reader) throws {
         try check(reader.generation == machine.generation, "success for an old generation")
         let end = machine.pin?.total.map { min($0, reader.range.upperBound) } ?? reader.range.upperBound

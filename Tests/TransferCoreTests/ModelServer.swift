@@ -30,7 +30,7 @@ struct ModelServer {
         var isWhole: Bool
         /// Whether the end of the body can be told from a broken connection.
         var hasKnownEnd: Bool
-        /// What the first bytes of the body show. A page has no byte of any rendition.
+        /// The content shown by the first bytes of the body. A page has no byte of any rendition.
         var content = BodyContent.media(.id3)
     }
 

@@ -10,11 +10,11 @@ import TransferCore
 
 /// An engine over a cache of its own, a test server, and an owner that keeps what it is told, as a library does.
 final class EngineBench: Sendable {
-    /// What the owner knows of the files, and all that it was told.
+    /// A test double of the engine's owner: its files, and the events it received.
     private struct Owner {
         var sources: [MediaID: DownloadSource] = [:]
         var events: [TransferEvent] = []
-        /// What it has not taken up, while it is busy.
+        /// Events not processed yet while the owner is busy; `nil` while it is not.
         var waiting: [TransferEvent]?
 
         /// Keeps what an event says.
@@ -53,7 +53,7 @@ final class EngineBench: Sendable {
         folder = try TemporaryDirectory(in: parent)
         var configuration = TransferConfiguration(userAgent: "podfs-test")
         configuration.limits.retry.first = 20
-        // A machine under load must not look like a server that stalls, nor its tests like readers that changed their mind.
+        // Generous, so that a machine under load causes neither stalls nor reader timeouts.
         configuration.limits.stall = 120_000
         configuration.limits.readerDeadline = 240_000
         configuration.limits.hold = 240_000
@@ -158,7 +158,7 @@ final class EngineBench: Sendable {
         events.compactMap { if case .addressRefused(let key, let error) = $0 { (key, error) } else { nil } }
     }
 
-    /// What was said of storage without space, with the download that found it.
+    /// Reports of missing space, with the download that detected it.
     var storageFailures: [(key: MediaID, error: TransferError)] {
         events.compactMap { if case .storageFull(let key, let error) = $0 { (key, error) } else { nil } }
     }

@@ -43,7 +43,7 @@ import TransferCore
         for _ in 0..<opens { try bench.engine.close(1) }
     }
 
-    /// Who has the first bytes asks for the file, which is to be held from now on.
+    /// A reader that has the first bytes and requests the file gets a grant of the file.
     @Test func whoWantsTheFileIsNotGivenTheFirstBytes() async throws {
         let opens = try await openUntilTheFirstBytesAreHere()
         let grant = try await bench.grant(1, 0..<4_096, takesHead: false)

@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// What is offered to servers over TLS, by the bytes of a ClientHello (RFC 8446 §4.1.2) and its ALPN (RFC 7301 §3.1).
+/// The protocols offered over TLS, by the bytes of the ClientHello (RFC 8446 §4.1.2) and its ALPN (RFC 7301 §3.1).
 struct ProtocolVersionTests {
     @Test func onlyHTTP11IsOffered() async throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -5,8 +5,8 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// What is connected to decides, at every hop. 127.0.0.1 counts as an address of the internet here, 127.0.0.2 as one of
-/// the local network.
+/// The check of connected addresses at every redirect. 127.0.0.1 counts as an internet address here, 127.0.0.2 as one
+/// of the local network.
 struct ReachTests {
     private let bench: EngineBench
     private let local = HTTPTestServer(address: "127.0.0.2")

@@ -9,7 +9,7 @@ import TransferCore
     private let content = TestContent(seed: 21, size: 4_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
-    /// What a download comes to in spite of what its first answers do.
+    /// Downloads that succeed although their first responses are faulty.
     @Test(arguments: [
         [Behaviour.close(after: 1_000_000)], [.reset(after: 1_500_000)], [.close(after: 0)], [.reset(after: 0)],
         [.close(after: 100_000), .reset(after: 100_000), .close(after: 100_000)],

@@ -77,7 +77,7 @@ import TransferCore
         #expect(try bench.engine.fileNames == [])
     }
 
-    /// What curl reads in another way than RFC 9112 has it (sections 5.1, 5.2): it would take nine bytes for the episode.
+    /// Heads that curl parses differently from RFC 9112 (sections 5.1, 5.2): it would accept nine bytes as the episode.
     @Test(arguments: [
         ["Transfer-Encoding:", " chunked", "Content-Length: 9"], ["Transfer-Encoding : chunked", "Content-Length: 9"],
         ["Content-Length: 9", "Transfer-Encoding:\t", "\tchunked"], ["Content-Length: 9", " 0000"],
@@ -242,7 +242,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    /// Who reads while the first bytes come one by one gets none of a page.
+    /// A reader gets no byte of a web page, even while its first bytes arrive one by one.
     @Test func noByteOfAPageIsGrantedBeforeItIsKnown() async throws {
         let gate = Gate(heldAt: 3)
         let page = Resource(text: "   <!-- a page --><html><body>Log in</body></html>", contentType: "audio/mpeg")

@@ -10,7 +10,7 @@ import TransferCore
     private let content = TestContent(seed: 71, size: 8_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
-    /// What may come before it is paid for: what is saved up, and a piece of each connection.
+    /// The maximum number of bytes in excess of the rate: the saved credit, and one piece per connection.
     private func burst(_ limit: Int, connections: Int) -> Int { limit / 4 + connections * 16_384 }
 
     @Test func manyConnectionsShareTheirReceiveBuffers() {

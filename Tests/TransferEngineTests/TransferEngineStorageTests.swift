@@ -7,7 +7,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// What happens while there is no space for bytes, and afterwards.
+/// Downloads without space for their bytes, and after space has become available.
 @Suite struct TransferEngineStorageTests {
     private let content = TestContent(seed: 21, size: 4_000_000)
     private let full = TransferError(.diskFull, "the cache has reached its limit")
@@ -98,7 +98,7 @@ import TransferCore
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
-    /// What is to be written where nothing can be: no file can be made below a folder that is a file.
+    /// A file that cannot be created, because its folder's path is that of a file.
     @Test func aFileThatCannotBeMadeIsAFailureAndLeavesNothing() async throws {
         let bench = try EngineBench { $0.limits.failureMemory = 0 }
         bench.add(1, resource)

@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// What people do with downloads, and what the engine does when there is nothing to do.
+/// Commands on downloads, and the idle engine.
 @Suite struct TransferEngineTaskTests {
     private let content = TestContent(seed: 31, size: 4_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
@@ -192,8 +192,8 @@ import TransferCore
 
     // MARK: Nothing to do
 
-    /// How often the engine's loop turns while a second goes by in which nothing happens to it. A loop that polls turns
-    /// hundreds of times; one that sleeps only for the questions here. A slow machine makes it fewer.
+    /// Counts the iterations of the engine's loop during a second without events. A polling loop iterates hundreds of
+    /// times; a sleeping one only for the calls made here. A slow machine reduces the number.
     private func rounds(_ bench: EngineBench) async throws -> Int {
         let before = try await bench.engine.rounds()
         try await Task.sleep(for: .seconds(1))

@@ -8,7 +8,7 @@ import TestSupport
 /// Owns NetworkManager's name on a bus, and answers for its property `Metered`. Leaves the bus with `stop`, or with the
 /// value.
 final class FakeNetworkManager: Sendable {
-    /// How a change of the property is announced.
+    /// A way to announce a change of the property.
     enum Announcement: Sendable {
         /// With the new value, after that of another property.
         case value
@@ -51,7 +51,7 @@ final class FakeNetworkManager: Sendable {
 
     deinit { core.end() }
 
-    /// How often the property has been asked for.
+    /// The number of requests for the property.
     var questions: Int { core.state.withLock { $0.questions } }
 
     func set(_ metered: UInt32, announce: Announcement = .value) {

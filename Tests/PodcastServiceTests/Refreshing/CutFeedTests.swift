@@ -20,7 +20,7 @@ import Testing
         home.web.serve("/feed.xml", Resource(text: text, contentType: "application/rss+xml", etag: etag))
     }
 
-    /// How much of the document with 60 episodes holds the newest 30 or so.
+    /// Limits with which about 30 of the document's 60 episodes are parsed.
     private var limits: FeedLimits {
         var limits = FeedLimits()
         limits.bytes = text(60).utf8.count / 2

@@ -3,7 +3,7 @@ import PodcastLibrary
 import PodcastService
 import Testing
 
-/// What is written to a server, and what is made of whatever comes back.
+/// Encoding of requests, and parsing of arbitrary answers.
 @Suite struct SyncMessagesTests {
     private let action = SyncAction(
         podcast: "https://a.example/feed", episode: "https://a.example/1.mp3", guid: "g", kind: .play, device: "d",
