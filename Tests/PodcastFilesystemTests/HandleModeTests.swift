@@ -1,3 +1,4 @@
+import Fuse
 import TestSupport
 import Testing
 
@@ -5,26 +6,24 @@ import Testing
 
 /// Modes of several handles of one node, opened one after the other.
 struct HandleModeTests {
-    typealias Mode = HandleMode<Int>
+    typealias Mode = HandleMode
 
-    /// The outcome of an open; a requested backing file gets the id `backing`.
-    private static func open(_ mode: inout Mode, _ wish: Mode.Wish, backing: Int? = 1) -> String {
-        switch mode.open(wish) {
-        case .opened(let way): text(way)
-        case .needsBacking: "asked, " + text(mode.opened(with: backing))
-        }
+    /// What an open came to; a backing file that is asked for is `backing`.
+    private static func open(_ mode: inout Mode, _ wish: Mode.Wish, backing: Int32? = 1) -> String {
+        if let way = mode.open(wish) { return text(way) }
+        return "asked, " + text(mode.opened(with: backing.map(BackingID.init(rawValue:))))
     }
 
     private static func text(_ way: Mode.Way) -> String {
         switch way {
         case .cached: "cached"
         case .direct: "direct"
-        case .passthrough(let backing): "passthrough \(backing)"
+        case .passthrough(let backing): "passthrough \(backing.rawValue)"
         }
     }
 
-    private static func isClosed(_ mode: Mode) -> Bool {
-        if case .closed = mode { true } else { false }
+    private static func handles(_ mode: Mode) -> Int {
+        if case .open(_, let handles) = mode { handles } else { 0 }
     }
 
     @Test(arguments: [
@@ -36,12 +35,12 @@ struct HandleModeTests {
             var mode = Mode.closed
             #expect(Self.open(&mode, wish) == first)
             #expect(Self.open(&mode, later, backing: 2) == others)
-            #expect(mode.handles == 2)
+            #expect(Self.handles(mode) == 2)
             mode.close()
             #expect(Self.open(&mode, later, backing: 3) == others)
             mode.close()
             mode.close()
-            #expect(Self.isClosed(mode) && mode.handles == 0)
+            #expect(mode == .closed)
             #expect(Self.open(&mode, .passthrough, backing: 4) == "asked, passthrough 4")
         }
     }
@@ -55,26 +54,6 @@ struct HandleModeTests {
         #expect(Self.open(&mode, .passthrough, backing: 1) == "asked, passthrough 1")
     }
 
-    @Test func theBackingFileGoesWithTheLastHandle() {
-        final class Backing: Sendable {}
-        var mode = HandleMode<Backing>.closed
-        weak var kept: Backing?
-        do {
-            let backing = Backing()
-            kept = backing
-            guard case .needsBacking = mode.open(.passthrough) else {
-                Issue.record("no backing file is asked for")
-                return
-            }
-            _ = mode.opened(with: backing)
-        }
-        _ = mode.open(.cached)
-        mode.close()
-        #expect(kept != nil)
-        mode.close()
-        #expect(kept == nil)
-    }
-
     /// The kernel's own rules (fs/fuse/iomode.c) over random opens and closes: it would fail none of these opens.
     @Test(arguments: 0..<50) func theKernelRefusesNoOpen(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -82,8 +61,8 @@ struct HandleModeTests {
         // The kernel's: what is open, in which way.
         var cached = 0
         var direct = 0
-        var passthrough: [Int] = []
-        var lastBacking = 0
+        var passthrough: [BackingID] = []
+        var lastBacking: Int32 = 0
         for _ in 0..<400 {
             let isOpen = cached + direct + passthrough.count > 0
             if isOpen, Bool.random(using: &generator) {
@@ -93,11 +72,12 @@ struct HandleModeTests {
             }
             let wish = [Mode.Wish.cached, .direct, .passthrough].randomElement(using: &generator) ?? .cached
             let way: Mode.Way
-            switch mode.open(wish) {
-            case .opened(let opened): way = opened
-            case .needsBacking:
+            if let opened = mode.open(wish) {
+                way = opened
+            } else {
                 lastBacking += 1
-                way = mode.opened(with: Bool.random(using: &generator) ? lastBacking : nil)
+                let backing = BackingID(rawValue: lastBacking)
+                way = mode.opened(with: Bool.random(using: &generator) ? backing : nil)
             }
             switch way {
             case .cached:
@@ -110,7 +90,7 @@ struct HandleModeTests {
                 #expect(cached == 0 && passthrough.allSatisfy { $0 == backing })
                 passthrough.append(backing)
             }
-            #expect(mode.handles == cached + direct + passthrough.count)
+            #expect(Self.handles(mode) == cached + direct + passthrough.count)
         }
     }
 }

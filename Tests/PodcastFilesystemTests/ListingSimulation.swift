@@ -7,7 +7,7 @@ import TestSupport
 struct ListingSimulation {
     private enum Activity: Equatable {
         /// The opendir is answered, and open(2) has not returned.
-        case opening(KernelListing.Way)
+        case opening(DirectoryCache.Way)
         case resting
         /// Names have been asked for; entries are on their way. Empty for the end, `nil` for an error.
         case receiving([KernelDirectoryCache.Entry]?)
@@ -31,7 +31,7 @@ struct ListingSimulation {
     }
 
     private var generator: SeededGenerator
-    private var rule = KernelListing()
+    private var rule = DirectoryCache()
     private var cache = KernelDirectoryCache()
     private var programs: [Program] = []
     private var lastHandle: UInt64 = 0
@@ -50,7 +50,7 @@ struct ListingSimulation {
     private(set) var failures: [String] = []
     /// The number of listings that were read from the beginning to the end.
     private(set) var completed = 0
-    private(set) var ways: [KernelListing.Way: Int] = [:]
+    private(set) var ways: [DirectoryCache.Way: Int] = [:]
 
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
@@ -104,7 +104,7 @@ struct ListingSimulation {
         lastHandle += 1
         let answer = rule.open(
             lastHandle,
-            KernelListing.Opening(
+            DirectoryCache.Opening(
                 listing: Self.base(current), count: Self.count(current), now: now, forgotten: forgotten))
         if answer.way == .begins { known = [] }
         if answer.way.caches { know(current, end: answer.end) }
@@ -134,7 +134,7 @@ struct ListingSimulation {
         let listing = Int.random(in: max(heard, current - 1)...current, using: &generator)
         let answer = rule.open(
             lastHandle,
-            KernelListing.Opening(
+            DirectoryCache.Opening(
                 listing: Self.base(listing), count: Self.count(listing), now: now, forgotten: forgotten))
         if Int.random(in: 0..<20, using: &generator) == 0 {
             rule.abandon(lastHandle)

@@ -28,8 +28,8 @@ struct ListingTests {
         // Made files are looked up when they alone are wanted: a listing renders nothing.
         #expect(entries[2...8].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
         #expect(entries[9].node == NodeNumber.search.node)
-        #expect(entries[10].node == NodeNumber(kind: .gathering, row: 1).node)
-        #expect(entries[11].node == NodeNumber(kind: .gathering, row: 2).node)
+        #expect(entries[10].node == NodeNumber(kind: .linkFolder, row: 1).node)
+        #expect(entries[11].node == NodeNumber(kind: .linkFolder, row: 2).node)
         #expect(entries[12].node == NodeNumber(kind: .show, row: first.id).node)
         #expect(entries[13].node == NodeNumber(kind: .show, row: second.id).node)
         #expect(entries[9...13].allSatisfy { $0.kind == .directory && $0.inode == $0.node?.rawValue })

@@ -254,25 +254,11 @@ final class ModelFilesystem: ModelSubject {
     // MARK: Changes
 
     func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno? {
-        var changes = AttributeChanges()
-        switch modification {
-        case .truncate: changes.size = 0
-        case .changeMode: changes.permissions = 0o600
-        case .changeOwner: changes.uid = 1
-        case .changeTimes: changes.modified = .now
-        case .removeAttribute: break
-        // The binding refuses these: no operation is called.
-        default: return nil
-        }
+        // The binding refuses the others: no operation is called.
+        guard modification == .removeAttribute else { return nil }
         do {
             try await trying(path) { node, _ in
-                _ = try await ask { request in
-                    if modification == .removeAttribute {
-                        filesystem.removexattr(request, node: node, name: "user.podfs.played")
-                    } else {
-                        filesystem.setattr(request, node: node, changes: changes, handle: nil)
-                    }
-                }
+                _ = try await ask { filesystem.removexattr($0, node: node, name: "user.podfs.played") }
             }
             return ModelErrno(0)
         } catch let error as ModelErrno {

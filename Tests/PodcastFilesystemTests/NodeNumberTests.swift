@@ -21,7 +21,7 @@ struct NodeNumberTests {
         #expect(NodeNumber(kind: .show, row: 3).node.rawValue == 0x0400_0000_0000_0003)
         #expect(NodeNumber(kind: .episode, generation: 5, row: 7).node.rawValue == 0x0800_0500_0000_0007)
         #expect(NodeNumber(kind: .episode, generation: 5, row: 7).inode == 0x0800_0000_0000_0007)
-        #expect(NodeNumber(kind: .gathering, row: 1).node.rawValue == 0x1000_0000_0000_0001)
+        #expect(NodeNumber(kind: .linkFolder, row: 1).node.rawValue == 0x1000_0000_0000_0001)
         #expect(NodeNumber(kind: .latestLink, row: 7).inode == 0x1400_0000_0000_0007)
         #expect(NodeNumber(kind: .downloadedLink, row: 7).inode == 0x1800_0000_0000_0007)
         #expect(NodeNumber(kind: .playlist, row: 3).inode == 0x1C00_0000_0000_0003)

@@ -235,13 +235,4 @@ struct TreeTests {
             TestContent(seed: 1, size: 5_000_000), of: try mounted.episode(), generation: 2)
         #expect(statistics()?.freeBlocks == 0)
     }
-
-    @Test func whatChangesTheTreeIsRefused() throws {
-        try mounted.subscribe()
-        let episode = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node
-        let reply = mounted.request {
-            mounted.filesystem.setattr($0, node: episode, changes: AttributeChanges(size: 0), handle: nil)
-        }
-        #expect(reply.answer == .error(.readOnlyFileSystem))
-    }
 }

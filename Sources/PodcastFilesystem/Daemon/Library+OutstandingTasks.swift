@@ -1,0 +1,26 @@
+package import PodcastLibrary
+package import PodcastProtocol
+
+extension Library {
+    /// The downloads and uploads that are to be carried on, as the library knows them when no daemon runs.
+    package func outstandingTasks() throws -> [TaskInfo] {
+        let uploads = try uploads().map { upload in
+            TaskInfo(
+                id: upload.id, kind: .upload, path: upload.title, episode: nil,
+                state: upload.state,
+                received: upload.progress.held, expected: upload.size, rate: nil, error: upload.error,
+                started: upload.created)
+        }
+        let downloads: [TaskInfo] = try downloads().compactMap { download in
+            guard let episode = try episode(id: download.episode), let podcast = try podcast(id: episode.podcast) else {
+                return nil
+            }
+            return TaskInfo(
+                id: download.id, kind: .download, path: podcast.name + "/" + episode.name, episode: episode.id,
+                state: download.state,
+                received: episode.cachedBytes, expected: episode.confirmedSize ?? episode.length, rate: nil,
+                error: download.error, started: download.created)
+        }
+        return uploads + downloads
+    }
+}

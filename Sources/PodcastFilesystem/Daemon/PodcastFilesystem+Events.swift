@@ -1,0 +1,111 @@
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+
+// What the daemon says: tasks, and changes that the kernel has to be told of.
+extension PodcastFilesystem {
+    /// What the daemon was last heard of, in seconds of Unix time.
+    struct Heard: Sendable {
+        /// When the library was last known to be in step with what the kernel remembers; 0 before the start.
+        var moment: Int64 = 0
+        /// The moment of the last event of each show.
+        var shows: [ShowID: Int64] = [:]
+    }
+
+    func take(_ event: Event) {
+        defer { options.onWork() }
+        heard.withLock { $0.moment = now }
+        live.take(event)
+        // Progress, which is reported many times, changes no name.
+        send(
+            state.withLock { state in
+                state.kernel.changes.add()
+                return event.kind == .progress ? [] : state.kernel.namesChanged()
+            })
+        let changesPages = event.kind == .library || event.kind == .completed
+        if changesPages { refreshLinkFolders() }
+        if let episode = event.id {
+            guard let place = try? library.place(of: episode) else { return }
+            let show = place.podcast
+            invalidate(place, isRenamed: event.kind == .library)
+            if event.kind == .library {
+                send(
+                    state.withLock { state in
+                        (event.formerName.map { state.kernel.removed($0, from: show) } ?? [])
+                            + state.kernel.generatedFiles(of: show)
+                    })
+            }
+            // A show's page says what is cached.
+            if changesPages { send([.page(of: show)]) }
+        } else if let show = event.podcast {
+            // New names need no word: absent ones are not remembered. Renamed and removed ones do.
+            send([event.formerName, event.path].compactMap { $0.map { .entry(parent: .root, name: $0) } })
+            invalidateEpisodes(of: show, at: event.time)
+            send(
+                state.withLock { state in
+                    state.kernel.folders(of: show).map { .attributes($0) } + state.kernel.generatedFiles(of: show)
+                } + [.page(of: show), .attributes(.root)])
+        }
+    }
+
+    private func invalidate(_ place: Library.EpisodePlace, isRenamed: Bool) {
+        let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
+        let isPending = state.withLock { $0.kernel.grants.isPending(number) }
+        let row = isPending ? try? library.entry(id: place.id) : nil
+        send(state.withLock { $0.kernel.changed(place, row: row, isRenamed: isRenamed) })
+    }
+
+    /// A refresh changes many episodes and is reported as one event.
+    private func invalidateEpisodes(of show: ShowID, at moment: Int64) {
+        // What has changed since the last event of the show: the daemon reports a change after it is made, and one
+        // show's changes in their order.
+        let since = heard.withLock { heard in
+            defer { heard.shows[show] = moment }
+            return heard.shows[show] ?? started - 1
+        }
+        invalidateAll((try? library.places(of: show, changedSince: since)) ?? [])
+    }
+
+    private func invalidateAll(_ places: [Library.EpisodePlace]) {
+        for place in places {
+            invalidate(place, isRenamed: true)
+            send(state.withLock { $0.kernel.sidecars(of: place.name, in: place.podcast) })
+        }
+    }
+
+    /// A daemon was found, and these are its tasks.
+    func connected(_ tasks: [TaskInfo]) {
+        live.replace(with: tasks)
+        let since = heard.withLock { heard in
+            defer { heard.moment = now }
+            return heard.moment
+        }
+        guard since > 0 else { return }
+        send(
+            state.withLock { state in
+                state.kernel.changes.add()
+                return state.kernel.namesChanged()
+            })
+        // A second of overlap: the library's moments are whole seconds.
+        let places = (try? library.places(changedSince: since - 1)) ?? []
+        invalidateAll(places)
+        var shows = Set(places.map(\.podcast))
+        for folder in (try? library.folders()) ?? [] where folder.changed >= since - 1 {
+            send([.entry(parent: .root, name: folder.name)])
+            send(state.withLock { $0.kernel.generatedFiles(of: folder.id) })
+            shows.insert(folder.id)
+        }
+        send(shows.sorted().map { .page(of: $0) })
+        refreshLinkFolders()
+        send([.attributes(.root)])
+    }
+
+    func disconnected() { live.replace(with: []) }
+}
+
+extension Invalidation {
+    fileprivate static func page(of show: ShowID) -> Invalidation {
+        .attributes(NodeNumber(kind: .page, row: show))
+    }
+}

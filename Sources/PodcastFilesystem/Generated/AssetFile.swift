@@ -1,0 +1,119 @@
+internal import Fuse
+internal import Glibc
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import SystemPackage
+internal import TransferCore
+
+/// Art and transcripts, which lie on a server. They are listed by what the feed says, and fetched by the daemon when they are
+/// opened: their size is 0 until then, and pushed to the kernel before the opening is answered.
+struct AssetFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    static let coverName = "cover.jpg"
+
+    private var asset: AssetKind { node.kind.asset ?? .cover }
+
+    var form: NodeForm { Sidecar.form }
+
+    /// An asset as it is in the cache; empty when it is not.
+    func render() throws -> Rendering? {
+        if node.kind == .cover {
+            guard let show = try mount.library.podcast(id: node.show), show.image != nil else { return nil }
+            return Rendering(mount.cached(asset, node.row), modified: show.changed, changed: show.changed)
+        }
+        guard let entry = try mount.library.entry(id: node.episode),
+            Sidecar.all.contains(where: { $0.kind == node.kind && entry.sidecars.contains($0.offered) })
+        else { return nil }
+        return Rendering(mount.cached(asset, node.row), modified: entry.modified, changed: entry.changed)
+    }
+
+    func opening(by caller: Caller, flags: Int32) throws -> Opening {
+        // Programs that show images map them into memory, which files read with direct I/O do not allow.
+        try mount.ask(for: asset, node.kind == .cover || node.kind == .art ? .cached : .direct, by: caller)
+    }
+
+    func extendedAttributes() throws -> [(String, String)] { mount.assetFailures.attributes(of: node) }
+}
+
+extension NodeNumber.Kind {
+    /// What the daemon calls it; `nil` for what does not lie beside an episode or show.
+    fileprivate var asset: AssetKind? {
+        switch self {
+        case .cover: .cover
+        case .art: .art
+        case .vtt: .vtt
+        case .srt: .srt
+        default: nil
+        }
+    }
+}
+
+extension PodcastFilesystem {
+    /// The asset that a name in a show's folder is of.
+    func asset(_ name: String, of show: ShowID) throws -> NodeNumber? {
+        if name.utf8.elementsEqual(AssetFile.coverName.utf8) { return NodeNumber(kind: .cover, row: show) }
+        let fileExtension = FileName.fileExtension(of: name)
+        guard let sidecar = Sidecar.all.first(where: { $0.folder == .show && $0.fileExtension == fileExtension }),
+            let entry = try library.entry(of: show, stem: FileName.stem(ofFile: name))
+        else { return nil }
+        return NodeNumber(kind: sidecar.kind, row: entry.id)
+    }
+
+    /// The assets of a show's folder. What is in the cache is looked at once for all of them.
+    func assetItems(of show: ShowID, _ entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
+        guard let podcast = try library.podcast(id: show) else { return [] }
+        let cached = cachedAssets()
+        func item(_ number: NodeNumber, _ name: String, _ modified: Int64, _ changed: Int64) -> FolderSnapshot.Item {
+            let file = number.kind.asset?.fileName(number.row) ?? ""
+            let size = cached.contains(file) ? cachedSize(file) : 0
+            return FolderSnapshot.Item(
+                name: name, facts: NodeFacts(number, size: size, modified: modified, changed: changed))
+        }
+        var items: [FolderSnapshot.Item] = []
+        if podcast.image != nil {
+            let cover = NodeNumber(kind: .cover, row: show)
+            items.append(item(cover, AssetFile.coverName, podcast.changed, podcast.changed))
+        }
+        let sidecars = Sidecar.all.filter { $0.folder == .show }
+        for entry in entries where !entry.sidecars.isEmpty {
+            for sidecar in sidecars where entry.sidecars.contains(sidecar.offered) {
+                let number = NodeNumber(kind: sidecar.kind, row: entry.id)
+                items.append(item(number, sidecar.name(of: entry.name), entry.modified, entry.changed))
+            }
+        }
+        return items
+    }
+
+    /// The daemon knows whether what the cache has of an asset is good.
+    func ask(for asset: AssetKind, _ wish: HandleMode.Wish, by caller: Caller) throws -> Opening {
+        if isIndexer(caller.pid) { throw Errno.permissionDenied }
+        return .askForAsset(asset, wish)
+    }
+
+    // MARK: The cache
+
+    func cached(_ asset: AssetKind, _ row: Int64) -> GeneratedContent {
+        GeneratedContent.file(options.assets.appending(asset.fileName(row))) ?? GeneratedContent([])
+    }
+
+    func cachedAssets() -> Set<String> {
+        guard let folder = Glibc.opendir(options.assets.string) else { return [] }
+        defer { closedir(folder) }
+        var names: Set<String> = []
+        while let entry = Glibc.readdir(folder) {
+            names.insert(
+                withUnsafePointer(to: entry.pointee.d_name) { name in
+                    name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        return names
+    }
+
+    private func cachedSize(_ name: String) -> Int64 {
+        var status = stat()
+        guard stat(options.assets.appending(name).string, &status) == 0 else { return 0 }
+        return Int64(status.st_size)
+    }
+}

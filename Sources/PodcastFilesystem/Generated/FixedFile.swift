@@ -1,0 +1,127 @@
+internal import PodcastLibrary
+internal import PodcastPages
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+
+/// The files that are generated in the root.
+enum FixedFile: Int64, CaseIterable, Sendable {
+    case status = 2
+    case statusJSON = 3
+    case noMedia = 4
+    case trackerIgnore = 5
+    case subscriptions = 6
+    case statusPage = 7
+    case shelf = 8
+
+    var name: String {
+        switch self {
+        case .status: ".status"
+        case .statusJSON: ".status.json"
+        case .noMedia: ".nomedia"
+        case .trackerIgnore: ".trackerignore"
+        case .subscriptions: ".subscriptions.opml"
+        case .statusPage: ".status.html"
+        case .shelf: "index.html"
+        }
+    }
+
+    init?(name: String) {
+        guard let file = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { return nil }
+        self = file
+    }
+
+    var number: NodeNumber { NodeNumber(kind: .fixed, row: rawValue) }
+
+    fileprivate func content(_ mount: PodcastFilesystem) throws -> GeneratedContent {
+        switch self {
+        case .status: GeneratedContent(Array(try mount.statusReport().text.utf8))
+        case .statusJSON: GeneratedContent(try mount.statusReport().jsonBytes)
+        case .statusPage: GeneratedContent(StatusPage(try mount.statusReport(), rates: mount.live.rates).bytes)
+        case .subscriptions: GeneratedContent(try mount.subscriptions.render(mount))
+        case .shelf: GeneratedContent(try mount.shelfPage().bytes)
+        case .noMedia, .trackerIgnore: GeneratedContent([])
+        }
+    }
+
+    fileprivate func moment(_ mount: PodcastFilesystem) -> Int64 {
+        switch self {
+        case .status, .statusJSON, .statusPage, .shelf: mount.now
+        case .subscriptions: mount.subscriptions.moment ?? mount.started
+        case .noMedia, .trackerIgnore: mount.started
+        }
+    }
+}
+
+struct RootFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    /// Files that change by themselves are asked for each time.
+    private static let changing: NodeForm = {
+        var form = NodeForm.file
+        (form.attributeTimeout, form.pushesSize) = (0, false)
+        return form
+    }()
+    private static let constant: NodeForm = {
+        var form = NodeForm.file
+        form.pushesSize = false
+        return form
+    }()
+
+    var form: NodeForm {
+        switch FixedFile(rawValue: node.row) {
+        case .noMedia, .trackerIgnore: Self.constant
+        default: Self.changing
+        }
+    }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        try rendering(open?.content).map {
+            NodeFacts(node, size: $0.content.size, modified: $0.modified, changed: $0.changed)
+        }
+    }
+
+    func render() throws -> Rendering? {
+        try rendering(nil)
+    }
+
+    /// - Parameter content: what is open is not rendered again.
+    private func rendering(_ content: GeneratedContent?) throws -> Rendering? {
+        guard let file = FixedFile(rawValue: node.row) else { return nil }
+        let content = try content ?? file.content(mount)
+        let moment = file.moment(mount)
+        return Rendering(content, modified: moment, changed: moment)
+    }
+}
+
+/// The list of the subscriptions as it was last rendered.
+final class SubscriptionsFile: Sendable {
+    private let last = Mutex<(bytes: [UInt8], moment: Int64)?>(nil)
+
+    /// When the list last changed: programs that copy what is new go by it.
+    var moment: Int64? { last.withLock { $0?.moment } }
+
+    func render(_ mount: PodcastFilesystem) throws -> [UInt8] {
+        let subscriptions = try mount.library.subscriptions()
+        let page = SubscriptionsPage.document(subscriptions)
+        last.withLock { last in
+            if last?.bytes == page { return }
+            let moment = last == nil ? subscriptions.map(\.changed).max() ?? mount.started : mount.now
+            last = (page, moment)
+        }
+        return page
+    }
+}
+
+extension PodcastFilesystem {
+    fileprivate func shelfPage() throws -> ShelfPage {
+        var newest: [ShowID: Int64] = [:]
+        for folder in try library.folders() { newest[folder.id] = folder.newest }
+        return ShelfPage(try library.podcasts(), newest: newest)
+    }
+
+    fileprivate func statusReport() throws -> StatusReport {
+        StatusReport(link.isConnected ? live.all : try library.outstandingTasks())
+    }
+}

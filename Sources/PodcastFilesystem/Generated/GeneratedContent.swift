@@ -1,0 +1,74 @@
+internal import Glibc
+internal import SystemPackage
+
+/// The content of a generated file as it was when it was opened: bytes, and after them the rest of a file that lies on the
+/// disk.
+///
+/// Such a file is never written twice, another takes its place: the descriptor stays with the one that it was opened of.
+final class GeneratedContent: Sendable {
+    private let head: [UInt8]
+    private let tail: FileDescriptor?
+    /// How many bytes of the file are left out at its beginning.
+    private let skipped: Int64
+    let size: Int64
+
+    init(_ bytes: [UInt8]) {
+        head = bytes
+        tail = nil
+        skipped = 0
+        size = Int64(bytes.count)
+    }
+
+    private init(head: [UInt8], tail: FileDescriptor, skipped: Int64, size: Int64) {
+        self.head = head
+        self.tail = tail
+        self.skipped = skipped
+        self.size = size
+    }
+
+    deinit { try? tail?.close() }
+
+    /// `head`, and then what is in the file at `path` from `skipping` on; `nil` when there is no such file, or a shorter
+    /// one.
+    static func file(_ path: FilePath, head: [UInt8] = [], skipping: Int64 = 0) -> GeneratedContent? {
+        guard
+            let descriptor = try? FileDescriptor.open(
+                path, .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
+        else { return nil }
+        var status = stat()
+        guard fstat(descriptor.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            Int64(status.st_size) >= skipping
+        else {
+            try? descriptor.close()
+            return nil
+        }
+        let size = Int64(status.st_size)
+        return GeneratedContent(
+            head: head, tail: descriptor, skipped: skipping, size: Int64(head.count) + size - skipping)
+    }
+
+    /// Fills the buffer from `offset` on, which with the buffer's size is not beyond `size`.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+        var count = 0
+        if offset < head.count {
+            let start = Int(offset)
+            let part = head[start..<min(head.count, start + buffer.count)]
+            buffer.copyBytes(from: part)
+            count = part.count
+        }
+        while count < buffer.count, let tail {
+            let place = offset + Int64(count) - Int64(head.count) + skipped
+            let got: Int
+            do {
+                got = try tail.read(
+                    fromAbsoluteOffset: place, into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
+            } catch {
+                throw error as? Errno ?? .ioError
+            }
+            // The file is as long as it was at its opening.
+            guard got > 0 else { throw .ioError }
+            count += got
+        }
+        return count
+    }
+}

@@ -1,0 +1,119 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import PodcastPages
+internal import PodcastProtocol
+internal import SystemPackage
+internal import TransferCore
+
+/// A file whose content is rendered when that file alone is looked at, never for a listing.
+struct Rendering {
+    var content: GeneratedContent
+    /// Seconds.
+    var modified: Int64
+    var changed: Int64
+
+    init(_ content: GeneratedContent, modified: Int64, changed: Int64) {
+        self.content = content
+        self.modified = modified
+        self.changed = changed
+    }
+}
+
+protocol GeneratedFile: NodeBehaviour {
+    /// The file as it is now; `nil` when there is no such file (any more).
+    func render() throws -> Rendering?
+}
+
+extension GeneratedFile {
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        guard let rendering = try render() else { return nil }
+        // An open one is as it was.
+        let content = open?.content ?? rendering.content
+        return NodeFacts(node, size: content.size, modified: rendering.modified, changed: rendering.changed)
+    }
+
+    func opening(by caller: Caller, flags: Int32) throws -> Opening {
+        if mount.refuses(node, to: caller.uid) { throw Errno.permissionDenied }
+        guard let rendering = try render() else { throw Errno.staleNFSFileHandle }
+        // Direct I/O: the content is of this moment, whatever size was told before.
+        return .open(OpenFile(number: node, content: rendering.content), .direct)
+    }
+}
+
+extension PodcastFilesystem {
+    /// Whether somebody else may not open a file: the feed may hold what its address keeps secret.
+    func refuses(_ number: NodeNumber, to uid: UInt32) -> Bool {
+        behaviour(of: number).form.permissions == 0o400 && !mayControl(uid) && uid != 0
+    }
+}
+
+// MARK: A show's files
+
+struct PlaylistFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    func render() throws -> Rendering? {
+        guard let show = try mount.library.podcast(id: node.show), let folder = try mount.library.folder(id: node.show)
+        else { return nil }
+        let playlist = Playlist(
+            title: show.title, tracks: try mount.library.tracks(of: show.id), isSerial: show.type == "serial")
+        return Rendering(
+            GeneratedContent(playlist.bytes), modified: max(folder.newest ?? 0, show.changed), changed: show.changed)
+    }
+}
+
+// MARK: An episode's files
+
+/// Show notes, sanitized.
+struct NotesFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { Sidecar.form }
+
+    func render() throws -> Rendering? {
+        guard let episode = try mount.library.episode(id: node.episode), let notes = episode.notes, !notes.isEmpty,
+            let show = try mount.library.podcast(id: episode.podcast)
+        else { return nil }
+        let page = NotesPage(episode, notes: notes, show: show)
+        return Rendering(GeneratedContent(page.bytes), modified: episode.modified, changed: episode.changed)
+    }
+}
+
+/// Chapters: of the feed itself, else as an asset that lies at an address.
+struct ChaptersFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { Sidecar.form }
+
+    private func isAsset(_ extras: EpisodeExtras) -> Bool { extras.chapters.isEmpty && extras.chaptersURL != nil }
+
+    func render() throws -> Rendering? {
+        guard let episode = try mount.library.episode(id: node.episode) else { return nil }
+        let extras = try mount.library.extras(of: episode.id)
+        if isAsset(extras) {
+            return Rendering(
+                mount.cached(.chapters, node.row), modified: episode.modified, changed: episode.changed)
+        }
+        guard !extras.chapters.isEmpty else { return nil }
+        let list = ChapterList(extras.chapters, title: episode.title)
+        return Rendering(GeneratedContent(list.bytes), modified: episode.modified, changed: episode.changed)
+    }
+
+    func opening(by caller: Caller, flags: Int32) throws -> Opening {
+        if isAsset(try mount.library.extras(of: node.episode)) {
+            return try mount.ask(for: .chapters, .direct, by: caller)
+        }
+        guard let rendering = try render() else { throw Errno.staleNFSFileHandle }
+        return .open(OpenFile(number: node, content: rendering.content), .direct)
+    }
+
+    func extendedAttributes() throws -> [(String, String)] { mount.assetFailures.attributes(of: node) }
+}
+
+extension Episode {
+    /// Without a date, an episode was published when it was first seen.
+    fileprivate var modified: Int64 { published ?? firstSeen }
+}

@@ -1,0 +1,47 @@
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastPages
+internal import PodcastProtocol
+internal import SystemPackage
+internal import TransferCore
+
+/// A show as a page for a browser.
+struct PageFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    func render() throws -> Rendering? {
+        guard let show = try mount.library.podcast(id: node.show), let folder = try mount.library.folder(id: node.show)
+        else { return nil }
+        var page = ShowPage(show, newest: folder.newest)
+        // The page has the time of the last change of anything on it: a program that copies what is new goes by that.
+        var moment = show.changed
+        let cached = mount.cachedAssets()
+        var chapters = ShowPage.limits.chaptersInAll
+        try mount.library.summaries(of: node.show, limits: ShowPage.limits) { episode in
+            var episode = episode
+            moment = max(moment, episode.changed)
+            let name = AssetKind.chapters.fileName(episode.id.rawValue)
+            if episode.chapters.isEmpty, episode.sidecars.contains(.chapters), cached.contains(name) {
+                episode.chapters = fetchedChapters(name, limit: min(ShowPage.limits.chapters, chapters))
+                chapters -= episode.chapters.count
+            }
+            page.add(episode)
+        }
+        return Rendering(GeneratedContent(page.finish()), modified: moment, changed: moment)
+    }
+
+    /// Chapters longer than this are not looked at for a page: 200 with a picture's address each are some 30 KiB.
+    private static let chaptersLimit: Int64 = 256 << 10
+
+    /// Those of a file that was fetched for somebody who opened it.
+    private func fetchedChapters(_ name: String, limit: Int) -> [Chapter] {
+        guard let content = GeneratedContent.file(mount.options.assets.appending(name)),
+            content.size <= Self.chaptersLimit
+        else { return [] }
+        let bytes = try? [UInt8](unsafeUninitializedCapacity: Int(content.size)) { buffer, count in
+            count = try content.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+        }
+        return ChapterList.chapters(of: bytes ?? [], limit: limit)
+    }
+}

@@ -1,0 +1,66 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import TransferCore
+
+/// A kind of file that belongs to an episode: beside it, or in a folder of its own in the show's folder.
+struct Sidecar: Sendable {
+    let kind: NodeNumber.Kind
+    /// How the library says that an episode has one.
+    let offered: Sidecars
+    let fileExtension: String
+    var folder = NodeNumber.Kind.show
+    var folderName: String?
+
+    static let all: [Sidecar] = [
+        Sidecar(kind: .art, offered: .art, fileExtension: "jpg"),
+        Sidecar(kind: .vtt, offered: .vtt, fileExtension: "vtt"),
+        Sidecar(kind: .srt, offered: .srt, fileExtension: "srt"),
+        Sidecar(kind: .notes, offered: .notes, fileExtension: "html", folder: .notesFolder, folderName: ".notes"),
+        Sidecar(
+            kind: .chapters, offered: .chapters, fileExtension: "json", folder: .chaptersFolder,
+            folderName: ".chapters"),
+    ]
+
+    /// The kernel believes the size of a sidecar for a minute: a refresh may change those of many episodes, and is reported
+    /// for the show alone. Opening one makes sure.
+    static let form: NodeForm = {
+        var form = NodeForm.file
+        form.attributeTimeout = 60
+        return form
+    }()
+
+    /// The file's name.
+    func name(of episode: String) -> String { "\(FileName.stem(ofFile: episode)).\(fileExtension)" }
+}
+
+/// A folder of sidecars in a show's folder, with the show's time.
+struct SidecarFolder: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    private var sidecar: Sidecar? { Sidecar.all.first { $0.folder == node.kind } }
+
+    var form: NodeForm { .folder }
+
+    var parent: NodeNumber { NodeNumber(kind: .show, row: node.row) }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        try mount.library.folder(id: node.show).map { NodeFacts(folder: node, of: $0) }
+    }
+
+    func find(_ name: String) throws -> Entry? {
+        guard let sidecar, FileName.fileExtension(of: name) == sidecar.fileExtension,
+            let episode = try mount.library.entry(of: node.show, stem: FileName.stem(ofFile: name))
+        else { return nil }
+        return try mount.find(NodeNumber(kind: sidecar.kind, row: episode.id))
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        guard let sidecar, try mount.library.folder(id: node.show) != nil else { return nil }
+        return try mount.library.entries(of: node.show, with: sidecar.offered).map {
+            FolderSnapshot.Item(name: sidecar.name(of: $0.name), bare: NodeNumber(kind: sidecar.kind, row: $0.id))
+        }
+    }
+
+    var keepsNames: Bool { true }
+}

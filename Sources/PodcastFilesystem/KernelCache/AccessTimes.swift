@@ -1,0 +1,31 @@
+internal import TransferCore
+
+/// When episodes were last opened or closed in this mount, in seconds of Unix time. The kernel shows it as `st_atime`.
+struct AccessTimes: Sendable {
+    private static let capacity = 4_096
+    /// Seconds after which the library has the time of an open.
+    private static let libraryDelay: Int64 = 60
+
+    /// How often a time has changed.
+    private(set) var changes: UInt64 = 0
+    private var times: [EpisodeID: Int64] = [:]
+    /// The last open that the daemon was told of.
+    private var reported: [EpisodeID: Int64] = [:]
+
+    subscript(episode: EpisodeID) -> Int64? { times[episode] }
+
+    /// - Returns: whether the episode's time has changed.
+    mutating func set(_ episode: EpisodeID, to now: Int64) -> Bool {
+        guard times[episode] != now else { return false }
+        if times.count >= Self.capacity { times = times.filter { $0.value + Self.libraryDelay > now } }
+        times[episode] = now
+        changes += 1
+        return true
+    }
+
+    /// Whether the daemon is to be told of an open: once for each second, which is what it stores.
+    mutating func report(openOf episode: EpisodeID, at now: Int64) -> Bool {
+        if reported.count >= Self.capacity { reported = reported.filter { $0.value == now } }
+        return reported.updateValue(now, forKey: episode) != now
+    }
+}

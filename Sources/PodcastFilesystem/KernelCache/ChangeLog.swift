@@ -1,0 +1,29 @@
+internal import TransferCore
+
+/// The order of the changes that the daemon has reported: whether what was gathered at some moment is still current.
+struct ChangeLog: Sendable {
+    /// Episodes remembered by themselves. A feed of 100,000 items changes as many at once.
+    static let capacity = 4_096
+
+    /// The number of the last change of all.
+    private(set) var last: UInt64 = 0
+    /// The number of each episode's last change.
+    private var episodes: [EpisodeID: UInt64] = [:]
+    /// Every episode may have changed up to this one: those before it were dropped.
+    private var dropped: UInt64 = 0
+
+    mutating func add() { last += 1 }
+
+    mutating func add(_ episode: EpisodeID) {
+        last += 1
+        if episodes.count >= Self.capacity {
+            dropped = last - 1
+            episodes = [:]
+        }
+        episodes[episode] = last
+    }
+
+    func hasChanged(_ episode: EpisodeID, since change: UInt64) -> Bool {
+        episodes[episode, default: dropped] > change
+    }
+}

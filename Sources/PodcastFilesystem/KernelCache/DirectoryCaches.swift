@@ -1,0 +1,164 @@
+internal import Fuse
+internal import Glibc
+internal import Platform
+internal import SystemPackage
+
+/// The listings of all folders: which offsets their names have, and what the kernel keeps of them; see `DirectoryCache`.
+///
+/// The names of the show that was listed last are kept here as well, for as long as nothing has changed: a listing of ten
+/// thousand episodes is 25 ms of reading rows, and programs list a folder more than once.
+struct DirectoryCaches: Sendable {
+    /// All that a listing goes by, looked at before the listing is made.
+    ///
+    /// Equal ones have equal names, in the same order.
+    struct Basis: Equatable, Sendable {
+        /// The show's, or one in it; their rows are the show's.
+        var folder: NodeNumber
+        /// `Library.changeCounter()`.
+        var library: Int64
+        /// The number of the last change that the daemon has reported.
+        var change: UInt64
+        /// How often the times of access have changed.
+        var accesses: UInt64
+        /// When a file of the feeds' folder has come or gone.
+        var feeds: Moment?
+        /// The same of the assets' folder.
+        var assets: Moment?
+
+        struct Moment: Equatable, Sendable {
+            var seconds: Int
+            var nanoseconds: Int
+
+            /// The last change of a folder's names; `nil` when there is none.
+            init?(of folder: FilePath) {
+                var status = stat()
+                guard stat(folder.string, &status) == 0 else { return nil }
+                (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+            }
+        }
+    }
+
+    private struct Folder {
+        var cache = DirectoryCache()
+        /// What the kernel may give out to the streams that are open, whichever of them had it, the latest last.
+        var names: [FolderSnapshot] = []
+
+        /// A stream that fills the cache has these names.
+        mutating func add(_ snapshot: FolderSnapshot) {
+            guard !names.contains(where: { $0.base == snapshot.base }) else { return }
+            names.append(snapshot)
+            if names.count > DirectoryCaches.mostListings { names.removeFirst() }
+        }
+    }
+
+    /// How many listings of a folder are remembered. It takes a change each, and programs that keep the folder open and read it
+    /// again all the time.
+    private static let mostListings = 8
+    /// Offsets have 31 bits, for programs whose `off_t` has 32; then they begin again. By then a folder of ten thousand was
+    /// listed after 200,000 changes.
+    private static let offsets: UInt64 = 1 << 31
+
+    /// What the kernel keeps. Goes when the kernel forgets the node: then it has kept nothing.
+    private var folders: [NodeNumber: Folder] = [:]
+    /// How often the kernel has forgotten a node's attributes in all: with the node, or because it was told to.
+    private var forgotten: UInt64 = 0
+    /// The names in the folders of the show that was listed last.
+    private var recent: [NodeNumber: (basis: Basis, names: FolderSnapshot)] = [:]
+    /// What each folder was last listed by, and the offset below its names'.
+    private var bases: [NodeNumber: (basis: Basis, offset: UInt64)] = [:]
+    /// The first offset that no listing has had.
+    private var nextOffset: UInt64 = 1
+
+    // MARK: Names
+
+    func names(_ basis: Basis) -> FolderSnapshot? {
+        recent[basis.folder].flatMap { $0.basis == basis ? $0.names : nil }
+    }
+
+    /// Gives names a stretch of offsets, which they have in common with those of an equal basis alone, and keeps them.
+    ///
+    /// - Parameter isCertain: the basis was the same after the names were read. Else others of the same basis may differ.
+    mutating func keep(_ names: FolderSnapshot, _ basis: Basis, isCertain: Bool) -> FolderSnapshot {
+        var names = names
+        if isCertain, let known = bases[basis.folder], known.basis == basis {
+            names.base = known.offset
+        } else {
+            // One for each name, and for `.` and `..`; the base is none of them.
+            let count = UInt64(names.items.count) + 3
+            if nextOffset + count > Self.offsets { nextOffset = 1 }
+            names.base = nextOffset
+            nextOffset += count
+            if isCertain { bases[basis.folder] = (basis, names.base) }
+        }
+        if recent.keys.first?.row != basis.folder.row { recent = [:] }
+        recent[basis.folder] = (basis, names)
+        return names
+    }
+
+    // MARK: Streams
+
+    /// How a stream is to be opened, before that is answered.
+    ///
+    /// - Parameter isCurrent: nothing has changed since the names were gathered. Older ones have nothing to do with the
+    ///   kernel's cache: `change` would come too early for them.
+    mutating func open(
+        _ folder: NodeNumber, _ handle: FileHandle, _ names: FolderSnapshot, isCurrent: Bool
+    ) -> DirectoryCache.Answer {
+        guard names.isKept, isCurrent else { return DirectoryCache.Answer(way: .passes) }
+        let opening = DirectoryCache.Opening(
+            listing: names.base, count: names.items.count + 2, now: SystemClock.monotonic.seconds,
+            forgotten: forgotten)
+        let answer = folders[folder, default: Folder()].cache.open(handle.rawValue, opening)
+        if answer.way.caches {
+            var names = names
+            names.end = answer.end
+            if answer.way == .begins { folders[folder]?.names = [] }
+            folders[folder]?.add(names)
+        }
+        return answer
+    }
+
+    /// What the kernel keeps of a folder, for what its streams do between opening and closing.
+    subscript(folder: NodeNumber) -> DirectoryCache? {
+        get { folders[folder]?.cache }
+        _modify {
+            // Moved out and back: a copy would copy the streams.
+            let index = folders.index(forKey: folder)
+            var cache = index.map { folders.values[$0].cache }
+            if let index { folders.values[index].cache = DirectoryCache() }
+            defer { if let index, let cache { folders.values[index].cache = cache } }
+            yield &cache
+        }
+    }
+
+    /// The stream begins anew with these names.
+    mutating func rewind(_ folder: NodeNumber, _ handle: FileHandle, to names: FolderSnapshot) {
+        guard let isAlone = folders[folder]?.cache.rewind(handle.rawValue, to: names.base) else { return }
+        if isAlone { folders[folder]?.names = [] }
+        if folders[folder]?.cache.has(handle.rawValue) ?? false { folders[folder]?.add(names) }
+    }
+
+    /// The names that an offset is of, which a stream was given by the kernel and did not have itself.
+    func names(of folder: NodeNumber, at offset: UInt64) -> FolderSnapshot? {
+        folders[folder]?.names.last { $0.position(of: offset) != nil }
+    }
+
+    mutating func close(_ folder: NodeNumber, _ handle: FileHandle) {
+        folders[folder]?.cache.close(handle.rawValue)
+        if folders[folder]?.cache.isIdle ?? false { folders[folder]?.names = [] }
+    }
+
+    /// Names may have changed, in any folder.
+    ///
+    /// - Returns: the folders of which the kernel is to drop what it has.
+    mutating func change() -> [NodeNumber] { folders.keys.filter { folders[$0]?.cache.change() ?? false } }
+
+    /// The kernel has forgotten a node.
+    mutating func forget(_ node: NodeNumber) {
+        forgotten += 1
+        if folders[node]?.cache.isIdle ?? false { folders[node] = nil }
+    }
+
+    /// The kernel has been told that a node's attributes have changed.
+    mutating func forgetAttributes() { forgotten += 1 }
+}

@@ -1,0 +1,89 @@
+internal import PodcastLibrary
+
+/// The sizes with which the daemon has answered opens and which it writes into the library a moment later. Until then
+/// the library's rows have the feed's guess.
+struct GrantedSizes: Sendable {
+    private struct Grant {
+        /// Bytes.
+        var size: Int64
+        /// In seconds.
+        var moment: Int64
+        /// What the library's row has in place of it.
+        var guess: EpisodeSize
+        /// The row with the grant applied, as the kernel saw it last.
+        var seen: EpisodeEntry?
+        /// The kernel saw a row that the grant is not of.
+        var wasPassedOver = false
+        /// The library has it.
+        var isSettled = false
+
+        /// Whether a row without a confirmed size is one that will have this size.
+        ///
+        /// Another file of the feed has another guess as a rule, or is of a later second; its size is unknown.
+        func fits(_ row: EpisodeSize, changed: Int64) -> Bool { changed <= moment + 1 && guess == row }
+    }
+
+    /// Settled grants are pruned above `pruneThreshold`, once they are `retention` seconds old: longer than any read of
+    /// the old row can still be in flight.
+    private static let pruneThreshold = 1_000
+    private static let retention: Int64 = 60
+
+    private var grants: [NodeNumber: Grant] = [:]
+
+    /// - Parameter guess: what the kernel was told before.
+    mutating func add(_ size: Int64, of number: NodeNumber, insteadOf guess: EpisodeSize, now: Int64) {
+        if grants.count >= Self.pruneThreshold {
+            grants = grants.filter { !$0.value.isSettled || $0.value.moment + Self.retention > now }
+        }
+        grants[number] = Grant(size: size, moment: now, guess: guess)
+    }
+
+    /// Returns the row with any pending grant applied, as the kernel should see it.
+    mutating func applied(to entry: EpisodeEntry) -> EpisodeEntry {
+        // The library has it; or the feed has named another file since.
+        if entry.sizeSource == .server || grants.isEmpty { return entry }
+        let number = NodeNumber(entry)
+        guard let grant = grants[number] else { return entry }
+        guard grant.fits(EpisodeSize(bytes: entry.size, source: entry.sizeSource), changed: entry.changed) else {
+            grants[number]?.wasPassedOver = true
+            return entry
+        }
+        var entry = entry
+        entry.size = grant.size
+        entry.sizeSource = .server
+        entry.changed = max(entry.changed, grant.moment)
+        grants[number]?.seen = entry
+        return entry
+    }
+
+    /// The same for extended attributes, which the kernel does not cache.
+    func applied(to episode: Episode) -> Episode {
+        let number = NodeNumber(kind: .episode, generation: episode.generation, row: episode.id)
+        guard episode.confirmedSize == nil, let grant = grants[number],
+            grant.fits(episode.size, changed: episode.changed)
+        else { return episode }
+        var episode = episode
+        episode.confirmedSize = grant.size
+        return episode
+    }
+
+    /// Whether a size of this node was granted, and the library has not been seen to have it.
+    func isPending(_ number: NodeNumber) -> Bool { grants[number]?.isSettled == false }
+
+    /// Marks a grant as settled when the library's row has a confirmed size. The grant stays for threads that have read
+    /// the row before.
+    ///
+    /// - Returns: whether the kernel has seen all of the row already, or is just about to ask for it. Another
+    ///   invalidation would do harm: the kernel may be at the question that it asks after an open, and would discard the
+    ///   answer. The time of the change may be a second off until the next one.
+    mutating func settle(_ entry: EpisodeEntry) -> Bool {
+        let number = NodeNumber(entry)
+        guard entry.sizeSource == .server, let grant = grants[number], !grant.isSettled else { return false }
+        grants[number]?.isSettled = true
+        if grant.wasPassedOver { return false }
+        guard var seen = grant.seen else { return entry.size == grant.size }
+        seen.changed = entry.changed
+        seen.lastOpened = entry.lastOpened
+        return seen == entry
+    }
+}

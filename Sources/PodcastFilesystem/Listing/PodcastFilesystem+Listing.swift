@@ -1,0 +1,198 @@
+package import Fuse
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+
+// Listings of folders, from opendir(3) to closedir(3).
+extension PodcastFilesystem {
+    package func opendir(_ request: consuming Request, node: NodeID) {
+        do {
+            guard let number = NodeNumber(node) else { throw Errno.noSuchFileOrDirectory }
+            guard let command = try behaviour(of: number).commandBeforeListing() else {
+                reply(request, number, Result { try snapshot(of: number) }, ifGone: .noSuchFileOrDirectory)
+                return
+            }
+            // A program that looks into every folder is not to search the web.
+            if isIndexer(request.caller.pid) { throw Errno.permissionDenied }
+            let waiting = ParkedRequest(request)
+            ask(.command, WireJSON.encode(command), for: waiting) { [self] result in
+                let outcome = Result { try listed(number, by: result) }
+                guard let request = waiting.take() else { return }
+                reply(request, number, outcome, ifGone: .staleNFSFileHandle)
+            }
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    /// What a folder holds by the daemon's answer.
+    private func listed(_ number: NodeNumber, by result: Result<Frame, Failure>) throws -> FolderSnapshot? {
+        let frame: Frame
+        switch result {
+        case .success(let answer): frame = answer
+        case .failure(let failure): throw Self.errno(of: failure)
+        }
+        switch WireJSON.decode(Reply.self, frame.payload) {
+        case .foundFolders(let folders):
+            state.withLock { $0.kernel.terms.set(found: folders, by: Int(number.row)) }
+        case .done: break
+        default: throw Errno.ioError
+        }
+        return try snapshot(of: number)
+    }
+
+    private func reply(
+        _ request: consuming Request, _ number: NodeNumber, _ outcome: Result<FolderSnapshot?, any Error>,
+        ifGone: Errno
+    ) {
+        switch outcome {
+        case .success(let snapshot?):
+            let (handle, answer) = state.withLock { state in
+                let handle = state.files.add(snapshot)
+                let isCurrent = snapshot.change == state.kernel.changes.last
+                let answer = state.kernel.directories.open(number, handle, snapshot, isCurrent: isCurrent)
+                if let end = answer.end { state.files.folders[handle]?.names.end = end }
+                return (handle, answer)
+            }
+            let open = OpenReply(handle: handle, keepCache: answer.way.keeps, cacheReaddir: answer.way.caches)
+            if !request.reply(open: open) {
+                state.withLock { state in
+                    state.kernel.directories[number]?.abandon(handle.rawValue)
+                    state.files.folders[handle] = nil
+                }
+            }
+        case .success(nil): request.reply(error: ifGone)
+        case .failure(let error): request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
+        let behaviour = behaviour(of: number)
+        // Before anything is looked at: what changes meanwhile is looked at again.
+        let basis = behaviour.keepsNames ? try basis(of: number) : nil
+        if let basis, let known = state.withLock({ $0.kernel.directories.names(basis) }) { return known }
+        let change = basis?.change ?? state.withLock { $0.kernel.changes.last }
+        guard let items = try behaviour.items() else { return nil }
+        var snapshot = FolderSnapshot(number: number, items: items, change: change)
+        guard let basis else { return snapshot }
+        snapshot.isKept = !snapshot.fillsPages
+        let isCertain = try self.basis(of: number) == basis
+        return state.withLock { $0.kernel.directories.keep(snapshot, basis, isCertain: isCertain) }
+    }
+
+    /// What the names of a folder go by.
+    private func basis(of number: NodeNumber) throws -> DirectoryCaches.Basis {
+        let (change, accesses) = state.withLock { ($0.kernel.changes.last, $0.kernel.accessTimes.changes) }
+        return DirectoryCaches.Basis(
+            folder: number, library: try library.changeCounter(), change: change, accesses: accesses,
+            feeds: .init(of: options.feeds), assets: .init(of: options.assets))
+    }
+
+    package func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
+        do {
+            guard let number = NodeNumber(node) else { throw Errno.badFileDescriptor }
+            let (isOutdated, open, lastChange) = state.withLock { state in
+                let isOutdated = state.kernel.directories[number]?.asked(page.handle.rawValue) ?? false
+                defer { state.files.folders[page.handle]?.isNew = false }
+                return (isOutdated, state.files.folders[page.handle], state.kernel.changes.last)
+            }
+            guard var folder = open else { throw Errno.badFileDescriptor }
+            // The names are those of opendir(3), and from a rewinddir(3) on those of that moment, as POSIX has it.
+            if page.offset == 0, !folder.isNew || isOutdated, var fresh = try snapshot(of: number) {
+                if fresh.base == folder.names.base { fresh.end = folder.names.end }
+                folder.names = fresh
+                state.withLock { state in
+                    state.files.replace(page.handle, with: fresh)
+                    state.kernel.directories.rewind(number, page.handle, to: fresh)
+                }
+            } else if page.withAttributes, folder.names.change != lastChange {
+                folder.names = try upToDate(folder.names)
+                state.withLock { $0.files.replace(page.handle, with: folder.names) }
+            }
+            var names = folder.names
+            if names.position(of: page.offset) == nil,
+                let others = state.withLock({ $0.kernel.directories.names(of: number, at: page.offset) })
+            {
+                names = page.withAttributes && others.change != lastChange ? try upToDate(others) : others
+            }
+            guard let position = names.position(of: page.offset) else {
+                // As from a folder that is no more: the end for readdir(3), and not for what the kernel keeps.
+                throw Errno.noSuchFileOrDirectory
+            }
+            let isStale =
+                position == names.items.count + 2
+                && state.withLock { $0.kernel.directories[number]?.ended(page.handle.rawValue) ?? false }
+            request.reply(listing: page) { buffer in
+                guard let reached = fill(&buffer, from: names, position, page) else { return }
+                state.withLock { $0.kernel.directories[number]?.answered(page.handle.rawValue, to: reached) }
+            }
+            if isStale { send([.data(number)]) }
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    /// The same names with the attributes of now: the kernel remembers these for long, and they may not be those of a time
+    /// before the last change that it was told of.
+    private func upToDate(_ names: FolderSnapshot) throws -> FolderSnapshot {
+        names.updated(by: try snapshot(of: names.number) ?? FolderSnapshot(number: names.number, items: []))
+    }
+
+    /// Adds `.`, `..` and the items in order, from a position on.
+    ///
+    /// - Returns: the offset of what follows; `nil` when nothing was added.
+    private func fill(
+        _ buffer: inout DirectoryBuffer, from folder: FolderSnapshot, _ position: Int, _ page: DirectoryPage
+    ) -> UInt64? {
+        var last: UInt64?
+        if position < 1 {
+            let (own, next) = (folder.number.inode, folder.base + 1)
+            guard buffer.add(name: ".", inode: own, kind: .directory, nextOffset: next) else { return last }
+            last = next
+        }
+        if position < 2 {
+            let (parent, next) = (behaviour(of: folder.number).parent.inode, folder.base + 2)
+            guard buffer.add(name: "..", inode: parent, kind: .directory, nextOffset: next) else { return last }
+            last = next
+        }
+        let first = max(position, 2) - 2
+        guard first < folder.items.count else { return last }
+        let isCurrent = !page.withAttributes || state.withLock { $0.kernel.isCurrent(since: folder.change) }
+        for index in first..<folder.items.count {
+            let next = folder.nextOffset(index)
+            let item = folder.items[index]
+            let number = item.facts.number
+            if item.isBare || !page.withAttributes {
+                let kind = behaviour(of: number).form.kind
+                guard buffer.add(name: item.name, inode: number.inode, kind: kind, nextOffset: next) else {
+                    return last
+                }
+            } else {
+                let entry = entry(isCurrent ? item.facts : current(item.facts, since: folder.change))
+                guard buffer.add(name: item.name, entry: entry, nextOffset: next) else { return last }
+            }
+            last = next
+        }
+        return last
+    }
+
+    /// The kernel believes what a listing says for as long as what a lookup does: the names may be those of the snapshot,
+    /// the attributes may not.
+    private func current(_ facts: NodeFacts, since change: UInt64) -> NodeFacts {
+        guard facts.number.kind == .episode,
+            state.withLock({ $0.kernel.isOutdated(facts.number, since: change) }),
+            let entry = try? library.entry(id: facts.number.episode)
+        else { return facts }
+        return self.facts(of: entry)
+    }
+
+    package func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle) {
+        state.withLock { state in
+            if let number = NodeNumber(node) { state.kernel.directories.close(number, handle) }
+            state.files.folders[handle] = nil
+        }
+        options.onWork()
+        request.replyDone()
+    }
+}

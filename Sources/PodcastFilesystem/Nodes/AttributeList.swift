@@ -1,0 +1,16 @@
+/// Attributes in the order in which they are listed; absent facts are left out.
+struct AttributeList {
+    private(set) var items: [(String, String)] = []
+
+    mutating func add(_ name: String, _ value: (some CustomStringConvertible)?) {
+        guard let value else { return }
+        // A value has at most 64 KiB (xattr(7)); show notes may be longer and are cut at a character.
+        var text = value.description
+        if text.utf8.count > 65_536 {
+            text = String(decoding: text.utf8.prefix(65_536 - 4), as: UTF8.self)
+            while text.last == "\u{FFFD}" { text.removeLast() }
+        }
+        while text.last?.isNewline == true { text.removeLast() }
+        items.append((name, text))
+    }
+}

@@ -1,0 +1,103 @@
+internal import ContentCache
+internal import PodcastLibrary
+internal import PodcastPages
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+extension EpisodeFile {
+    func extendedAttributes() throws -> [(String, String)] {
+        guard let row = try mount.library.episode(id: node.episode),
+            let podcast = try mount.library.podcast(id: row.podcast)
+        else { throw Errno.staleNFSFileHandle }
+        let episode = mount.state.withLock { $0.kernel.grants.applied(to: row) }
+        let task = episode.complete ? nil : mount.live.task(of: episode.id)
+        var values = AttributeList()
+        values.add("user.podfs.id", episode.id)
+        values.add("user.podfs.generation", episode.generation)
+        addState(of: episode, task, to: &values)
+        values.add("user.podfs.size_source", episode.size.source.rawValue)
+        values.add("user.podfs.sha256", episode.complete ? episode.sha256 : nil)
+        values.add("user.podfs.guid", episode.guid)
+        values.add("user.podfs.season", episode.season)
+        values.add("user.podfs.episode", episode.episode.map(Self.decimal))
+        values.add("user.podfs.episode_type", episode.episodeType)
+        values.add("user.podfs.duration", episode.duration.map(Self.decimal))
+        values.add("user.podfs.played", episode.played ? "1" : "0")
+        values.add("user.podfs.position", episode.position.map(Self.decimal))
+        values.add("user.xdg.origin.url", podcast.visible(episode.url))
+        values.add("user.xdg.referrer.url", podcast.visibleURL)
+        values.add(
+            "user.mime_type",
+            MediaType.told(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name)))
+        values.add("user.dublincore.title", episode.title)
+        values.add("user.dublincore.creator", episode.author ?? podcast.author)
+        values.add("user.dublincore.publisher", podcast.title)
+        values.add("user.dublincore.date", episode.published.map(TimeText.iso8601))
+        values.add("user.dublincore.description", episode.notes)
+        values.add("user.dublincore.identifier", episode.guid)
+        values.add("user.dublincore.language", podcast.language)
+        return values.items
+    }
+
+    private func addState(
+        of episode: Episode, _ task: LiveTasks.Task?, to values: inout AttributeList
+    ) {
+        let size = episode.size
+        let trouble = mount.live.trouble(of: episode.id)
+        // A task that goes on has the last error of its own, or none any more.
+        let error =
+            task.map { $0.info.state == .failed ? $0.info.error ?? episode.download?.error : $0.info.error }
+            ?? trouble?.error ?? episode.download?.error
+        let received = episode.complete ? size.bytes : max(task?.info.received ?? 0, episode.cachedBytes)
+        let expected = task?.info.expected ?? (size.source == .unknown ? nil : size.bytes)
+        let state: TaskState
+        if episode.complete {
+            state = .cached
+        } else if let task {
+            state = task.info.state
+        } else if error != nil {
+            state = trouble?.isFinal == false ? .remote : .failed
+        } else if let download = episode.download {
+            state = download.state
+        } else {
+            state = .remote
+        }
+        values.add("user.podfs.state", state.rawValue)
+        values.add("user.podfs.progress", Self.percent(received, of: expected, complete: episode.complete))
+        values.add("user.podfs.bytes_received", received)
+        values.add("user.podfs.bytes_expected", expected)
+        values.add("user.podfs.ranges", ranges(of: episode, task))
+        if state == .running {
+            values.add("user.podfs.rate", task?.info.rate.map(WholeNumber.of))
+            if let rate = task?.info.rate, rate > 0, let expected, expected >= received {
+                let rest = Double(expected) - Double(received)
+                values.add("user.podfs.eta", WholeNumber.of((rest / rate).rounded(.up)))
+            }
+        }
+        // Also of a download that is tried again, that waits for space, or that a full disk has suspended.
+        if state != .cached { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
+    }
+
+    private func ranges(of episode: Episode, _ task: LiveTasks.Task?) -> String? {
+        if episode.complete { return episode.size.bytes > 0 ? "0-\(episode.size.bytes - 1)" : "" }
+        if let ranges = task?.ranges, task?.generation == episode.generation { return ranges }
+        guard episode.cachedBytes > 0, let rendition = try? mount.library.rendition(of: episode.id),
+            let checkpoint = ContentCache.checkpoint(of: rendition.file, in: mount.options.cache)
+        else { return "" }
+        return checkpoint.receivedRanges.text
+    }
+
+    /// With one decimal, cut off: `100.0` is said of a whole file alone.
+    private static func percent(_ received: Int64, of expected: Int64?, complete: Bool) -> String {
+        if complete { return "100.0" }
+        guard let expected, expected > 0 else { return "0.0" }
+        let tenths = min(999, max(0, WholeNumber.of(Double(received) * 1_000 / Double(expected))))
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    private static func decimal(_ value: Double) -> String {
+        value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+    }
+}

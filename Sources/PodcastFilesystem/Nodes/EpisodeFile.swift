@@ -1,0 +1,120 @@
+internal import ContentCache
+internal import Fuse
+internal import Glibc
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+/// An episode: its size is a guess until a server has told, and its bytes come from the cache file or the daemon.
+struct EpisodeFile: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm {
+        NodeForm(kind: .regular, permissions: 0o444, blockSize: 128 * 1024)
+    }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        mount.state.withLock { _ = $0.kernel.willAnswer(node) }
+        guard let entry = try mount.library.entry(id: node.episode) else { return nil }
+        var facts = mount.facts(of: entry)
+        // A handle of an older rendition has that one's size.
+        if NodeNumber(entry) != node, let open {
+            facts.size = open.media.withLock { $0.total } ?? facts.size
+        }
+        facts.number = node
+        return facts
+    }
+
+    // MARK: Opening
+
+    func opening(by caller: Caller, flags: Int32) throws -> Opening {
+        guard let episode = try mount.library.opening(of: node.episode) else { throw Errno.noSuchFileOrDirectory }
+        guard NodeNumber(kind: .episode, generation: episode.generation, row: node.row) == node else {
+            // Another rendition has come since the name was looked up: the caller's open looks again on ESTALE.
+            mount.invalidateName(ofEpisode: node.episode)
+            throw Errno.staleNFSFileHandle
+        }
+        // What is not subscribed goes with its last reader: the daemon counts them all.
+        if !episode.isEphemeral, let file = wholeFile(episode, flags: flags) {
+            // With O_DIRECT the kernel would hold reads of the cache file to its disk's alignment, which readers of this
+            // one need not know. And it would go by that file's size alone.
+            return .open(file, file.bypassesCache || episode.size != episode.fileSize ? .cached : .passthrough)
+        }
+        if mount.isIndexer(caller.pid) { throw Errno.permissionDenied }
+        if !episode.isEphemeral, episode.size != nil, !episode.isComplete {
+            let media = mount.partOfFile(node, episode.file, total: episode.size)
+            return .open(OpenFile(number: node, isCounted: false, flags: flags, media: media), .cached)
+        }
+        return .ask(episode.told)
+    }
+
+    /// An episode that the cache has all of: by the file that the kernel reads by itself for others who have it open, else
+    /// by the library.
+    private func wholeFile(_ episode: EpisodeOpening, flags: Int32) -> OpenFile? {
+        let media: OpenFile.Media
+        if let backed = mount.state.withLock({ $0.files.nodes[node]?.backed }) {
+            media = OpenFile.Media(reader: backed.reader, file: backed.name, total: backed.total, isComplete: true)
+        } else {
+            // A file that looks otherwise than it did is not served: the daemon sees whether it is good.
+            guard episode.isComplete, let name = episode.file, let size = episode.size,
+                let reader = try? MediaReader(
+                    name: name, in: mount.options.cache,
+                    expecting: .recorded(
+                        episode.fileState.flatMap(FileState.init(text:)), size: episode.fileSize ?? size))
+            else { return nil }
+            media = OpenFile.Media(reader: reader, file: name, total: size, isComplete: true)
+        }
+        return OpenFile(number: node, isCounted: false, flags: flags, media: media)
+    }
+
+    // MARK: Control
+
+    func command(setting attribute: ControlAttribute, to value: String) -> Command? {
+        switch attribute {
+        case .task: return ControlAttribute.action(value).map { .act($0, episodes: [node.episode]) }
+        case .played:
+            guard value == "0" || value == "1" else { return nil }
+            return .setPlayed(episode: node.episode, value == "1")
+        case .position:
+            guard let seconds = Double(value), (0...Double(SyncedState.longest)).contains(seconds) else { return nil }
+            return .setPosition(episode: node.episode, seconds: seconds)
+        }
+    }
+}
+
+extension PodcastFilesystem {
+    func findEpisode(_ name: String, of show: ShowID, entryTimeout: Double? = nil) throws -> Entry? {
+        guard let found = try library.entry(of: show, named: name) else { return nil }
+        // Changes were withheld from the kernel: the row may be older than they are.
+        let isOutdated = state.withLock { $0.kernel.willAnswer(NodeNumber(found)) }
+        let current = isOutdated ? try library.entry(id: found.id) : nil
+        return entry(facts(of: current ?? found), entryTimeout: entryTimeout)
+    }
+
+    /// What stat(2) tells of an episode, from its row and what is going on.
+    func facts(of row: EpisodeEntry) -> NodeFacts {
+        let task = row.complete ? nil : live.task(of: row.id)
+        let (entry, accessed) = state.withLock { state in
+            (state.kernel.grants.applied(to: row), state.kernel.accessTimes[row.id])
+        }
+        var facts = NodeFacts(
+            NodeNumber(entry), size: entry.size, modified: entry.modified, changed: entry.changed)
+        var cached = entry.cachedBytes
+        if let task, task.generation ?? entry.generation == entry.generation {
+            cached = max(cached, task.info.received)
+        }
+        // Never 0: cp, tar and grep take a file without blocks for one that is all holes, and read zeros from it.
+        facts.blocks = max(1, (cached + 511) / 512)
+        let opened = max(accessed ?? 0, entry.lastOpened ?? 0)
+        if opened > 0 { facts.accessed = opened }
+        return facts
+    }
+}
+
+extension EpisodeEntry {
+    /// Without a date, an episode was published when it was first seen.
+    var modified: Int64 { published ?? firstSeen }
+}

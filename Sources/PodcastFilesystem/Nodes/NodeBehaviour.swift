@@ -1,0 +1,101 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import SystemPackage
+
+/// What the nodes of one kind do. Each kind has one, in a file of its own; the defaults are those of an ordinary file that
+/// cannot be controlled.
+///
+/// `nil` stands for no such node, name or attribute (any more). What is thrown is the answer.
+protocol NodeBehaviour {
+    var node: NodeNumber { get }
+    var mount: PodcastFilesystem { get }
+    var form: NodeForm { get }
+
+    /// What stat(2) tells.
+    ///
+    /// - Parameter open: the handle through which fstat(2) asks.
+    func facts(open: OpenFile?) throws -> NodeFacts?
+
+    // MARK: Folders
+
+    /// The folder that a folder lies in.
+    var parent: NodeNumber { get }
+
+    func find(_ name: String) throws -> Entry?
+
+    /// What a folder lists.
+    func items() throws -> [FolderSnapshot.Item]?
+
+    /// Whether the kernel may keep the folder's names: they are made of one show's rows.
+    var keepsNames: Bool { get }
+
+    /// What the daemon has to be asked before the folder is listed.
+    func commandBeforeListing() throws -> Command?
+
+    // MARK: Files and links
+
+    func opening(by caller: Caller, flags: Int32) throws -> Opening
+
+    /// Where a link leads.
+    func target() throws -> String?
+
+    // MARK: Extended attributes
+
+    func extendedAttributes() throws -> [(String, String)]
+
+    /// What setting an attribute asks of the daemon.
+    func command(setting attribute: ControlAttribute, to value: String) throws -> Command?
+}
+
+extension NodeBehaviour {
+    var form: NodeForm { .file }
+
+    var parent: NodeNumber { .root }
+
+    func find(_ name: String) throws -> Entry? { nil }
+
+    func items() throws -> [FolderSnapshot.Item]? { nil }
+
+    var keepsNames: Bool { false }
+
+    func commandBeforeListing() throws -> Command? { nil }
+
+    func opening(by caller: Caller, flags: Int32) throws -> Opening {
+        throw form.kind == .symlink ? Errno.tooManySymbolicLinkLevels : Errno.isDirectory
+    }
+
+    func target() throws -> String? { throw Errno.invalidArgument }
+
+    func extendedAttributes() throws -> [(String, String)] { [] }
+
+    func command(setting attribute: ControlAttribute, to value: String) throws -> Command? { nil }
+}
+
+extension PodcastFilesystem {
+    func behaviour(of node: NodeNumber) -> any NodeBehaviour {
+        switch node.kind {
+        case .fixed: if node == .root { RootFolder(node: node, mount: self) } else { RootFile(node: node, mount: self) }
+        case .show: ShowFolder(node: node, mount: self)
+        case .episode: EpisodeFile(node: node, mount: self)
+        case .linkFolder: LinkFolderNode(node: node, mount: self)
+        case .latestLink, .downloadedLink: LinkNode(node: node, mount: self)
+        case .playlist: PlaylistFile(node: node, mount: self)
+        case .page: PageFile(node: node, mount: self)
+        case .feedJSON: FeedJSONFile(node: node, mount: self)
+        case .feedXML: FeedXMLFile(node: node, mount: self)
+        case .notesFolder, .chaptersFolder: SidecarFolder(node: node, mount: self)
+        case .notes: NotesFile(node: node, mount: self)
+        case .chapters: ChaptersFile(node: node, mount: self)
+        case .cover, .art, .vtt, .srt: AssetFile(node: node, mount: self)
+        case .search: SearchFolder(node: node, mount: self)
+        case .term: TermFolder(node: node, mount: self)
+        case .foundShow: FoundShowFolder(node: node, mount: self)
+        }
+    }
+
+    /// What is told of a node that a folder has by name.
+    func find(_ node: NodeNumber) throws -> Entry? {
+        try behaviour(of: node).facts(open: nil).map { entry($0) }
+    }
+}

@@ -1,0 +1,96 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import Synchronization
+
+/// What stat(2) tells of a node, but for what is the same of all nodes of its kind.
+struct NodeFacts: Sendable {
+    var number: NodeNumber
+    /// Bytes.
+    var size: Int64
+    /// In units of 512 bytes.
+    var blocks: Int64
+    /// Times in seconds of Unix time.
+    var accessed: Int64
+    var modified: Int64
+    var changed: Int64
+
+    /// A file, or a link, whose `size` is that of its target.
+    init(_ number: NodeNumber, size: Int64, modified: Int64, changed: Int64) {
+        self.number = number
+        self.size = size
+        blocks = (size + 511) / 512
+        accessed = modified
+        self.modified = modified
+        self.changed = changed
+    }
+
+    init(folder number: NodeNumber, modified: Int64, changed: Int64) {
+        self.init(number, size: 4096, modified: modified, changed: changed)
+        accessed = changed
+    }
+
+    /// A show's folder, or one in it, has the time of the newest episode.
+    init(folder number: NodeNumber, of show: FolderEntry) {
+        self.init(folder: number, modified: show.newest ?? show.changed, changed: show.changed)
+    }
+}
+
+/// What all nodes of a kind have in common, and for how long the kernel believes what it is told of them.
+struct NodeForm: Sendable {
+    var kind: FileKind
+    var permissions: UInt16
+    var links: UInt32 = 1
+    /// The preferred size of a read, in bytes.
+    var blockSize: Int32 = 4096
+    /// In seconds. Changes are told by invalidations.
+    var attributeTimeout = longest
+    var entryTimeout = longest
+    /// fstat(2) after an open tells the size of the content that was opened.
+    var pushesSize = true
+
+    static let longest: Double = 86_400
+
+    static let file = NodeForm(kind: .regular, permissions: 0o444)
+    static let folder = NodeForm(kind: .directory, permissions: 0o555, links: 2)
+    static let link = NodeForm(kind: .symlink, permissions: 0o777)
+
+    func believed(for seconds: Double) -> NodeForm {
+        var form = self
+        (form.attributeTimeout, form.entryTimeout) = (seconds, seconds)
+        return form
+    }
+}
+
+extension PodcastFilesystem {
+    func attributes(_ facts: NodeFacts, _ form: NodeForm) -> Attributes {
+        Attributes(
+            inode: facts.number.inode, kind: form.kind, permissions: form.permissions, links: form.links,
+            size: facts.size, blocks: facts.blocks, blockSize: form.blockSize, uid: options.owner.uid,
+            gid: options.owner.gid, accessed: Timestamp(seconds: facts.accessed),
+            modified: Timestamp(seconds: facts.modified), changed: Timestamp(seconds: facts.changed))
+    }
+
+    /// The answer to a lookup; `timeout` in place of the form's where the kernel is to ask for the name again.
+    func entry(_ facts: NodeFacts, entryTimeout: Double? = nil) -> Entry {
+        let form = behaviour(of: facts.number).form
+        told(facts, form)
+        return Entry(
+            node: facts.number.node, attributes: attributes(facts, form), attributeTimeout: form.attributeTimeout,
+            entryTimeout: entryTimeout ?? form.entryTimeout)
+    }
+
+    func told(_ facts: NodeFacts, _ form: NodeForm) {
+        if form.kind == .regular { state.withLock { $0.kernel.told(facts.size, of: facts.number) } }
+    }
+}
+
+/// Whom the files belong to.
+package struct Owner: Sendable, Equatable {
+    package var uid: UInt32
+    package var gid: UInt32
+
+    package init(uid: UInt32, gid: UInt32) {
+        self.uid = uid
+        self.gid = gid
+    }
+}

@@ -1,0 +1,97 @@
+package import Fuse
+internal import PodcastLibrary
+package import TransferCore
+
+/// What a node id means: a kind, a row of the library, and for episodes a generation.
+///
+/// Computed, never stored: the same after a restart. `kind (6 bits) | generation (18) | row (40)`; the inode number that
+/// programs see is the same with generation 0, so that a new rendition is a new node to the kernel and the same file to
+/// the user.
+package struct NodeNumber: Sendable, Hashable {
+    package enum Kind: UInt8, Sendable, CaseIterable {
+        /// The root and what is made in it; the row is a `FixedFile`, and 1 the root itself (FUSE_ROOT_ID).
+        case fixed = 0
+        case show = 1
+        case episode = 2
+        /// A folder of links to episodes; the row is a `LinkFolder`.
+        case linkFolder = 4
+        /// Links to episodes; the row is the episode's.
+        case latestLink = 5
+        case downloadedLink = 6
+        /// Files and folders that are made in a show's folder; the row is the show's.
+        case playlist = 7
+        case feedJSON = 8
+        case feedXML = 9
+        case notesFolder = 10
+        case chaptersFolder = 11
+        /// The files in the last two; the row is the episode's.
+        case notes = 12
+        case chapters = 13
+        /// The show's art; the row is the show's.
+        case cover = 14
+        /// An episode's art and transcripts; the row is the episode's.
+        case art = 15
+        case vtt = 19
+        case srt = 20
+        /// The folder `.search`.
+        case search = 16
+        /// A folder in it; the row is a number of `SearchTerms`.
+        case term = 17
+        /// A show in one of those. The row is the show's, and the generation the number of the term: the kernel allows a
+        /// folder one parent only, and a show may be found by several terms and be subscribed as well. Its inode number
+        /// is the same in all of them.
+        case foundShow = 18
+        /// The show as a page; the row is the show's.
+        case page = 21
+    }
+
+    package let node: NodeID
+
+    private static let rowBits: UInt64 = 40
+    private static let generationBits: UInt64 = 18
+
+    /// Generations beyond 18 bits begin again: a kernel that has not looked at an episode for 262,143 renditions does not
+    /// remember the first.
+    package init(kind: Kind, generation: Int = 0, row: Int64) {
+        let number = UInt64(truncatingIfNeeded: generation) & (1 << Self.generationBits - 1)
+        node = NodeID(
+            rawValue: UInt64(kind.rawValue) << (Self.rowBits + Self.generationBits) | number << Self.rowBits
+                | UInt64(truncatingIfNeeded: row) & (1 << Self.rowBits - 1))
+    }
+
+    package static let root = NodeNumber(kind: .fixed, row: 1)
+    package static let search = NodeNumber(kind: .search, row: 1)
+
+    package init?(_ node: NodeID) {
+        guard Self.kind(node) != nil else { return nil }
+        self.node = node
+    }
+
+    private static func kind(_ node: NodeID) -> Kind? {
+        Kind(rawValue: UInt8(node.rawValue >> (rowBits + generationBits)))
+    }
+
+    /// There is one: the initializers see to it.
+    package var kind: Kind { Self.kind(node) ?? .fixed }
+
+    package var generation: Int { Int(node.rawValue >> Self.rowBits & (1 << Self.generationBits - 1)) }
+
+    package var row: Int64 { Int64(node.rawValue & (1 << Self.rowBits - 1)) }
+
+    package var inode: UInt64 { NodeNumber(kind: kind, row: row).node.rawValue }
+}
+
+extension NodeNumber {
+    package init(kind: Kind, generation: Int = 0, row: some Identifier) {
+        self.init(kind: kind, generation: generation, row: row.rawValue)
+    }
+
+    /// The node of an episode's present rendition.
+    init(_ entry: EpisodeEntry) { self.init(kind: .episode, generation: entry.generation, row: entry.id) }
+
+    /// The row, of a node that belongs to an episode.
+    package var episode: EpisodeID { EpisodeID(row) }
+
+    /// The row, of a node that belongs to a show.
+    package var show: ShowID { ShowID(row) }
+}

@@ -1,0 +1,107 @@
+package import Fuse
+internal import Glibc
+internal import PodcastProtocol
+internal import SystemPackage
+
+// Extended attributes: facts to read, and the control of tasks.
+extension PodcastFilesystem {
+    package func getxattr(_ request: consuming Request, node: NodeID, name: String, capacity: Int) {
+        do {
+            guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
+            if number == .root, name == Self.processAttribute {
+                request.reply(value: "\(getpid())", capacity: capacity)
+                return
+            }
+            // Access lists, labels and capabilities are asked for by `ls -l` and by the kernel itself. That the filesystem has
+            // none at all is remembered by ls(1), which asks for every file otherwise.
+            guard name.hasPrefix("user.") else { throw Errno.notSupported }
+            let values = try behaviour(of: number).extendedAttributes()
+            guard let value = values.first(where: { $0.0 == name })?.1 else {
+                request.reply(error: .noData)
+                return
+            }
+            request.reply(value: value, capacity: capacity)
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    package func listxattr(_ request: consuming Request, node: NodeID, capacity: Int) {
+        do {
+            guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
+            let values = try behaviour(of: number).extendedAttributes()
+            request.reply(attributeNames: values.map(\.0), capacity: capacity)
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    /// On the root, not listed: the process that serves the mount, for `podfs unmount`.
+    package static let processAttribute = "user.podfs.mount.pid"
+
+    package func setxattr(
+        _ request: consuming Request, node: NodeID, name: String, value: UnsafeRawBufferPointer, flags: Int32
+    ) {
+        guard let attribute = ControlAttribute(rawValue: name) else {
+            request.reply(error: .readOnlyFileSystem)
+            return
+        }
+        guard mayControl(request.caller.uid) else {
+            request.reply(error: .notPermitted)
+            return
+        }
+        let text = String(decoding: value, as: UTF8.self).trimmed
+        do {
+            guard let number = NodeNumber(node),
+                let command = try behaviour(of: number).command(setting: attribute, to: text)
+            else {
+                request.reply(error: .invalidArgument)
+                return
+            }
+            let waiting = ParkedRequest(request)
+            ask(.command, WireJSON.encode(command), for: waiting) { result in
+                guard let request = waiting.take() else { return }
+                Self.answer(request, result)
+            }
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    private static func answer(_ request: consuming Request, _ result: Result<Frame, Failure>) {
+        switch result {
+        case .success(let frame):
+            // Never a silent success: what could not be done is an error.
+            switch WireJSON.decode(Reply.self, frame.payload) {
+            case .acted(count: 0, let problems) where !problems.isEmpty: request.reply(error: .resourceBusy)
+            case .refreshed(let results) where results.allSatisfy({ $0.error != nil }): request.reply(error: .ioError)
+            case nil: request.reply(error: .ioError)
+            default: request.replyDone()
+            }
+        case .failure(let failure):
+            request.reply(error: errno(of: failure))
+        }
+    }
+}
+
+/// An attribute that can be set, by the owner and by who serves the mount.
+enum ControlAttribute: String {
+    case task = "user.podfs.task"
+    case played = "user.podfs.played"
+    case position = "user.podfs.position"
+
+    /// What the value of `task` asks for, but for `refresh`.
+    static func action(_ value: String) -> TaskAction? {
+        TaskAction(rawValue: value).flatMap { $0 == .download ? nil : $0 }
+    }
+}
+
+extension String {
+    /// Without white space at its ends: `echo 1 |` and shells add line feeds.
+    fileprivate var trimmed: String {
+        var rest = Substring(self)
+        while rest.first?.isWhitespace == true { rest.removeFirst() }
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return String(rest)
+    }
+}

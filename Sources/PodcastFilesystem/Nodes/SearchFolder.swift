@@ -1,0 +1,135 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+// `.search/TERM/SHOW/EPISODE`: the catalogues of the web as folders. The folder itself lists empty, and every name in it is
+// a folder, at no cost: whoever walks over the tree asks nobody. Opening a term or a show below it asks the daemon, and
+// that the network, while the opener waits, parked and interruptible.
+
+struct SearchFolder: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    static let name = ".search"
+
+    var form: NodeForm { .folder }
+
+    func facts(open: OpenFile?) -> NodeFacts? {
+        node == .search ? NodeFacts(folder: node, modified: mount.started, changed: mount.started) : nil
+    }
+
+    /// Any name but a hidden one: what programs look for by themselves (`.hidden`, `.git`) begins with a dot.
+    func find(_ name: String) throws -> Entry? {
+        guard node == .search, !name.isEmpty, name.utf8.first != UInt8(ascii: ".") else { return nil }
+        guard let (number, dropped) = mount.state.withLock({ $0.kernel.terms.lookUp(name) }) else {
+            throw Errno.tooManyOpenFilesInSystem
+        }
+        if let dropped { mount.send([.entry(parent: .search, name: dropped)]) }
+        return try mount.find(NodeNumber(kind: .term, row: Int64(number)))
+    }
+
+    func items() -> [FolderSnapshot.Item]? {
+        node == .search ? [] : nil
+    }
+}
+
+/// A folder in `.search`: the shows that were found by its name.
+struct TermFolder: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    /// How long the kernel believes what is below `.search`, in seconds: search results go without a word.
+    fileprivate static let form = NodeForm.folder.believed(for: 60)
+
+    var form: NodeForm { Self.form }
+
+    var parent: NodeNumber { .search }
+
+    func facts(open: OpenFile?) -> NodeFacts? {
+        name == nil ? nil : NodeFacts(folder: node, modified: mount.started, changed: mount.started)
+    }
+
+    private var name: String? { mount.state.withLock { $0.kernel.terms.name(of: Int(node.row)) } }
+
+    private var found: [FoundFolder]? { mount.state.withLock { $0.kernel.terms.found(by: Int(node.row)) } }
+
+    /// A show that the term has found. Before the term's folder was opened in this mount, any show that was found of late
+    /// by that name, so that a path is good after a restart as well; the kernel is to ask again for such a one.
+    func find(_ name: String) throws -> Entry? {
+        guard let found else {
+            guard self.name != nil else { return nil }
+            return try mount.library.foundFolder(named: name).map {
+                mount.entry(FoundShowFolder.facts(of: $0, in: node), entryTimeout: 0)
+            }
+        }
+        guard let show = found.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { return nil }
+        return try mount.library.folder(id: show.podcast).map {
+            mount.entry(FoundShowFolder.facts(of: $0, in: node))
+        }
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        try found?.compactMap { found in
+            try mount.library.folder(id: found.podcast).map {
+                FolderSnapshot.Item(name: found.name, facts: FoundShowFolder.facts(of: $0, in: node))
+            }
+        }
+    }
+
+    /// Searches.
+    func commandBeforeListing() throws -> Command? {
+        guard let name else { throw Errno.staleNFSFileHandle }
+        return .searchFolder(term: name)
+    }
+}
+
+/// A show that a term has found: its episodes alone.
+struct FoundShowFolder: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    /// How old the feed of a found show may be when its folder is opened, in seconds; the daemon goes by the same.
+    private static let freshness: Int64 = 3_600
+
+    static func facts(of show: FolderEntry, in term: NodeNumber) -> NodeFacts {
+        NodeFacts(folder: NodeNumber(kind: .foundShow, generation: Int(term.row), row: show.id), of: show)
+    }
+
+    var form: NodeForm { TermFolder.form }
+
+    var parent: NodeNumber { NodeNumber(kind: .term, row: Int64(node.generation)) }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        try mount.library.folder(id: node.show).map { NodeFacts(folder: node, of: $0) }
+    }
+
+    func find(_ name: String) throws -> Entry? {
+        try mount.findEpisode(name, of: node.show)
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        guard let show = try mount.library.folder(id: node.show) else { return nil }
+        return try mount.library.entries(of: show.id).map {
+            FolderSnapshot.Item(name: $0.name, facts: mount.facts(of: $0))
+        }
+    }
+
+    /// Fetches the feed, unless it is fresh.
+    func commandBeforeListing() throws -> Command? {
+        guard let show = try mount.library.podcast(id: node.show) else { throw Errno.staleNFSFileHandle }
+        let age = mount.now - (show.lastRefresh ?? 0)
+        return !show.ephemeral || age >= 0 && age < Self.freshness ? nil : .fetchShow(podcast: show.id)
+    }
+
+    func extendedAttributes() throws -> [(String, String)] {
+        try ShowFolder(node: node, mount: mount).extendedAttributes()
+    }
+
+    func command(setting attribute: ControlAttribute, to value: String) throws -> Command? {
+        if attribute == .task, value == "refresh" { return .fetchShow(podcast: node.show) }
+        return try ShowFolder(node: node, mount: mount).command(setting: attribute, to: value)
+    }
+}

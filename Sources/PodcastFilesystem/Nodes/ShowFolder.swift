@@ -1,0 +1,96 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import PodcastPages
+internal import PodcastProtocol
+internal import SystemPackage
+internal import TransferCore
+
+/// A subscribed show: its episodes, and what is generated or fetched beside them.
+struct ShowFolder: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    /// The files that every show has, and the feed's document, which is there when the daemon has one.
+    ///
+    /// That document is text by its name: it is the feed's byte for byte, and browsers run the scripts that any XML may
+    /// have (XHTML's `script`, a style sheet of XSLT). Chromium takes `.xml`, `.rss` and `.atom` for XML from `file:`, and
+    /// web servers tell it of `.xml`; `.txt` all of them show.
+    private static let files: [(kind: NodeNumber.Kind, name: String)] = [
+        (.playlist, "playlist.m3u8"), (.page, "index.html"), (.feedJSON, ".feed.json"), (.feedXML, ".feed.xml.txt"),
+    ]
+
+    static func facts(of show: FolderEntry) -> NodeFacts {
+        NodeFacts(folder: NodeNumber(kind: .show, row: show.id), of: show)
+    }
+
+    var form: NodeForm { .folder }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        try mount.library.folder(id: node.show).map(Self.facts)
+    }
+
+    func find(_ name: String) throws -> Entry? {
+        if let (kind, _) = Self.files.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+            return try mount.find(NodeNumber(kind: kind, row: node.show))
+        }
+        if let sidecar = Sidecar.all.first(where: { $0.folderName?.utf8.elementsEqual(name.utf8) ?? false }) {
+            return try mount.find(NodeNumber(kind: sidecar.folder, row: node.show))
+        }
+        if let episode = try mount.findEpisode(name, of: node.show) { return episode }
+        if let asset = try mount.asset(name, of: node.show), let found = try mount.find(asset) {
+            return found
+        }
+        // The episode that the playlist calls by this name. Its invalidations are of the other name alone, and so the kernel
+        // is to ask for this one each time.
+        guard let plain = Playlist.fileName(ofEncoded: name) else { return nil }
+        return try mount.findEpisode(plain, of: node.show, entryTimeout: 0)
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        guard let show = try mount.library.folder(id: node.show) else { return nil }
+        let entries = try mount.library.entries(of: show.id)
+        let episodes = entries.map { FolderSnapshot.Item(name: $0.name, facts: mount.facts(of: $0)) }
+        let files = Self.files.compactMap { kind, name -> FolderSnapshot.Item? in
+            // The document is looked for by its name alone.
+            if kind == .feedXML, !mount.hasDocument(node.show) { return nil }
+            return FolderSnapshot.Item(name: name, bare: NodeNumber(kind: kind, row: show.id))
+        }
+        let folders = Sidecar.all.compactMap { sidecar in
+            sidecar.folderName.map {
+                FolderSnapshot.Item(
+                    name: $0, facts: NodeFacts(folder: NodeNumber(kind: sidecar.folder, row: show.id), of: show))
+            }
+        }
+        return files + folders + episodes + (try mount.assetItems(of: node.show, entries))
+    }
+
+    var keepsNames: Bool { true }
+
+    func extendedAttributes() throws -> [(String, String)] {
+        guard let podcast = try mount.library.podcast(id: node.show) else { throw Errno.staleNFSFileHandle }
+        var values = AttributeList()
+        values.add("user.podfs.feed.state", podcast.state)
+        values.add("user.podfs.feed.error", podcast.error.map(PlainText.oneLine))
+        values.add("user.podfs.feed.http_status", podcast.httpStatus)
+        values.add("user.podfs.feed.last_refresh", podcast.lastRefresh.map(TimeText.iso8601))
+        values.add("user.podfs.feed.next_refresh", podcast.nextRefresh.map(TimeText.iso8601))
+        values.add("user.podfs.feed.episodes", podcast.episodes)
+        values.add("user.podfs.feed.cached", podcast.cached)
+        values.add("user.podfs.feed.guid", podcast.guid)
+        values.add("user.xdg.origin.url", podcast.visibleURL)
+        values.add("user.dublincore.title", podcast.title)
+        values.add("user.dublincore.creator", podcast.author)
+        values.add("user.dublincore.description", podcast.description)
+        values.add("user.dublincore.identifier", podcast.guid)
+        values.add("user.dublincore.language", podcast.language)
+        return values.items
+    }
+
+    func command(setting attribute: ControlAttribute, to value: String) throws -> Command? {
+        guard attribute == .task else { return nil }
+        if value == "refresh" { return .refresh(podcasts: [node.show]) }
+        return try ControlAttribute.action(value).map {
+            .act($0, episodes: try mount.library.episodes(of: node.show, for: $0))
+        }
+    }
+}

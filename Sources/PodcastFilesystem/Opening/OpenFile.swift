@@ -1,0 +1,78 @@
+internal import ContentCache
+internal import Fuse
+internal import Glibc
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+/// An open episode, or an open generated file.
+final class OpenFile: Sendable {
+    /// Whether the daemon knows of a read that was answered with the first bytes.
+    enum HeadRead {
+        case none
+        /// The reader first: the daemon's work would take his processor. A close that comes meanwhile is told after it.
+        case beingTold(isClosed: Bool)
+        case told
+    }
+
+    struct Media {
+        /// The cache file, once there is one.
+        var reader: MediaReader?
+        /// Its name.
+        var file: String?
+        /// What is known to be readable.
+        var present = ByteRanges()
+        /// Bytes; `nil` while no server has said.
+        var total: Int64?
+        var isComplete = false
+        /// The first bytes, until the cache file is known.
+        var head: [UInt8] = []
+        var headRead = HeadRead.none
+        /// What the last read was refused with, and when, in milliseconds.
+        var refusal: (error: Errno, at: Int64)?
+    }
+
+    let number: NodeNumber
+    /// The daemon counts this open, and is told of the close.
+    let isCounted: Bool
+    /// Opened with O_DIRECT: its reads are the program's own, also those behind the end.
+    let bypassesCache: Bool
+    /// The content of a generated file; `nil` for an episode.
+    let content: GeneratedContent?
+    let media: Mutex<Media>
+
+    init(number: NodeNumber, isCounted: Bool, flags: Int32, media: sending Media) {
+        self.number = number
+        self.isCounted = isCounted
+        // glibc's own name: the other is for those who define _GNU_SOURCE.
+        bypassesCache = flags & __O_DIRECT != 0
+        content = nil
+        self.media = Mutex(media)
+    }
+
+    init(number: NodeNumber, content: GeneratedContent) {
+        self.number = number
+        isCounted = false
+        bypassesCache = true
+        self.content = content
+        media = Mutex(Media())
+    }
+
+    /// The cache file of a complete episode.
+    var whole: (reader: MediaReader, name: String, total: Int64)? {
+        media.withLock { media in
+            guard media.isComplete, let reader = media.reader, let name = media.file, let total = media.total else {
+                return nil
+            }
+            return (reader, name, total)
+        }
+    }
+
+    /// The cache file of an episode, as soon as it is known.
+    var held: HeldFile? {
+        media.withLock { media in
+            guard let reader = media.reader, let name = media.file else { return nil }
+            return HeldFile(reader: reader, name: name)
+        }
+    }
+}

@@ -1,0 +1,266 @@
+internal import ContentCache
+package import Fuse
+internal import Glibc
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+
+/// What an open needs before it is answered.
+enum Opening {
+    case open(OpenFile, HandleMode.Wish)
+    /// The kernel was told a size that no server has confirmed.
+    case ask(EpisodeSize)
+    /// The daemon knows whether what the cache has of it is good.
+    case askForAsset(AssetKind, HandleMode.Wish)
+}
+
+// Opening: at once what the mount has, else parked until the daemon has asked for the size; and closing.
+extension PodcastFilesystem {
+    package func open(_ request: consuming Request, node: NodeID, flags: Int32) {
+        do {
+            guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
+            switch try behaviour(of: number).opening(by: request.caller, flags: flags) {
+            case .open(let file, let wish):
+                if let size = sizeToPush(file), !state.withLock({ $0.kernel.isKnown(size, of: number) }) {
+                    pushAndOpen(ParkedRequest(request), file, wish, size: size)
+                } else {
+                    reply(request, file, wish)
+                }
+            case .ask(let guess): askToOpen(number, insteadOf: guess, flags: flags, request)
+            case .askForAsset(let kind, let wish): askForAsset(kind, number, wish, request)
+            }
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    /// What fstat(2) is to tell once a file is open; `nil` when that is not known, or is asked for each time.
+    private func sizeToPush(_ file: OpenFile) -> Int64? {
+        guard behaviour(of: file.number).form.pushesSize else { return nil }
+        return file.content?.size ?? file.media.withLock { $0.total }
+    }
+
+    private func pushAndOpen(
+        _ waiting: ParkedRequest, _ file: OpenFile, _ wish: HandleMode.Wish, size: Int64
+    ) {
+        push(size, of: file.number) { [self] in
+            guard let request = waiting.take() else { return }
+            reply(request, file, wish, isInvalidated: true)
+        }
+    }
+
+    /// What is known of an episode that the cache has no more than a part of, or nothing.
+    ///
+    /// The file is held from now on, when there is one: the kernel answers reads with what it has kept of others', and the
+    /// daemon may not remove a file that somebody reads. What is present of it is not of interest: the first read that
+    /// comes here has the daemon fetch the rest.
+    func partOfFile(_ number: NodeNumber, _ name: String?, total: Int64?) -> OpenFile.Media {
+        let (held, lastName) = state.withLock { $0.files.held(number) }
+        if let held { return OpenFile.Media(reader: held.reader, file: held.name, total: total) }
+        guard let name = name ?? lastName, let reader = try? MediaReader(name: name, in: options.cache) else {
+            return OpenFile.Media(total: total)
+        }
+        return OpenFile.Media(reader: reader, file: name, total: total)
+    }
+
+    /// The size is a guess: one request to the server tells, and the first read goes on with its answer.
+    private func askToOpen(
+        _ number: NodeNumber, insteadOf guess: EpisodeSize, flags: Int32, _ request: consuming Request
+    ) {
+        let waiting = ParkedRequest(request)
+        ask(.open, EpisodeReference(episode: number.episode).payload, for: waiting) { [self] result in
+            switch result {
+            case .success(let frame):
+                guard let grant = Grant(payload: frame.payload) else {
+                    waiting.take()?.reply(error: .ioError)
+                    return
+                }
+                opened(number, flags: flags, grant, insteadOf: guess, waiting)
+            case .failure(let failure):
+                waiting.take()?.reply(error: Self.errno(of: failure))
+            }
+        }
+    }
+
+    /// Opens an asset when the daemon has made sure of it.
+    private func askForAsset(
+        _ kind: AssetKind, _ number: NodeNumber, _ wish: HandleMode.Wish, _ request: consuming Request
+    ) {
+        let waiting = ParkedRequest(request)
+        ask(.command, WireJSON.encode(Command.asset(kind, id: number.row)), for: waiting) { [self] result in
+            switch result {
+            case .success(let frame):
+                guard case .asset(let name, _)? = WireJSON.decode(Reply.self, frame.payload),
+                    name == kind.fileName(number.row),
+                    let content = GeneratedContent.file(options.assets.appending(name))
+                else {
+                    waiting.take()?.reply(error: .ioError)
+                    return
+                }
+                assetFailures.set(nil, of: number)
+                push(content.size, of: number) { [self] in
+                    guard let request = waiting.take() else { return }
+                    reply(request, OpenFile(number: number, content: content), wish)
+                }
+            case .failure(let failure):
+                // Before the reply: a program that is refused may read the reason at once.
+                assetFailures.set(failure.message, of: number)
+                waiting.take()?.reply(error: Self.errno(of: failure))
+            }
+        }
+    }
+
+    /// - Parameter guess: what was told before the daemon was asked.
+    private func opened(
+        _ number: NodeNumber, flags: Int32, _ grant: Grant, insteadOf guess: EpisodeSize, _ waiting: ParkedRequest
+    ) {
+        let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
+        guard generation == number else {
+            link.post(.close, EpisodeReference(episode: number.episode).payload)
+            invalidateName(ofEpisode: number.episode)
+            waiting.take()?.reply(error: .staleNFSFileHandle)
+            return
+        }
+        var media = partOfFile(number, grant.file, total: grant.total)
+        if media.reader == nil { media.head = grant.head }
+        let file = OpenFile(number: number, isCounted: true, flags: flags, media: media)
+        let isInvalidated = grant.total.map { total in
+            state.withLock { !$0.kernel.isKnown(total, of: number) }
+        }
+        let answer: @Sendable () -> Void = { [self] in
+            guard let request = waiting.take() else {
+                link.post(.close, EpisodeReference(episode: number.episode).payload)
+                return
+            }
+            reply(request, file, grant.total == nil ? .direct : .cached, isInvalidated: isInvalidated ?? true)
+        }
+        // fstat after this open must tell the truth: the kernel forgets the guess before it hears of the success.
+        guard let total = grant.total else {
+            invalidate(number, then: answer)
+            return
+        }
+        let now = now
+        state.withLock { state in
+            state.kernel.grants.add(total, of: number, insteadOf: guess, now: now)
+            // Listings that were begun before have a guess.
+            state.kernel.changes.add(number.episode)
+        }
+        push(total, of: number, then: answer)
+    }
+
+    /// - Parameter isInvalidated: the kernel has just forgotten the attributes.
+    private func reply(
+        _ request: consuming Request, _ file: OpenFile, _ wish: HandleMode.Wish, isInvalidated: Bool = false
+    ) {
+        // What the kernel believes of the size may be out of date now, and a read would end there as at the end.
+        if parked.isStopped {
+            if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.episode).payload) }
+            request.reply(error: .operationNotSupportedByDevice)
+            return
+        }
+        let now = now
+        let opened = state.withLock { add(file, wish, at: now, &$0) }
+        // What is opened last is evicted last. An open that the daemon was asked for it knows of.
+        if opened.isReported { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
+        // Told before the open is answered, and only when nobody else has the file open: a reader's question for the size
+        // that is under way meanwhile would be asked in vain.
+        if opened.hasNewTime, !isInvalidated {
+            let waiting = ParkedRequest(request)
+            invalidate(file.number) { [self] in
+                guard let request = waiting.take() else {
+                    close(opened.handle)
+                    return
+                }
+                reply(request, file, opened)
+            }
+            return
+        }
+        reply(request, file, opened)
+    }
+
+    private struct Opened {
+        var handle: FileHandle
+        var way: HandleMode.Way
+        /// The time of access has to be invalidated.
+        var hasNewTime: Bool
+        /// The daemon is to be told.
+        var isReported: Bool
+    }
+
+    /// Counts a handle from before its open is answered until `close`.
+    private func add(_ file: OpenFile, _ wish: HandleMode.Wish, at now: Int64, _ state: inout State) -> Opened {
+        let number = file.number
+        let isReported =
+            number.kind == .episode && !file.isCounted
+            && state.kernel.accessTimes.report(openOf: number.episode, at: now)
+        let hasNewTime = state.kernel.access(number, at: now)
+        var way = state.kernel.open(number, wish)
+        let handle = state.files.add(file)
+        if way == nil {
+            // In the same critical section: no second open may begin another mode, nor another backing file, meanwhile.
+            let backed = BackedFile(file, kernelLink.withLock { $0?.backings })
+            state.files.nodes[number]?.backed = backed
+            way = state.kernel.opened(number, backing: backed?.backing.id)
+        }
+        return Opened(handle: handle, way: way ?? .cached, hasNewTime: hasNewTime, isReported: isReported)
+    }
+
+    private func reply(_ request: consuming Request, _ file: OpenFile, _ opened: Opened) {
+        var reply = OpenReply(handle: opened.handle, noFlush: true)
+        switch opened.way {
+        case .cached: reply.keepCache = file.content == nil
+        case .direct: reply.directIO = true
+        case .passthrough(let backing):
+            reply.backing = backing
+            // Reads that bypass the cache come here all the same.
+            reply.directIO = file.bypassesCache
+        }
+        // Not taken: the caller has gone, and no release will come.
+        if !request.reply(open: reply) { close(opened.handle) }
+    }
+
+    package func release(_ request: consuming Request, node: NodeID, handle: FileHandle) {
+        close(handle)
+        request.replyDone()
+    }
+
+    private func close(_ handle: FileHandle) {
+        let now = now
+        // Released after the critical section: the last reference to a cache file closes it.
+        let closed = state.withLock { state -> (file: OpenFile, hasNewTime: Bool, shared: OpenFiles.Node?)? in
+            guard let file = state.files.remove(handle) else { return nil }
+            state.kernel.close(file.number)
+            let isLast = !state.kernel.isOpen(file.number)
+            return (
+                file, state.kernel.access(file.number, at: now),
+                isLast ? state.files.nodes.removeValue(forKey: file.number) : nil
+            )
+        }
+        guard let (file, hasNewTime, _) = closed else { return }
+        if file.number.kind != .episode { options.onWork() }
+        if hasNewTime, !parked.isStopped { invalidate(file.number) {} }
+        guard file.isCounted else { return }
+        let isLater = file.media.withLock { media in
+            guard case .beingTold = media.headRead else { return false }
+            media.headRead = .beingTold(isClosed: true)
+            return true
+        }
+        if !isLater { tellClose(of: file) }
+    }
+
+    /// Of a file whose opens the daemon counts.
+    func tellClose(of file: OpenFile) {
+        // Its lease on the cache file first: the daemon may remove what nobody has open.
+        file.media.withLock { $0.reader = nil }
+        link.post(.close, EpisodeReference(episode: file.number.episode).payload)
+    }
+
+    // MARK: Indexers
+
+    /// Whether a program that only looks at files asks.
+    func isIndexer(_ thread: Int32) -> Bool {
+        guard !options.indexers.isEmpty, let program = CallingProgram(thread: thread) else { return false }
+        return program.isAmong(options.indexers)
+    }
+}

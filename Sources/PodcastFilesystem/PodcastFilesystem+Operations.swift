@@ -1,0 +1,98 @@
+package import Fuse
+internal import Glibc
+internal import PodcastLibrary
+internal import Synchronization
+internal import SystemPackage
+
+// Names and attributes: from the library alone.
+extension PodcastFilesystem: FilesystemOperations {
+    /// The longest name in bytes, as statfs(2) tells it. The kernel asks for names four times as long (FUSE_NAME_MAX), or
+    /// as long as a path.
+    private static let longestName = Int(NAME_MAX)
+
+    package func lookup(_ request: consuming Request, parent: NodeID, name: String) {
+        do {
+            guard name.utf8.count <= Self.longestName else { throw Errno.fileNameTooLong }
+            guard let folder = NodeNumber(parent), let found = try behaviour(of: folder).find(name)
+            else {
+                request.reply(error: .noSuchFileOrDirectory)
+                return
+            }
+            if !request.reply(entry: found), let number = NodeNumber(found.node) {
+                state.withLock { $0.kernel.abandonLookup(number) }
+            }
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    package func forget(node: NodeID, count: UInt64) {
+        guard let number = NodeNumber(node) else { return }
+        state.withLock { $0.kernel.forget(number, lookups: count) }
+    }
+
+    package func getattr(_ request: consuming Request, node: NodeID, handle: FileHandle?) {
+        do {
+            let open = handle.flatMap { handle in state.withLock { $0.files[handle] } }
+            guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
+            let behaviour = behaviour(of: number)
+            guard let facts = try behaviour.facts(open: open) else {
+                throw Errno.staleNFSFileHandle
+            }
+            let form = behaviour.form
+            told(facts, form)
+            request.reply(attributes: attributes(facts, form), timeout: form.attributeTimeout)
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    package func readlink(_ request: consuming Request, node: NodeID) {
+        do {
+            guard let number = NodeNumber(node), let target = try behaviour(of: number).target() else {
+                throw Errno.staleNFSFileHandle
+            }
+            request.reply(link: target)
+        } catch {
+            request.reply(error: Self.errno(of: error))
+        }
+    }
+
+    /// What access(2) tells, as on a disk that is mounted read-only. Without an answer the kernel would allow everything,
+    /// and shells and file managers would offer what then fails. An open or a change is refused by its own handler,
+    /// whatever was told here.
+    package func access(_ request: consuming Request, node: NodeID, mask: Int32) {
+        guard let number = NodeNumber(node) else {
+            request.reply(error: .staleNFSFileHandle)
+            return
+        }
+        if mask & W_OK != 0 {
+            request.reply(error: .readOnlyFileSystem)
+        } else if mask & X_OK != 0, behaviour(of: number).form.kind == .regular {
+            // Nobody may, not even root: no file here is a program.
+            request.reply(error: .permissionDenied)
+        } else if mask & R_OK != 0, refuses(number, to: request.caller.uid) {
+            request.reply(error: .permissionDenied)
+        } else {
+            request.replyDone()
+        }
+    }
+
+    package func statfs(_ request: consuming Request, node: NodeID) {
+        let unit: Int64 = 4096
+        let used = (try? library.cachedBytes()) ?? 0
+        let free = UInt64(max(0, options.cacheLimit - used) / unit)
+        request.reply(
+            statistics: FilesystemStatistics(
+                blockSize: UInt64(unit), blocks: UInt64(options.cacheLimit / unit), freeBlocks: free,
+                availableBlocks: free))
+    }
+
+    static func errno(of error: any Error) -> Errno {
+        switch error {
+        case let error as Errno: error
+        case LibraryError.busy: .resourceTemporarilyUnavailable
+        default: .ioError
+        }
+    }
+}

@@ -1,0 +1,49 @@
+internal import Fuse
+internal import Platform
+internal import Synchronization
+
+/// The requests that wait for the daemon: a small record each, no thread.
+final class ParkedReads: Sendable {
+    struct Entry: Sendable {
+        var request: ParkedRequest
+        /// Of the request to the daemon; 0 until it is sent.
+        var token: UInt64
+    }
+
+    /// How soon after a failure the kernel's second try comes, at the latest: it is made by the reader that has just been
+    /// woken. In milliseconds of `SystemClock.monotonic`.
+    static let retryWindow: Int64 = 1_000
+
+    private let entries = Mutex<[UInt64: Entry]>([:])
+    /// Until when nothing is parked, in milliseconds of `SystemClock.monotonic`.
+    private let refusesUntil = Atomic<Int64>(0)
+    private let stopped = Atomic(false)
+
+    /// The mount is going: the kernel may not be told of changes any more, so that no open may be granted.
+    var isStopped: Bool { stopped.load(ordering: .acquiring) }
+
+    func stop() { stopped.store(true, ordering: .releasing) }
+
+    func refuses(at now: Int64) -> Bool { now < refusesUntil.load(ordering: .acquiring) }
+
+    /// Before the daemon is asked: its answer may come at once.
+    func add(_ request: ParkedRequest) {
+        entries.withLock { $0[request.id] = Entry(request: request, token: 0) }
+    }
+
+    /// The daemon has been asked; nothing when it has answered already.
+    func assign(_ token: UInt64, to request: ParkedRequest) {
+        entries.withLock { $0[request.id]?.token = token }
+    }
+
+    func remove(_ request: ParkedRequest) -> Entry? { entries.withLock { $0.removeValue(forKey: request.id) } }
+
+    /// Takes all that are parked, and refuses others for `retryWindow`.
+    func takeAll() -> [Entry] {
+        refusesUntil.store(SystemClock.monotonic.milliseconds + Self.retryWindow, ordering: .releasing)
+        return entries.withLock { entries in
+            defer { entries = [:] }
+            return Array(entries.values)
+        }
+    }
+}

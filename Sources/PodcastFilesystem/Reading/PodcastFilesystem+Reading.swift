@@ -1,0 +1,245 @@
+internal import ContentCache
+package import Fuse
+internal import Platform
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+
+// Reading: at once from the cache, else parked until the daemon has what is missing.
+extension PodcastFilesystem {
+    package func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int) {
+        guard let file = state.withLock({ $0.files[handle] }), offset >= 0 else {
+            request.reply(error: .badFileDescriptor)
+            return
+        }
+        if let content = file.content {
+            let count = Int(max(0, min(Int64(size), content.size - offset)))
+            request.reply(upTo: count) { buffer throws(Errno) in try content.read(into: buffer, at: offset) }
+            return
+        }
+        if let ready = Self.ready(file, offset: offset, size: size) {
+            if ready.count == 0, refusesTail(offset..<(offset + Int64(size)), of: file) {
+                request.reply(error: .ioError)
+                return
+            }
+            Self.reply(request, ready, offset: offset)
+            return
+        }
+        if let error = refusal(of: file) {
+            request.reply(error: error)
+            return
+        }
+        let read = ReadRequest(
+            episode: file.number.episode, generation: file.number.generation, range: offset..<(offset + Int64(size)),
+            takesHead: true)
+        if let head = head(of: file, read) {
+            Self.reply(request, head.bytes)
+            if head.isFirst { tell(of: read, file) }
+            return
+        }
+        let waiting = ParkedRequest(request)
+        ask(.read, read.payload, for: waiting) { [self] result in
+            arrived(result, for: waiting, file, read)
+        }
+    }
+
+    /// All of a read, when the daemon has sent the first bytes before there was a file; and whether it is the first read of
+    /// them, of which the daemon is to be told.
+    private func head(of file: OpenFile, _ read: ReadRequest) -> (bytes: ArraySlice<UInt8>, isFirst: Bool)? {
+        file.media.withLock { media in
+            let end = min(read.range.upperBound, media.total ?? .max)
+            guard read.range.lowerBound < end, end <= Int64(media.head.count) else { return nil }
+            let bytes = media.head[Int(read.range.lowerBound)..<Int(end)]
+            guard case .none = media.headRead else { return (bytes, false) }
+            media.headRead = .beingTold(isClosed: false)
+            return (bytes, true)
+        }
+    }
+
+    /// Tells the daemon of a read that has been answered, which begins the download, and asks it for the file.
+    private func tell(of read: ReadRequest, _ file: OpenFile) {
+        var read = read
+        read.takesHead = false
+        link.send(.read, read.payload) { [self] result in
+            guard case .success(let frame) = result, let grant = Grant(payload: frame.payload),
+                grant.generation == file.number.generation
+            else { return }
+            // Should it fail, the next read asks again.
+            try? learn(grant, file)
+        }
+        let isClosed = file.media.withLock { media in
+            defer { media.headRead = .told }
+            guard case .beingTold(isClosed: true) = media.headRead else { return false }
+            return true
+        }
+        if isClosed { tellClose(of: file) }
+    }
+
+    /// Whether to refuse a read behind the end: the kernel reads pages, which it does only up to where it believes the file
+    /// to end.
+    private func refusesTail(_ range: Range<Int64>, of file: OpenFile) -> Bool {
+        state.withLock { state in
+            !file.bypassesCache && !state.kernel.isDirect(file.number)
+                && state.kernel.refusesTail(range, of: file.number)
+        }
+    }
+
+    private func arrived(
+        _ result: Result<Frame, Failure>, for waiting: ParkedRequest, _ file: OpenFile, _ read: ReadRequest
+    ) {
+        let (offset, size) = (read.range.lowerBound, read.range.count)
+        switch result {
+        case .success(let frame):
+            guard let grant = Grant(payload: frame.payload), let request = waiting.take() else {
+                waiting.take()?.reply(error: .ioError)
+                return
+            }
+            guard grant.generation == file.number.generation else {
+                invalidateName(ofEpisode: file.number.episode)
+                replyOfOldGeneration(request, file, offset: offset, size: size)
+                return
+            }
+            do {
+                try learn(grant, file)
+            } catch {
+                request.reply(error: error)
+                return
+            }
+            if let ready = Self.ready(file, offset: offset, size: size) {
+                Self.reply(request, ready, offset: offset)
+            } else if let head = head(of: file, read) {
+                Self.reply(request, head.bytes)
+                if head.isFirst { tell(of: read, file) }
+            } else {
+                request.reply(error: .ioError)
+            }
+        case .failure(let failure):
+            let error = Self.errno(of: failure)
+            file.media.withLock { $0.refusal = (error, SystemClock.monotonic.milliseconds) }
+            guard let request = waiting.take() else { return }
+            if error == .staleNFSFileHandle {
+                replyOfOldGeneration(request, file, offset: offset, size: size)
+            } else {
+                request.reply(error: error)
+            }
+        }
+    }
+
+    /// Another generation has replaced the file: who has it open keeps what had come of it.
+    private func replyOfOldGeneration(_ request: consuming Request, _ file: OpenFile, offset: Int64, size: Int) {
+        if let past = live.past(of: file.number.episode, generation: file.number.generation) {
+            file.media.withLock { media in
+                if media.reader != nil { media.present.formUnion(past) }
+            }
+        }
+        guard let ready = Self.ready(file, offset: offset, size: size) else {
+            request.reply(error: .staleNFSFileHandle)
+            return
+        }
+        Self.reply(request, ready, offset: offset)
+    }
+
+    /// Why a read is not worth parking: the kernel reads ahead, and asks again for a page that it could not have, on behalf
+    /// of the reader itself. The second try gets the first one's answer; it would wait out the reader's deadline once more.
+    private func refusal(of file: OpenFile) -> Errno? {
+        let now = SystemClock.monotonic.milliseconds
+        if parked.refuses(at: now) { return .ioError }
+        return file.media.withLock { media in
+            guard let refusal = media.refusal, now - refusal.at < ParkedReads.retryWindow else { return nil }
+            return refusal.error
+        }
+    }
+
+    private func learn(_ grant: Grant, _ file: OpenFile) throws(Errno) {
+        let (known, hasReader) = file.media.withLock { ($0.file, $0.reader != nil) }
+        // What was granted is of that file: of another one, even of the same generation, nothing may be joined to it.
+        if hasReader, known != grant.file { throw .staleNFSFileHandle }
+        let reader =
+            hasReader
+            ? nil : try grant.file.map { name throws(Errno) in try MediaReader(name: name, in: options.cache) }
+        let agrees = file.media.withLock { media in
+            if media.reader == nil {
+                media.reader = reader
+                media.file = grant.file
+                if reader != nil { media.head = [] }
+            } else if media.file != grant.file {
+                return false
+            }
+            media.present.formUnion(grant.present)
+            media.total = grant.total ?? media.total
+            if media.reader == nil, !grant.head.isEmpty { media.head = grant.head }
+            return true
+        }
+        if !agrees { throw .staleNFSFileHandle }
+        state.withLock { $0.files.hold(file) }
+    }
+
+    private struct Ready {
+        /// `nil` when there is nothing to read: the end of the file.
+        var reader: MediaReader?
+        var count: Int
+    }
+
+    /// What of a read can be answered now: all that the file has of it, or `nil`.
+    private static func ready(_ file: OpenFile, offset: Int64, size: Int) -> Ready? {
+        file.media.withLock { media in
+            guard let total = media.total else {
+                guard let reader = media.reader, media.present.covers(offset..<(offset + Int64(size))) else {
+                    return nil
+                }
+                return Ready(reader: reader, count: size)
+            }
+            let end = min(offset + Int64(size), total)
+            if offset >= end { return Ready(reader: nil, count: 0) }
+            guard let reader = media.reader, media.isComplete || media.present.covers(offset..<end) else {
+                return nil
+            }
+            return Ready(reader: reader, count: Int(end - offset))
+        }
+    }
+
+    private static func reply(_ request: consuming Request, _ ready: Ready, offset: Int64) {
+        guard let reader = ready.reader else {
+            request.reply(bytes: UnsafeRawBufferPointer(start: nil, count: 0))
+            return
+        }
+        request.reply(upTo: ready.count) { buffer throws(Errno) in
+            let count = try reader.read(into: buffer, at: offset)
+            // The file is as large as the range that was granted: fewer bytes would be a short read of a whole file.
+            guard count == buffer.count else { throw Errno.ioError }
+            return count
+        }
+    }
+
+    private static func reply(_ request: consuming Request, _ bytes: ArraySlice<UInt8>) {
+        request.reply(upTo: bytes.count) { buffer in
+            buffer.copyBytes(from: bytes)
+            return bytes.count
+        }
+    }
+
+    // MARK: Parking
+
+    /// Asks the daemon for something that `waiting` waits for; `answer` is called when it has it, if anybody waits still.
+    func ask(
+        _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
+        answer: @escaping @Sendable (Result<Frame, Failure>) -> Void
+    ) {
+        parked.add(waiting)
+        let token = link.send(kind, payload) { [self] result in
+            _ = parked.remove(waiting)
+            answer(result)
+        }
+        parked.assign(token, to: waiting)
+        waiting.onInterrupt { [self] in
+            guard let request = waiting.take() else { return }
+            if let entry = parked.remove(waiting) { link.cancel(entry.token) }
+            request.reply(error: .interrupted)
+        }
+    }
+
+    static func errno(of failure: Failure) -> Errno {
+        failure.errorNumber == 0 ? .ioError : Errno(rawValue: failure.errorNumber)
+    }
+}

@@ -1,0 +1,226 @@
+import TestSupport
+import Testing
+
+@testable import PodcastFilesystem
+
+struct DirectoryCacheTests {
+    private let listing = Kept()
+
+    private static func opening(
+        _ number: UInt64 = 1, count: Int = 100, at now: Int64 = 0, forgotten: UInt64 = 0
+    ) -> DirectoryCache.Opening {
+        DirectoryCache.Opening(listing: number, count: count, now: now, forgotten: forgotten)
+    }
+
+    @Test func theFirstStreamFillsAndTheNextOneReads() {
+        #expect(listing.open(1, Self.opening()) == .begins)
+        listing.asked(1)
+        #expect(!listing.ended(1))
+        listing.close(1)
+        #expect(listing.open(2, Self.opening()) == .joins)
+        #expect(listing.open(3, Self.opening()) == .joins)
+        listing.close(2)
+        listing.close(3)
+        #expect(listing.open(4, Self.opening()) == .joins)
+    }
+
+    @Test func theWaysAreTheKernelsFlags() {
+        #expect(DirectoryCache.Way.begins.caches && !DirectoryCache.Way.begins.keeps)
+        #expect(DirectoryCache.Way.joins.caches && DirectoryCache.Way.joins.keeps)
+        #expect(!DirectoryCache.Way.passes.caches && DirectoryCache.Way.passes.keeps)
+    }
+
+    @Test func aStreamWithOtherNamesStaysOutOfTheCacheUntilTheOlderIsClosed() {
+        _ = listing.open(1, Self.opening(1))
+        listing.asked(1)
+        #expect(listing.open(2, Self.opening(2)) == .passes)
+        // What passes keeps nobody out.
+        #expect(listing.open(3, Self.opening(1)) == .joins)
+        listing.close(1)
+        #expect(listing.open(4, Self.opening(2)) == .passes)
+        listing.close(3)
+        #expect(listing.open(5, Self.opening(2)) == .begins)
+    }
+
+    @Test func noneJoinsBeforeTheCacheIsKnownToBeEmpty() {
+        _ = listing.open(1, Self.opening())
+        #expect(listing.open(2, Self.opening()) == .passes)
+        listing.asked(1)
+        #expect(listing.open(3, Self.opening()) == .joins)
+    }
+
+    @Test func aStreamThatWasClosedUnreadHasEmptiedTheCacheAllTheSame() {
+        _ = listing.open(1, Self.opening())
+        listing.close(1)
+        #expect(listing.open(2, Self.opening()) == .joins)
+    }
+
+    @Test func anOpenThatTheKernelDidNotTakeHasEmptiedNothing() {
+        _ = listing.open(1, Self.opening(1))
+        listing.asked(1)
+        listing.close(1)
+        _ = listing.open(2, Self.opening(2))
+        listing.abandon(2)
+        #expect(listing.isIdle)
+        #expect(listing.open(3, Self.opening(2)) == .begins)
+    }
+
+    @Test func attributesThatTheKernelHasForgottenAreSentAgain() {
+        _ = listing.open(1, Self.opening(count: 80, forgotten: 5))
+        listing.asked(1)
+        #expect(!listing.ended(1))
+        listing.close(1)
+        #expect(listing.open(2, Self.opening(count: 80, forgotten: 15)) == .joins)
+        // While somebody may be filling the cache it is not emptied.
+        #expect(listing.open(3, Self.opening(count: 80, forgotten: 16)) == .passes)
+        listing.close(2)
+        #expect(listing.open(4, Self.opening(count: 80, forgotten: 16)) == .begins)
+        listing.asked(4)
+        #expect(!listing.ended(4))
+        listing.close(4)
+        #expect(listing.open(5, Self.opening(count: 80, forgotten: 16)) == .joins)
+    }
+
+    @Test func attributesThatAreNotBelievedForLongAreSentAgain() {
+        _ = listing.open(1, Self.opening(at: 10))
+        listing.asked(1)
+        #expect(!listing.ended(1))
+        listing.close(1)
+        #expect(listing.open(2, Self.opening(at: 9 + DirectoryCache.longest)) == .joins)
+        listing.close(2)
+        #expect(listing.open(3, Self.opening(at: 10 + DirectoryCache.longest)) == .begins)
+    }
+
+    @Test func aStreamThatIsOpenIsFreedOfWhatTheKernelHasWhenNamesChange() {
+        #expect(!listing.change())
+        _ = listing.open(1, Self.opening())
+        #expect(!listing.asked(1))
+        #expect(!listing.ended(1))
+        #expect(listing.change())
+        // Nothing is there any more.
+        #expect(!listing.change())
+        #expect(listing.asked(1))
+        #expect(listing.rewind(1, to: 2))
+        #expect(!listing.asked(1))
+        #expect(listing.open(2, Self.opening(2)) == .passes)
+        listing.close(1)
+        #expect(listing.open(3, Self.opening(2)) == .begins)
+    }
+
+    @Test func aCacheIsNotEmptiedWhileItIsFilled() {
+        _ = listing.open(1, Self.opening())
+        listing.asked(1)
+        #expect(!listing.change())
+        #expect(listing.ended(1))
+        // The stream has older names for as long as it does not begin anew: each time it ends.
+        #expect(listing.ended(1))
+        #expect(!listing.change())
+        listing.close(1)
+        // What nobody has open needs no word: the next stream begins, or nothing has changed for it.
+        #expect(!listing.change())
+    }
+
+    @Test func whereAStreamWasLeftInTheMidstTheNextListingEnds() {
+        _ = listing.open(1, Self.opening(1))
+        listing.asked(1)
+        listing.answered(1, to: 31)
+        listing.close(1)
+        // The same names go on from there.
+        #expect(listing.answer(2, Self.opening(1)) == DirectoryCache.Answer(way: .joins))
+        listing.asked(2)
+        listing.answered(2, to: 41)
+        listing.close(2)
+        #expect(listing.answer(3, Self.opening(1_000)) == DirectoryCache.Answer(way: .begins, end: 41))
+        listing.asked(3)
+        listing.answered(3, to: 1_040)
+        #expect(listing.answer(4, Self.opening(1_000)) == DirectoryCache.Answer(way: .joins, end: 41))
+        listing.close(3)
+        listing.close(4)
+        #expect(listing.answer(5, Self.opening(2_000)) == DirectoryCache.Answer(way: .begins, end: 41))
+        listing.asked(5)
+        #expect(!listing.ended(5))
+        listing.close(5)
+        #expect(listing.answer(6, Self.opening(3_000)) == DirectoryCache.Answer(way: .begins))
+    }
+
+    @Test func whatIsKeptInPartIsJoinedWhateverTheKernelHasForgotten() {
+        _ = listing.open(1, Self.opening(count: 80))
+        listing.asked(1)
+        listing.answered(1, to: 31)
+        listing.close(1)
+        // All names come with attributes, since not all are kept.
+        #expect(listing.open(2, Self.opening(count: 80, forgotten: 50)) == .joins)
+        listing.asked(2)
+        #expect(!listing.ended(2))
+        listing.close(2)
+        #expect(listing.open(3, Self.opening(count: 80, forgotten: 60)) == .joins)
+        listing.close(3)
+        #expect(listing.open(4, Self.opening(count: 80, forgotten: 61)) == .begins)
+    }
+
+    /// The kernel's rules once more, in the order of a person who is alone.
+    @Test func theNamesAreKeptAgainAfterAListingWasLeftInTheMidst() {
+        var simulation = ListingSimulation(seed: 1)
+        for _ in 0..<10 {
+            let known = (0..<2).map { _ in simulation.listAlone() }
+            simulation.change()
+            let left = simulation.listAlone(leavingAfter: 2)
+            simulation.change()
+            let changed = (0..<3).map { _ in simulation.listAlone() }
+            #expect(known.last == false && left && changed.first == true && changed.last == false)
+        }
+        #expect(simulation.failures == [])
+    }
+
+    @Test func aStreamThatBeginsAnewMayBeAlone() {
+        #expect(!listing.rewind(1, to: 1))
+        _ = listing.open(1, Self.opening())
+        listing.asked(1)
+        _ = listing.open(2, Self.opening())
+        #expect(!listing.rewind(1, to: 1000))
+        listing.close(2)
+        #expect(listing.rewind(1, to: 2000))
+    }
+
+    /// Simulates random orders of opens, reads, changes and other events against the kernel's rules: every stream
+    /// returns the names of one moment, not before its opendir(3), and after a rewinddir(3) not before the last change
+    /// of which the kernel had been notified.
+    @Test(arguments: 0..<200) func everyStreamGivesTheNamesOfOneMoment(seed: UInt64) {
+        var simulation = ListingSimulation(seed: seed)
+        for _ in 0..<2_000 { simulation.step() }
+        simulation.finish()
+        #expect(simulation.failures == [])
+        #expect(simulation.completed > 20)
+        #expect(simulation.ways[.begins, default: 0] > 0 && simulation.ways[.joins, default: 0] > 0)
+    }
+}
+
+/// The value in a place of its own: `#expect` cannot change one that is held directly.
+private final class Kept {
+    private var listing = DirectoryCache()
+
+    var isIdle: Bool { listing.isIdle }
+
+    func open(_ handle: UInt64, _ opening: DirectoryCache.Opening) -> DirectoryCache.Way {
+        listing.open(handle, opening).way
+    }
+
+    func answer(_ handle: UInt64, _ opening: DirectoryCache.Opening) -> DirectoryCache.Answer {
+        listing.open(handle, opening)
+    }
+
+    func answered(_ handle: UInt64, to offset: UInt64) { listing.answered(handle, to: offset) }
+
+    func abandon(_ handle: UInt64) { listing.abandon(handle) }
+
+    @discardableResult
+    func asked(_ handle: UInt64) -> Bool { listing.asked(handle) }
+
+    func ended(_ handle: UInt64) -> Bool { listing.ended(handle) }
+
+    func rewind(_ handle: UInt64, to number: UInt64) -> Bool { listing.rewind(handle, to: number) }
+
+    func change() -> Bool { listing.change() }
+
+    func close(_ handle: UInt64) { listing.close(handle) }
+}

@@ -1,0 +1,197 @@
+import Fuse
+import PodcastLibrary
+
+@testable import PodcastFilesystem
+
+// What the programs do, step by step, and what the filesystem and the kernel make of it.
+extension KernelCacheSimulation {
+    mutating func begin() {
+        guard programs.count < 6 else { return }
+        let episode = Int.random(in: 0..<rows.count, using: &generator)
+        lastProgram += 1
+        let step: Program.Step
+        if chance(4) {
+            step = .listing(change: cache.changes.last)
+        } else if let node = names[episode], inodes[node] != nil, !chance(4) {
+            programs[lastProgram] = Program(episode: episode, node: node, step: .opening, row: rows[episode])
+            return
+        } else {
+            step = .lookingUp
+        }
+        programs[lastProgram] = Program(
+            episode: episode, node: NodeNumber(rows[episode]), step: step, row: rows[episode])
+    }
+
+    mutating func advance(_ id: Int) {
+        guard var program = programs[id] else { return }
+        programs[id] = nil
+        if act(id, &program) { programs[id] = program }
+    }
+
+    /// - Returns: whether the program goes on.
+    mutating func act(_ id: Int, _ program: inout Program) -> Bool {
+        let number = program.node
+        switch program.step {
+        case .lookingUp:
+            cache.willAnswer(NodeNumber(rows[program.episode]))
+            let facts = facts(of: rows[program.episode])
+            cache.told(facts.size, of: facts.number)
+            accept(facts)
+            names[program.episode] = facts.number
+            return false
+        case .listing(let change):
+            let isCurrent = cache.isCurrent(since: change)
+            let row = isCurrent || !cache.isOutdated(number, since: change) ? program.row : rows[program.episode]
+            // A change that was not reported yet will be: the kernel is told then.
+            let facts = facts(of: row)
+            cache.told(facts.size, of: facts.number)
+            accept(facts)
+            names[program.episode] = facts.number
+            return false
+        case .opening:
+            let row = rows[program.episode]
+            guard NodeNumber(row) == number else {
+                names[program.episode] = nil
+                return false
+            }
+            guard row.sizeSource == .server else {
+                program.step = .asking(guess: EpisodeSize(bytes: row.size, source: row.sizeSource))
+                return true
+            }
+            program.total = row.size
+            if row.complete { program.wish = .passthrough }
+            push(row.size, id, &program)
+        case .asking(let guess):
+            guard NodeNumber(rows[program.episode]) == number else { return false }
+            guard let size = sizes[program.episode] else {
+                program.wish = .direct
+                messages.append(
+                    Message(invalidation: .attributes(number), waiter: (id, .answering(isInvalidated: true))))
+                program.step = .waiting
+                return true
+            }
+            program.total = size
+            if rows[program.episode].sizeSource != .server {
+                writes.append((program.episode, number.generation, size))
+            }
+            cache.grants.add(size, of: number, insteadOf: guess, now: now)
+            cache.changes.add(number.episode)
+            push(size, id, &program)
+        case .waiting: break
+        case .answering(let isInvalidated):
+            let hasNewTime = cache.access(number, at: now)
+            if let way = cache.open(number, program.wish) {
+                program.way = way
+            } else {
+                lastBacking += 1
+                let backing = chance(3) ? nil : BackingID(rawValue: lastBacking)
+                program.way = cache.opened(number, backing: backing)
+            }
+            program.step = .replying(program.way)
+            if hasNewTime, !isInvalidated {
+                messages.append(
+                    Message(invalidation: .attributes(number), waiter: (id, .replying(program.way))))
+                program.step = .waiting
+            }
+        case .replying(let way):
+            if chance(20) {
+                // The caller has gone.
+                close(number)
+                return false
+            }
+            open(number, way)
+            let isCached = program.way == .cached
+            program.step = program.total == nil ? .closing : isCached && chance(2) ? .reading(0) : .checkingSize
+        case .checkingSize:
+            // fstat(2)
+            if inodes[number]?.isValid != true { accept(answer(number, total: program.total)) }
+            if let size = inodes[number]?.size, size != program.total {
+                failures.append("fstat tells \(size) of \(program)")
+            }
+            program.step = program.way == .cached ? .reading(0) : .closing
+        case .reading(let offset):
+            // fuse_cache_read_iter
+            if let inode = inodes[number], offset + 1 > inode.size, !inode.isValid {
+                accept(answer(number, total: program.total))
+            }
+            if let size = inodes[number]?.size, offset >= size {
+                end(at: offset, program)
+                program.step = .closing
+            } else {
+                program.step = .loadingPage(offset, version: version)
+            }
+        case .loadingPage(let offset, let asked):
+            loadPage(offset, asked, &program)
+        case .closing:
+            release(number, program.way)
+            close(number)
+            return false
+        }
+        return true
+    }
+
+    /// The filesystem's answer to the read of a page, and what the kernel makes of it (fuse_short_read).
+    mutating func loadPage(_ offset: Int64, _ asked: Int, _ program: inout Program) {
+        let number = program.node
+        if offset < program.total ?? 0 {
+            program.step = .reading(offset + 1)
+            return
+        }
+        if cache.refusesTail(offset..<(offset + 1), of: number) {
+            // The page could not be read ahead: it is asked for on behalf of the program.
+            program.step = .loadingPage(offset, version: version)
+            return
+        }
+        if let inode = inodes[number], inode.version <= asked, offset < inode.size {
+            version += 1
+            inodes[number]?.size = offset
+            inodes[number]?.version = version
+        }
+        if let size = inodes[number]?.size, offset < size {
+            failures.append("zeros at \(offset) of \(program)")
+            program.step = .closing
+        } else {
+            program.step = .reading(offset)
+        }
+    }
+
+    mutating func end(at offset: Int64, _ program: Program) {
+        completed += 1
+        if offset != program.total { failures.append("ends at \(offset): \(program)") }
+    }
+
+    /// fs/fuse/iomode.c
+    mutating func open(_ number: NodeNumber, _ way: HandleMode.Way) {
+        guard let inode = inodes[number] else {
+            failures.append("a node is open that the kernel does not have")
+            return
+        }
+        ways["\(way)".prefix { $0.isLetter }.description, default: 0] += 1
+        let fits: Bool
+        switch way {
+        case .cached:
+            fits = inode.backings.isEmpty && inode.direct == 0
+            inodes[number]?.cached += 1
+        case .direct:
+            fits = inode.backings.isEmpty && inode.cached == 0
+            inodes[number]?.direct += 1
+        case .passthrough(let backing):
+            fits = inode.cached == 0 && inode.direct == 0 && inode.backings.allSatisfy { $0 == backing }
+            inodes[number]?.backings.append(backing)
+        }
+        if !fits { failures.append("the kernel refuses \(way) beside \(inode)") }
+    }
+
+    mutating func release(_ number: NodeNumber, _ way: HandleMode.Way) {
+        switch way {
+        case .cached: inodes[number]?.cached -= 1
+        case .direct: inodes[number]?.direct -= 1
+        case .passthrough: inodes[number]?.backings.removeLast()
+        }
+    }
+
+    mutating func close(_ number: NodeNumber) {
+        cache.close(number)
+        if cache.access(number, at: now) { send([.attributes(number)]) }
+    }
+}

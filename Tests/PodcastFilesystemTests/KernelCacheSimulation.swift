@@ -1,0 +1,274 @@
+import Fuse
+import TestSupport
+import TransferCore
+
+@testable import PodcastFilesystem
+@testable import PodcastLibrary
+
+/// A library that changes, a daemon that reports it later, programs that look up, list, open and read episodes, a kernel that
+/// caches names, attributes and pages by its own rules, and a filesystem that goes by `KernelCache`. Every step of any of
+/// them may come between those of the others.
+///
+/// One thing is simpler than it is: a question for attributes is answered within the step in which it is asked. In the
+/// microseconds that it takes, an invalidation makes the kernel discard the answer, whatever a filesystem does.
+struct KernelCacheSimulation {
+    /// One node in the kernel: `struct fuse_inode` as far as it matters.
+    struct Inode {
+        /// What the kernel was last told.
+        var told: NodeFacts
+        var size: Int64
+        var isValid = true
+        /// Of the last invalidation: an answer that was asked for before is discarded.
+        var version = 0
+        var cached = 0
+        var direct = 0
+        /// The backing ids of the handles that bypass the filesystem.
+        var backings: [BackingID] = []
+
+        var isOpen: Bool { cached + direct + backings.count > 0 }
+    }
+
+    struct Message {
+        var invalidation: Invalidation
+        /// The open that waits for it, or the size that it pushes.
+        var waiter: (id: Int, next: Program.Step)?
+        var size: Int64?
+    }
+
+    struct Program {
+        enum Step: Equatable {
+            case lookingUp
+            /// `row` was read after this change.
+            case listing(change: UInt64)
+            case opening
+            /// The daemon is asked for the size, in place of this guess.
+            case asking(guess: EpisodeSize)
+            /// Until the kernel has been told of the size, or of the time of access.
+            case waiting
+            case answering(isInvalidated: Bool)
+            case replying(HandleMode.Way)
+            case checkingSize
+            case reading(Int64)
+            /// The kernel has asked for the page at this offset, at this version.
+            case loadingPage(Int64, version: Int)
+            case closing
+        }
+
+        var episode: Int
+        var node: NodeNumber
+        var step: Step
+        var row: EpisodeEntry
+        var wish = HandleMode.Wish.cached
+        var way = HandleMode.Way.cached
+        /// The size that the file has been opened with; `nil` when no server says.
+        var total: Int64?
+    }
+
+    var generator: SeededGenerator
+    var cache = KernelCache()
+    var rows: [EpisodeEntry]
+    /// What the server has of the present generation; `nil` when it does not say how much.
+    var sizes: [Int64?]
+    /// The library writes down what was granted a moment later.
+    var writes: [(episode: Int, generation: Int, size: Int64)] = []
+    var events: [(place: Library.EpisodePlace, isRenamed: Bool)] = []
+    var now: Int64 = 100
+    var inodes: [NodeNumber: Inode] = [:]
+    var names: [Int: NodeNumber] = [:]
+    var version = 0
+    var messages: [Message] = []
+    var programs: [Int: Program] = [:]
+    var lastProgram = 0
+    var lastBacking: Int32 = 0
+    var waiting: [NodeNumber: [Int]] = [:]
+
+    var failures: [String] = []
+    /// How many files were read from the beginning to the end through the page cache.
+    var completed = 0
+    var ways: [String: Int] = [:]
+
+    init(seed: UInt64) {
+        generator = SeededGenerator(seed: seed)
+        rows = []
+        sizes = []
+        for id in 1...3 as ClosedRange<Int64> {
+            rows.append(
+                EpisodeEntry(
+                    id: id, podcast: 1, name: "\(id)", published: 1, changed: 1, size: 4, sizeSource: .feed))
+            sizes.append(4)
+            renew(Int(id) - 1)
+        }
+    }
+
+    mutating func random(_ range: Range<Int64>) -> Int64 { Int64.random(in: range, using: &generator) }
+
+    mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &generator) == 0 }
+
+    mutating func renew(_ episode: Int) {
+        rows[episode].size = random(1..<9)
+        rows[episode].sizeSource = .feed
+        rows[episode].complete = false
+        sizes[episode] = chance(6) ? nil : random(1..<9)
+    }
+
+    mutating func run(steps: Int) {
+        for _ in 0..<steps { step() }
+        // Everybody comes to an end, all is reported and delivered.
+        var rest = 10_000
+        while rest > 0, !(programs.isEmpty && messages.isEmpty && events.isEmpty && writes.isEmpty) {
+            rest -= 1
+            if !messages.isEmpty { deliver() }
+            if !writes.isEmpty { write() }
+            if !events.isEmpty { hear() }
+            for id in programs.keys.sorted() { advance(id) }
+        }
+        if rest == 0 { failures.append("waits for ever: \(programs.values.map(\.step))") }
+        for (number, inode) in inodes where inode.isValid {
+            guard let row = rows.first(where: { NodeNumber($0) == number }) else { continue }
+            let now = facts(of: row)
+            if (inode.told.size, inode.told.blocks) != (now.size, now.blocks) {
+                failures.append("believes \(inode.told), and it is \(now)")
+            }
+        }
+    }
+
+    mutating func step() {
+        switch Int.random(in: 0..<100, using: &generator) {
+        case 0..<12: begin()
+        case 12..<16: change()
+        case 16..<22: if !events.isEmpty { hear() }
+        case 22..<25: if !writes.isEmpty { write() }
+        case 25..<32: if !messages.isEmpty { deliver() }
+        // A granted size is written within the second.
+        case 32: if writes.isEmpty { now += 1 }
+        case 33: forget()
+        case 34:
+            if let number = inodes.keys.sorted(by: { $0.node.rawValue < $1.node.rawValue }).randomElement(
+                using: &generator)
+            {
+                inodes[number]?.isValid = false
+            }
+        default: if let id = programs.keys.sorted().randomElement(using: &generator) { advance(id) }
+        }
+    }
+
+    // MARK: The library and the daemon
+
+    func place(_ episode: Int) -> Library.EpisodePlace {
+        let row = rows[episode]
+        return Library.EpisodePlace(
+            id: row.id, podcast: row.podcast, name: row.name, generation: row.generation, isBuried: false)
+    }
+
+    mutating func change() {
+        let episode = Int.random(in: 0..<rows.count, using: &generator)
+        // The row is of this moment.
+        rows[episode].changed = now
+        var isRenamed = false
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 0:
+            rows[episode].generation += 1
+            renew(episode)
+            isRenamed = true
+        case 1 where rows[episode].sizeSource == .server: rows[episode].complete.toggle()
+        default: rows[episode].cachedBytes += 512
+        }
+        events.append((place(episode), isRenamed))
+    }
+
+    mutating func write() {
+        let (episode, generation, size) = writes.removeFirst()
+        guard rows[episode].generation == generation else { return }
+        rows[episode].size = size
+        rows[episode].sizeSource = .server
+        rows[episode].changed = now
+        events.append((place(episode), false))
+    }
+
+    mutating func hear() {
+        let (place, isRenamed) = events.removeFirst()
+        let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
+        let row = cache.grants.isPending(number) ? rows[Int(place.id) - 1] : nil
+        send(cache.changed(place, row: row, isRenamed: isRenamed))
+    }
+
+    mutating func send(_ invalidations: [Invalidation]) {
+        messages += invalidations.map { Message(invalidation: $0) }
+    }
+
+    // MARK: The filesystem
+
+    mutating func facts(of row: EpisodeEntry) -> NodeFacts {
+        let entry = cache.grants.applied(to: row)
+        var facts = NodeFacts(NodeNumber(entry), size: entry.size, modified: 1, changed: entry.changed)
+        facts.blocks = entry.cachedBytes / 512
+        if let accessed = cache.accessTimes[EpisodeID(entry.id)] { facts.accessed = accessed }
+        return facts
+    }
+
+    /// The filesystem's getattr.
+    mutating func answer(_ number: NodeNumber, total: Int64?) -> NodeFacts {
+        cache.willAnswer(number)
+        let row = rows[Int(number.row) - 1]
+        var facts = facts(of: row)
+        if row.generation != number.generation { facts.size = total ?? facts.size }
+        facts.number = number
+        cache.told(facts.size, of: number)
+        return facts
+    }
+
+    mutating func push(_ size: Int64, _ id: Int, _ program: inout Program) {
+        switch cache.push(size, of: program.node) {
+        case .isKnown: program.step = .answering(isInvalidated: false)
+        case .isUnderWay:
+            waiting[program.node, default: []].append(id)
+            program.step = .waiting
+        case .begins:
+            waiting[program.node, default: []].append(id)
+            messages.append(Message(invalidation: .attributes(program.node), size: size))
+            program.step = .waiting
+        }
+    }
+
+    // MARK: The kernel
+
+    mutating func deliver() {
+        let message = messages.removeFirst()
+        switch message.invalidation {
+        case .attributes(let number):
+            version += 1
+            inodes[number]?.version = version
+            inodes[number]?.isValid = false
+            cache.delivered(message.invalidation)
+            if let size = message.size {
+                cache.pushed(size, of: number)
+                for id in waiting.removeValue(forKey: number) ?? [] {
+                    programs[id]?.step = .answering(isInvalidated: true)
+                }
+            }
+            if let (id, next) = message.waiter { programs[id]?.step = next }
+        case .entry(_, let name): if let id = Int(name) { names[id - 1] = nil }
+        case .data: break
+        }
+    }
+
+    /// fuse_change_attributes
+    mutating func accept(_ facts: NodeFacts) {
+        let known = inodes[facts.number]
+        inodes[facts.number] = known ?? Inode(told: facts, size: facts.size)
+        inodes[facts.number]?.told = facts
+        inodes[facts.number]?.size = facts.size
+        inodes[facts.number]?.isValid = true
+    }
+
+    mutating func forget() {
+        let used = Set(programs.values.map(\.node))
+        let idle = inodes.filter { !$0.value.isOpen && !used.contains($0.key) }.keys.sorted {
+            $0.node.rawValue < $1.node.rawValue
+        }
+        guard let number = idle.randomElement(using: &generator) else { return }
+        inodes[number] = nil
+        names = names.filter { $0.value != number }
+        cache.forget(number, lookups: 1)
+    }
+}

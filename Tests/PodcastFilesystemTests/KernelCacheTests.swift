@@ -1,0 +1,101 @@
+import Fuse
+import PodcastProtocol
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import PodcastFilesystem
+@testable import PodcastLibrary
+
+struct KernelCacheTests {
+    private static let number = NodeNumber(kind: .episode, generation: 1, row: 7)
+    private static let place = Library.EpisodePlace(
+        id: 7, podcast: 1, name: "One.mp3", generation: 1, isBuried: false)
+
+    /// Any order of lookups, listings, opens, reads, changes and what else may happen, against the kernel's own rules.
+    @Test func theKernelIsToldTheTruth() {
+        var (completed, ways) = (0, [String: Int]())
+        for seed in 0..<3_000 as Range<UInt64> {
+            var simulation = KernelCacheSimulation(seed: seed)
+            simulation.run(steps: 400)
+            #expect(simulation.failures == [], "seed \(seed)")
+            if !simulation.failures.isEmpty { return }
+            completed += simulation.completed
+            ways.merge(simulation.ways, uniquingKeysWith: +)
+        }
+        print("kernel cache: \(completed) files read, opened \(ways)")
+        #expect(completed > 10_000)
+        #expect(ways.keys.sorted() == ["cached", "direct", "passthrough"] && ways.values.allSatisfy { $0 > 1_000 })
+    }
+
+    @Test func aSizeIsPushedOnceForAllThatWait() {
+        var cache = KernelCache()
+        let pushes = (0..<3).map { _ in cache.push(5, of: Self.number) }
+        #expect(pushes == [.begins, .isUnderWay, .isUnderWay])
+        cache.pushed(5, of: Self.number)
+        let later = cache.push(5, of: Self.number)
+        #expect(later == .isKnown)
+        // Another size was told since.
+        cache.told(6, of: Self.number)
+        let again = cache.push(5, of: Self.number)
+        #expect(again == .begins)
+    }
+
+    @Test func changesAreWithheldBetweenAPushAndTheQuestion() {
+        var cache = KernelCache()
+        _ = cache.push(5, of: Self.number)
+        let withheld = cache.changed(Self.place, row: nil, isRenamed: false)
+        #expect(withheld == [])
+        #expect(!cache.isCurrent(since: cache.changes.last))
+        let (isOutdated, isOutdatedStill) = (cache.willAnswer(Self.number), cache.willAnswer(Self.number))
+        #expect(isOutdated && !isOutdatedStill)
+        let told = cache.changed(Self.place, row: nil, isRenamed: false)
+        #expect(told == [.attributes(Self.number)])
+    }
+
+    @Test func aNewRenditionTakesItsNameInEveryFolderOfTheShow() throws {
+        var cache = KernelCache()
+        let found = cache.terms.lookUp("tide")
+        let term = try #require(found).number
+        cache.terms.set(found: [.init(podcast: 1, name: "Show")], by: term)
+        var place = Self.place
+        place.generation = 2
+        let renamed = cache.changed(place, row: nil, isRenamed: true)
+        #expect(
+            renamed == [
+                .attributes(NodeNumber(kind: .episode, generation: 2, row: 7)),
+                .entry(parent: NodeNumber(kind: .show, row: 1), name: "One.mp3"),
+                .entry(parent: NodeNumber(kind: .foundShow, generation: term, row: 1), name: "One.mp3"),
+            ])
+    }
+
+    @Test func whatWasGatheredBeforeAChangeIsReadAgain() {
+        var cache = KernelCache()
+        let before = cache.changes.last
+        _ = cache.changed(Self.place, row: nil, isRenamed: false)
+        let other = NodeNumber(kind: .episode, generation: 1, row: 8)
+        let (changed, unchanged) = (
+            cache.isOutdated(Self.number, since: before), cache.isOutdated(other, since: before)
+        )
+        #expect(changed && !unchanged)
+        // Of more changes than are remembered nothing is known.
+        for row in 100..<(100 + Int64(ChangeLog.capacity)) { cache.changes.add(EpisodeID(row)) }
+        let unknown = cache.isOutdated(other, since: before)
+        #expect(unknown)
+    }
+
+    @Test func theTimeOfAccessIsToldWhenNobodyElseHasTheFileOpen() {
+        var cache = KernelCache()
+        let first = cache.access(Self.number, at: 10)
+        _ = cache.open(Self.number, .cached)
+        let sameSecond = cache.access(Self.number, at: 10)
+        let second = cache.access(Self.number, at: 11)
+        _ = cache.open(Self.number, .cached)
+        cache.close(Self.number)
+        let closed = cache.access(Self.number, at: 12)
+        cache.close(Self.number)
+        let last = cache.access(Self.number, at: 13)
+        #expect([first, sameSecond, second, closed, last] == [true, false, false, false, true])
+        #expect(cache.accessTimes[7] == 13)
+    }
+}

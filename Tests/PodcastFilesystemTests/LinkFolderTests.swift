@@ -1,0 +1,137 @@
+import Fuse
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastProtocol
+import SystemPackage
+import TestSupport
+import Testing
+
+/// `Latest` and `Downloaded`.
+struct LinkFolderTests {
+    private let mounted: Mounted
+
+    init() throws { mounted = try Mounted() }
+
+    private func names(_ folder: String) throws -> [String] {
+        let node = try mounted.entry(folder).node
+        return try #require(mounted.list(node, try mounted.opendir(node))).dropFirst(2).map(\.name)
+    }
+
+    private func target(_ node: NodeID) -> RecordedReply.Answer? {
+        mounted.request { mounted.filesystem.readlink($0, node: node) }.answer
+    }
+
+    @Test func theLatestEpisodesOfAllShowsAreLinks() throws {
+        try mounted.subscribe("One", episodes: 40)
+        try mounted.subscribe("Two", episodes: 30)
+        let found = try names("Latest")
+        #expect(found.count == 50 && Set(found).count == 50)
+        #expect(found[0] == "2026-02-09 Episode 40 - One.mp3" && found.contains("2026-01-30 Episode 30 - Two.mp3"))
+        let link = try mounted.entry("Latest", found[0])
+        let attributes = link.attributes
+        let episode = try mounted.entry("One", "2026-02-09 Episode 40.mp3").attributes
+        #expect(attributes.kind == .symlink && attributes.permissions == 0o777)
+        #expect(attributes.modified == episode.modified && attributes.changed == episode.changed)
+        #expect(
+            attributes.inode != episode.inode && attributes.inode & 0xFF_FFFF_FFFF == episode.inode & 0xFF_FFFF_FFFF)
+        #expect(target(link.node) == .link("../One/2026-02-09 Episode 40.mp3"))
+        #expect(attributes.size == 32 && mounted.attributes(link.node) == attributes)
+        #expect(
+            mounted.lookup("2026-01-01 Episode 1 - One.mp3", in: try mounted.entry("Latest").node)
+                == .error(.noSuchFileOrDirectory))
+    }
+
+    @Test func aListingCarriesTheLinks() throws {
+        try mounted.subscribe("One", episodes: 3)
+        let node = try mounted.entry("Latest").node
+        let entries = try #require(mounted.list(node, try mounted.opendir(node)))
+        #expect(entries[0].inode == node.rawValue && entries[1].inode == 1)
+        for entry in entries.dropFirst(2) {
+            let looked = try mounted.entry("Latest", entry.name)
+            #expect(entry.node == looked.node && entry.inode == looked.attributes.inode && entry.kind == .symlink)
+        }
+        #expect(try names("Downloaded").isEmpty)
+    }
+
+    @Test func downloadedHasWhatIsCachedAsAWhole() throws {
+        try mounted.subscribe("One", episodes: 3)
+        try mounted.store(TestContent(seed: 1, size: 500_000), of: try mounted.episode(2))
+        try mounted.store(
+            TestContent(seed: 1, size: 500_000), of: try mounted.episode(3), ranges: [0..<10], complete: false)
+        #expect(try names("Downloaded") == ["2026-01-02 Episode 2 - One.mp3"])
+        let link = try mounted.entry("Downloaded", "2026-01-02 Episode 2 - One.mp3")
+        let latest = try mounted.entry("Latest", "2026-01-02 Episode 2 - One.mp3")
+        #expect(link.node != latest.node && target(link.node) == target(latest.node))
+    }
+
+    @Test func namesAreUniqueAndShortEnough() throws {
+        let long = String(repeating: "ü", count: 200)
+        // "a - b" of "c" and "a" of "b - c" would be one name; and so would two that are cut.
+        for (title, show) in [("a - b", "c"), ("a", "b - c"), (long + "1", "Long"), (long + "2", "Longer")] {
+            try mounted.subscribe(
+                FeedBuilder(
+                    title: show,
+                    items: [.init(title: title, guid: title, url: "http://127.0.0.1:9/\(show.count)\(title.count).mp3")]
+                ),
+                url: "http://127.0.0.1:9/\(show.count).xml")
+        }
+        let found = try names("Latest")
+        #expect(found.count == 4 && Set(found).count == 4 && found.allSatisfy { $0.utf8.count <= 255 })
+        #expect(found.contains("a - b - c.mp3") && found.contains("a - b - c (2).mp3"))
+        var targets: Set<String> = []
+        for name in found {
+            guard case .link(let target)? = target(try mounted.entry("Latest", name).node) else {
+                Issue.record("no link: \(name)")
+                continue
+            }
+            targets.insert(target)
+            let parts = target.split(separator: "/").map(String.init)
+            #expect(parts[0] == "..")
+            #expect(try mounted.entry(parts[1], parts[2]).attributes.kind == .regular)
+        }
+        #expect(targets.count == 4)
+    }
+
+    @Test func theKernelIsToldWhatHasLeft() async throws {
+        let podcast = try mounted.subscribe("One", episodes: 2)
+        let episode = try mounted.episode(2)
+        try mounted.store(TestContent(seed: 1, size: 500_000), of: episode)
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        let downloaded = try mounted.entry("Downloaded").node
+        let latest = try mounted.entry("Latest").node
+        #expect(try names("Downloaded").count == 1 && names("Latest").count == 2)
+        // Evicted.
+        try mounted.library.dropRendition(episode: episode.id, now: 1_700_000_500)
+        var event = Event(sequence: 1, time: 1_700_000_500, kind: .library)
+        event.id = episode.id
+        daemon.send(event)
+        let gone = RecordingNotifier.Message.entry(parent: downloaded, name: "2026-01-02 Episode 2 - One.mp3")
+        try await waitUntil { mounted.notifier.messages.contains(gone) }
+        try await waitUntil { mounted.notifier.messages.contains(.attributes(downloaded)) }
+        #expect(!mounted.notifier.messages.contains(.attributes(latest)))
+        #expect(try names("Downloaded").isEmpty)
+        // A renamed show has links of other names, to other places.
+        try mounted.library.renamePodcast(id: podcast.id, to: "Uno")
+        event = Event(sequence: 2, time: 1_700_000_600, kind: .library)
+        event.podcast = podcast.id
+        event.path = "Uno"
+        daemon.send(event)
+        for number in 1...2 {
+            let old = RecordingNotifier.Message.entry(
+                parent: latest, name: "2026-01-0\(number) Episode \(number) - One.mp3")
+            try await waitUntil { mounted.notifier.messages.contains(old) }
+        }
+        let link = try mounted.entry("Latest", "2026-01-01 Episode 1 - Uno.mp3")
+        #expect(target(link.node) == .link("../Uno/2026-01-01 Episode 1.mp3"))
+    }
+
+    @Test func whatIsNoLinkIsNotRead() throws {
+        try mounted.subscribe("One")
+        #expect(target(try mounted.entry("One").node) == .error(.invalidArgument))
+        #expect(target(NodeNumber(kind: .latestLink, row: 99).node) == .error(.staleNFSFileHandle))
+        #expect(mounted.open(try mounted.entry("Latest").node).answer == .error(.isDirectory))
+        #expect(mounted.lookup("x", in: try mounted.entry("Latest").node) == .error(.noSuchFileOrDirectory))
+    }
+
+}
