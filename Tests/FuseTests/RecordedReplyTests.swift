@@ -16,7 +16,7 @@ struct RecordedReplyTests {
         #expect(
             open.answer == .open(OpenReply(handle: FileHandle(rawValue: 77), directIO: true, keepCache: true)))
         let change = RecordedReply()
-        filesystem.setattr(change.request(), node: .root, changes: AttributeChanges(permissions: 0), handle: nil)
+        filesystem.removexattr(change.request(), node: .root, name: "user.a")
         #expect(change.answer == .error(.readOnlyFileSystem))
     }
 
@@ -90,21 +90,6 @@ struct RecordedReplyTests {
         let none = RecordedReply()
         none.request().reply(attributeNames: [], capacity: 0)
         #expect(none.answer == .size(0))
-    }
-
-    @Test func theWholeFileIsData() {
-        func seek(_ target: SeekTarget, _ offset: Int64, size: Int64 = 100) -> RecordedReply.Answer? {
-            let reply = RecordedReply()
-            reply.request().reply(seeking: target, from: offset, size: size)
-            return reply.answer
-        }
-        #expect(seek(.data, 0) == .offset(0))
-        #expect(seek(.data, 99) == .offset(99))
-        #expect(seek(.hole, 5) == .offset(100))
-        #expect(seek(.data, 100) == .error(.noSuchAddressOrDevice))
-        #expect(seek(.hole, 100) == .error(.noSuchAddressOrDevice))
-        #expect(seek(.data, 0, size: 0) == .error(.noSuchAddressOrDevice))
-        #expect(seek(.data, -1) == .error(.noSuchAddressOrDevice))
     }
 
     @Test func aReadThatFailsAnswersItsError() {

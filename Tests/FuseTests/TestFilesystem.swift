@@ -135,10 +135,6 @@ final class TestFilesystem: FilesystemOperations {
         note("setxattr \(node.rawValue) \(name) \(String(decoding: value, as: UTF8.self)) \(flags)")
         request.replyDone()
     }
-
-    func lseek(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, target: SeekTarget) {
-        request.reply(seeking: target, from: offset, size: 1_000)
-    }
 }
 
 /// A counter of events on other threads, with waiting.

@@ -21,7 +21,6 @@ package final class Invalidator: Sendable {
         case attributes(NodeID)
         case data(NodeID)
         case entry(parent: NodeID, name: String)
-        case deletion(parent: NodeID, child: NodeID, name: String)
     }
 
     private struct State {
@@ -77,16 +76,6 @@ package final class Invalidator: Sendable {
         send(.entry(parent: parent, name: name), completion)
     }
 
-    /// Reports the deletion of a name. Unlike `invalidateEntry` it notifies programs that watch the folder with
-    /// inotify(7), if the name referred to `child`.
-    ///
-    /// The corresponding C function is `fuse_lowlevel_notify_delete`.
-    package func deleteEntry(
-        parent: NodeID, child: NodeID, name: String, then completion: (@Sendable () -> Void)? = nil
-    ) {
-        send(.deletion(parent: parent, child: child, name: name), completion)
-    }
-
     /// Invalidates the content of a node: the attributes and all cached pages.
     ///
     /// Must not be called while reads of the node are unanswered: each holds the lock of the pages that it fills, and
@@ -139,8 +128,6 @@ package final class Invalidator: Sendable {
             fuse_lowlevel_notify_inval_inode(core.handle, node.rawValue, 0, 0)
         case .entry(let parent, let name):
             fuse_lowlevel_notify_inval_entry(core.handle, parent.rawValue, name, name.utf8.count)
-        case .deletion(let parent, let child, let name):
-            fuse_lowlevel_notify_delete(core.handle, parent.rawValue, child.rawValue, name, name.utf8.count)
         }
     }
 
@@ -151,8 +138,6 @@ package final class Invalidator: Sendable {
         case ENOENT: return
         // Not connected yet, or no longer: nothing is cached.
         case ENOSYS, ENOTCONN, ENODEV: return
-        // For a deletion: a folder with cached names or a mount below stays until these are gone.
-        case ENOTEMPTY, EBUSY: return
         default: FuseLog.say("the kernel rejected an invalidation (\(message)): \(describe(-code))")
         }
     }

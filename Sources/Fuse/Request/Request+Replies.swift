@@ -88,36 +88,4 @@ extension Request {
         var status = statistics.status
         answer(.statistics(statistics)) { fuse_reply_statfs($0, &status) }
     }
-
-    /// Replies to lseek with the offset found. The corresponding C function is `fuse_reply_lseek`.
-    package consuming func reply(offset: Int64) {
-        answer(.offset(offset)) { fuse_reply_lseek($0, off_t(offset)) }
-    }
-
-    /// Replies to lseek for a file that is all data, from the first to the last of its `size` bytes.
-    ///
-    /// The only hole is the virtual one that lseek(2) defines at the end of each file; at and beyond the end the reply
-    /// is ENXIO.
-    package consuming func reply(seeking target: SeekTarget, from offset: Int64, size: Int64) {
-        guard offset >= 0, offset < size else {
-            reply(error: .noSuchAddressOrDevice)
-            return
-        }
-        reply(offset: target == .data ? offset : size)
-    }
-}
-
-/// The target of lseek(2): SEEK_DATA or SEEK_HOLE.
-package enum SeekTarget: Sendable, Hashable {
-    case data
-    case hole
-
-    /// SEEK_DATA and SEEK_HOLE are 3 and 4 in linux/fs.h; glibc's header hides them without _GNU_SOURCE.
-    init?(whence: Int32) {
-        switch whence {
-        case 3: self = .data
-        case 4: self = .hole
-        default: return nil
-        }
-    }
 }

@@ -6,8 +6,9 @@ import SystemPackage
 /// request (`ParkedRequest`) and returns, since the number of threads is fixed. Every request must be answered, by one
 /// of the "valid replies" or by `reply(error:)`, which is always valid.
 ///
-/// The binding itself answers mknod, mkdir, unlink, rmdir, symlink, rename, link, create, write, fallocate and
-/// copy_file_range, and open for writing, with EROFS. The kernel handles locks.
+/// The binding itself answers setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, create, write, fallocate and
+/// copy_file_range, and open for writing, with EROFS. It replies ENOSYS to lseek, by which the kernel treats every file as
+/// data up to its size (SEEK_DATA, SEEK_HOLE) and sends no further request. The kernel handles locks.
 ///
 /// A name that is not valid UTF-8 does not reach the operations: the reply is ENOENT for a file, ENODATA for an
 /// attribute. Swift compares strings by canonical equivalence and the kernel by bytes, so a filesystem must compare
@@ -34,11 +35,6 @@ package protocol FilesystemOperations: Sendable {
     ///
     /// Valid replies: `reply(attributes:timeout:)`.
     func getattr(_ request: consuming Request, node: NodeID, handle: FileHandle?)
-
-    /// Changes attributes of a node. The default replies EROFS.
-    ///
-    /// Valid replies: `reply(attributes:timeout:)` with all attributes after the change.
-    func setattr(_ request: consuming Request, node: NodeID, changes: AttributeChanges, handle: FileHandle?)
 
     /// Reads a symbolic link. The default replies EINVAL.
     ///
@@ -124,12 +120,6 @@ package protocol FilesystemOperations: Sendable {
     ///
     /// Valid replies: `replyDone()`; EACCES or EROFS.
     func access(_ request: consuming Request, node: NodeID, mask: Int32)
-
-    /// Finds data or a hole from `offset` on (SEEK_DATA, SEEK_HOLE of lseek(2)). The default replies ENOSYS, by which
-    /// the kernel treats every file as data up to the size in its attributes and sends no further request.
-    ///
-    /// Valid replies: `reply(offset:)`, `reply(seeking:from:size:)`.
-    func lseek(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, target: SeekTarget)
 }
 
 extension FilesystemOperations {
@@ -138,10 +128,6 @@ extension FilesystemOperations {
     package func destroy() {}
 
     package func forget(node: NodeID, count: UInt64) {}
-
-    package func setattr(_ request: consuming Request, node: NodeID, changes: AttributeChanges, handle: FileHandle?) {
-        request.reply(error: .readOnlyFileSystem)
-    }
 
     package func readlink(_ request: consuming Request, node: NodeID) {
         request.reply(error: .invalidArgument)
@@ -190,12 +176,6 @@ extension FilesystemOperations {
     }
 
     package func access(_ request: consuming Request, node: NodeID, mask: Int32) {
-        request.reply(error: .noFunction)
-    }
-
-    package func lseek(
-        _ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, target: SeekTarget
-    ) {
         request.reply(error: .noFunction)
     }
 }

@@ -24,7 +24,6 @@ package final class RecordedReply: Sendable {
         case link(String)
         case statistics(FilesystemStatistics)
         case listing([ListedEntry])
-        case offset(Int64)
     }
 
     private struct State {

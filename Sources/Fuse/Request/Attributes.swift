@@ -97,31 +97,3 @@ extension timespec {
         self.init(tv_sec: time_t(timestamp.seconds), tv_nsec: Int(timestamp.nanoseconds))
     }
 }
-
-/// The changes requested by chmod(2), chown(2), truncate(2) or utimensat(2); absent members stay unchanged.
-package struct AttributeChanges: Sendable, Hashable {
-    /// The time to set: a given one, or the filesystem's current time.
-    package enum Time: Sendable, Hashable {
-        case now
-        case at(Timestamp)
-    }
-
-    package var permissions: UInt16?
-    package var uid: UInt32?
-    package var gid: UInt32?
-    package var size: Int64?
-    package var accessed: Time?
-    package var modified: Time?
-
-    package init(
-        permissions: UInt16? = nil, uid: UInt32? = nil, gid: UInt32? = nil, size: Int64? = nil, accessed: Time? = nil,
-        modified: Time? = nil
-    ) {
-        self.permissions = permissions
-        self.uid = uid
-        self.gid = gid
-        self.size = size
-        self.accessed = accessed
-        self.modified = modified
-    }
-}

@@ -53,8 +53,6 @@ package struct OpenReply: Sendable, Hashable {
     package var directIO: Bool
     /// The node's cached pages (a folder's cached names) stay valid. Without it every open drops them.
     package var keepCache: Bool
-    /// lseek(2) answers ESPIPE.
-    package var nonSeekable: Bool
     /// close(2) sends no flush request for this handle.
     package var noFlush: Bool
     /// For opendir only: the kernel caches the names read through this handle, and lists from that cache. The names
@@ -70,12 +68,11 @@ package struct OpenReply: Sendable, Hashable {
 
     package init(
         handle: FileHandle = FileHandle(rawValue: 0), directIO: Bool = false, keepCache: Bool = false,
-        nonSeekable: Bool = false, noFlush: Bool = false, cacheReaddir: Bool = false, backing: BackingID? = nil
+        noFlush: Bool = false, cacheReaddir: Bool = false, backing: BackingID? = nil
     ) {
         self.handle = handle
         self.directIO = directIO
         self.keepCache = keepCache
-        self.nonSeekable = nonSeekable
         self.noFlush = noFlush
         self.cacheReaddir = cacheReaddir
         self.backing = backing
@@ -86,7 +83,6 @@ package struct OpenReply: Sendable, Hashable {
         info.fh = handle.rawValue
         info.direct_io = directIO ? 1 : 0
         info.keep_cache = keepCache ? 1 : 0
-        info.nonseekable = nonSeekable ? 1 : 0
         info.noflush = noFlush ? 1 : 0
         info.cache_readdir = cacheReaddir ? 1 : 0
         return info

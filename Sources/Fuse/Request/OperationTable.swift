@@ -1,0 +1,177 @@
+internal import CFuse
+import Glibc
+import SystemPackage
+
+/// libfuse's table of callbacks; translates C arguments for `FilesystemOperations`.
+///
+/// The closures capture nothing, and are formed in code that is isolated to no actor: closures formed in an actor's
+/// function would check, on libfuse's thread, that they run on that actor, and trap. A nil request, which libfuse never
+/// passes, is ignored.
+enum OperationTable {
+    static func make() -> fuse_lowlevel_ops {
+        var table = fuse_lowlevel_ops()
+        addNodes(&table)
+        addFiles(&table)
+        addFolders(&table)
+        addExtendedAttributes(&table)
+        addRefusals(&table)
+        return table
+    }
+
+    private static func addNodes(_ table: inout fuse_lowlevel_ops) {
+        // No destroy: the kernel sends it for block devices only, and libfuse calls it when the session is freed, which
+        // may be long after; `Session.run(threads:)` calls the operation instead.
+        table.`init` = { userData, info in
+            guard let userData, let info else { return }
+            let core = SessionCore.of(userData: userData)
+            let isAdministrator = Privilege.isAdministrator
+            var connection = Connection(
+                negotiating: &info.pointee, options: core.options,
+                allowance: .current(isPrivileged: isAdministrator))
+            connection.passthrough = core.settlePassthrough(isAdministrator: isAdministrator)
+            core.wantParallelDirectories(info.pointee.want & UInt32(FUSE_CAP_PARALLEL_DIROPS) != 0)
+            core.operations.initialize(connection)
+        }
+        table.lookup = { request, parent, name in
+            serve(request) { operations, request in
+                guard let name = text(name) else { return request.reply(error: .noSuchFileOrDirectory) }
+                operations.lookup(request, parent: NodeID(rawValue: parent), name: name)
+            }
+        }
+        table.forget = { request, node, count in
+            guard let request else { return }
+            SessionCore.of(request).operations.forget(node: NodeID(rawValue: node), count: count)
+            fuse_reply_none(request)
+        }
+        table.forget_multi = { request, count, items in
+            guard let request else { return }
+            let operations = SessionCore.of(request).operations
+            for item in UnsafeBufferPointer(start: items, count: count) {
+                operations.forget(node: NodeID(rawValue: item.ino), count: item.nlookup)
+            }
+            fuse_reply_none(request)
+        }
+        table.getattr = { request, node, info in
+            serve(request) { $0.getattr($1, node: NodeID(rawValue: node), handle: info.map { handle($0) }) }
+        }
+        table.readlink = { request, node in
+            serve(request) { $0.readlink($1, node: NodeID(rawValue: node)) }
+        }
+        table.access = { request, node, mask in
+            serve(request) { $0.access($1, node: NodeID(rawValue: node), mask: mask) }
+        }
+        table.statfs = { request, node in
+            serve(request) { $0.statfs($1, node: NodeID(rawValue: node)) }
+        }
+    }
+
+    private static func addFiles(_ table: inout fuse_lowlevel_ops) {
+        table.open = { request, node, info in
+            guard let flags = info?.pointee.flags else { return }
+            serve(request) { operations, request in
+                guard flags & O_ACCMODE == O_RDONLY, flags & O_TRUNC == 0 else {
+                    return request.reply(error: .readOnlyFileSystem)
+                }
+                operations.open(request, node: NodeID(rawValue: node), flags: flags)
+            }
+        }
+        table.read = { request, node, size, offset, info in
+            guard let info else { return }
+            serve(request) {
+                $0.read($1, node: NodeID(rawValue: node), handle: handle(info), offset: Int64(offset), size: size)
+            }
+        }
+        table.flush = { request, node, info in
+            guard let info else { return }
+            serve(request) { $0.flush($1, node: NodeID(rawValue: node), handle: handle(info)) }
+        }
+        table.release = { request, node, info in
+            guard let info else { return }
+            serve(request) { $0.release($1, node: NodeID(rawValue: node), handle: handle(info)) }
+        }
+    }
+
+    private static func addFolders(_ table: inout fuse_lowlevel_ops) {
+        table.opendir = { request, node, _ in
+            serve(request) { $0.opendir($1, node: NodeID(rawValue: node)) }
+        }
+        table.readdir = { request, node, size, offset, info in
+            guard let info else { return }
+            let page = DirectoryPage(
+                handle: handle(info), offset: UInt64(bitPattern: Int64(offset)), size: size, withAttributes: false)
+            serve(request) { $0.readdir($1, node: NodeID(rawValue: node), page: page) }
+        }
+        table.readdirplus = { request, node, size, offset, info in
+            guard let info else { return }
+            let page = DirectoryPage(
+                handle: handle(info), offset: UInt64(bitPattern: Int64(offset)), size: size, withAttributes: true)
+            serve(request) { $0.readdirplus($1, node: NodeID(rawValue: node), page: page) }
+        }
+        table.releasedir = { request, node, info in
+            guard let info else { return }
+            serve(request) { $0.releasedir($1, node: NodeID(rawValue: node), handle: handle(info)) }
+        }
+    }
+
+    private static func addExtendedAttributes(_ table: inout fuse_lowlevel_ops) {
+        table.getxattr = { request, node, name, capacity in
+            serve(request) { operations, request in
+                guard let name = text(name) else { return request.reply(error: .noData) }
+                operations.getxattr(request, node: NodeID(rawValue: node), name: name, capacity: capacity)
+            }
+        }
+        table.setxattr = { request, node, name, value, size, flags in
+            serve(request) { operations, request in
+                guard let name = text(name) else { return request.reply(error: .invalidArgument) }
+                operations.setxattr(
+                    request, node: NodeID(rawValue: node), name: name,
+                    value: UnsafeRawBufferPointer(start: value, count: size), flags: flags)
+            }
+        }
+        table.listxattr = { request, node, capacity in
+            serve(request) { $0.listxattr($1, node: NodeID(rawValue: node), capacity: capacity) }
+        }
+        table.removexattr = { request, node, name in
+            serve(request) { operations, request in
+                guard let name = text(name) else { return request.reply(error: .noData) }
+                operations.removexattr(request, node: NodeID(rawValue: node), name: name)
+            }
+        }
+    }
+
+    /// Adds handlers for requests that would change the filesystem. Without them libfuse would reply ENOSYS, "function
+    /// not implemented".
+    private static func addRefusals(_ table: inout fuse_lowlevel_ops) {
+        table.setattr = { request, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.mknod = { request, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.mkdir = { request, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.unlink = { request, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.rmdir = { request, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.symlink = { request, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.rename = { request, _, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.link = { request, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.create = { request, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.write = { request, _, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.fallocate = { request, _, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.copy_file_range = { request, _, _, _, _, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+    }
+}
+
+// Free functions: a member of the type would make the callbacks capture it.
+
+/// Calls an operation with the request.
+private func serve(
+    _ request: OpaquePointer?, _ operation: (any FilesystemOperations, consuming Request) -> Void
+) {
+    guard let request else { return }
+    let core = SessionCore.of(request)
+    operation(core.operations, Request(request, core))
+}
+
+private func handle(_ info: UnsafeMutablePointer<fuse_file_info>) -> FileHandle {
+    FileHandle(rawValue: info.pointee.fh)
+}
+
+private func text(_ name: UnsafePointer<CChar>?) -> String? {
+    name.flatMap { String(validatingCString: $0) }
+}
