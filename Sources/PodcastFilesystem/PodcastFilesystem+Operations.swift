@@ -6,8 +6,8 @@ internal import SystemPackage
 
 // Names and attributes: from the library alone.
 extension PodcastFilesystem: FilesystemOperations {
-    /// The longest name in bytes, as statfs(2) tells it. The kernel asks for names four times as long (FUSE_NAME_MAX), or
-    /// as long as a path.
+    /// The longest name in bytes, as statfs(2) tells it. The kernel asks for names four times as long (FUSE_NAME_MAX),
+    /// or as long as a path.
     private static let longestName = Int(NAME_MAX)
 
     package func lookup(_ request: consuming Request, parent: NodeID, name: String) {
@@ -58,7 +58,7 @@ extension PodcastFilesystem: FilesystemOperations {
         }
     }
 
-    /// What access(2) tells, as on a disk that is mounted read-only. Without an answer the kernel would allow everything,
+    /// Answers access(2) as on a disk that is mounted read-only. Without an answer the kernel would allow everything,
     /// and shells and file managers would offer what then fails. An open or a change is refused by its own handler,
     /// whatever was told here.
     package func access(_ request: consuming Request, node: NodeID, mask: Int32) {

@@ -9,16 +9,17 @@ internal import TransferCore
 
 /// The folder of podcasts: answers the kernel's requests from the library, the cache and what the daemon says.
 ///
-/// No thread waits here for the network. What needs it is parked with the daemon's answer as its continuation; everything
-/// else is answered on the thread that asks, from files of this machine.
+/// No thread waits here for the network. What needs it is parked with the daemon's answer as its continuation;
+/// everything else is answered on the thread that asks, from files of this machine.
 package final class PodcastFilesystem: Sendable {
+    /// The settings of a mount.
     package struct Options: Sendable {
         package var owner: Owner
-        /// Who serves the mount, where files show another owner: this user may control it as well.
+        /// The user who serves the mount, where files show another owner; may control it as well.
         package var mounter: UInt32?
         /// The folder of cache files.
         package var cache: FilePath
-        /// What the cache may hold, in bytes; `df` shows it.
+        /// The limit of the cache in bytes; `df` shows it.
         package var cacheLimit: Int64
         /// The folder where the daemon keeps the feeds' documents.
         package var feeds: FilePath
@@ -26,8 +27,8 @@ package final class PodcastFilesystem: Sendable {
         package var assets: FilePath
         /// Programs that are refused what is not cached, by the name of their executable.
         package var indexers: Set<String>
-        /// Called after an event of the daemon, and after a request that may have taken much memory: a folder's listing, the
-        /// content of a generated file.
+        /// Called after an event of the daemon, and after a request that may have taken much memory: a folder's
+        /// listing, the content of a generated file.
         package var onWork: @Sendable () -> Void = {}
 
         package init(
@@ -44,7 +45,7 @@ package final class PodcastFilesystem: Sendable {
         }
     }
 
-    /// What the kernel believes, and what is open: one critical section for both.
+    /// The kernel's view and the open files, in one critical section.
     struct State: Sendable {
         var kernel = KernelCache()
         var files = OpenFiles()
@@ -70,7 +71,8 @@ package final class PodcastFilesystem: Sendable {
         self.link = link
     }
 
-    /// What to do when the kernel has agreed to the mount, before it asks for anything else. Set before the session runs.
+    /// Sets what to do when the kernel has agreed to the mount, before it asks for anything else. Call before the
+    /// session runs.
     package func onReady(_ action: @escaping @Sendable () -> Void) { readyAction.withLock { $0 = action } }
 
     package func initialize(_ connection: Connection) {

@@ -5,16 +5,16 @@ import TransferCore
 @testable import PodcastFilesystem
 @testable import PodcastLibrary
 
-/// A library that changes, a daemon that reports it later, programs that look up, list, open and read episodes, a kernel that
-/// caches names, attributes and pages by its own rules, and a filesystem that goes by `KernelCache`. Every step of any of
-/// them may come between those of the others.
+/// A library that changes, a daemon that reports it later, programs that look up, list, open and read episodes, a
+/// kernel that caches names, attributes and pages by its own rules, and a filesystem that goes by `KernelCache`. Every
+/// step of any of them may come between those of the others.
 ///
 /// One thing is simpler than it is: a question for attributes is answered within the step in which it is asked. In the
 /// microseconds that it takes, an invalidation makes the kernel discard the answer, whatever a filesystem does.
 struct KernelCacheSimulation {
     /// One node in the kernel: `struct fuse_inode` as far as it matters.
     struct Inode {
-        /// What the kernel was last told.
+        /// The attributes that the kernel was last told.
         var told: NodeFacts
         var size: Int64
         var isValid = true
@@ -67,7 +67,7 @@ struct KernelCacheSimulation {
     var generator: SeededGenerator
     var cache = KernelCache()
     var rows: [EpisodeEntry]
-    /// What the server has of the present generation; `nil` when it does not say how much.
+    /// The server's sizes of the present generations; `nil` when it does not say.
     var sizes: [Int64?]
     /// The library writes down what was granted a moment later.
     var writes: [(episode: Int, generation: Int, size: Int64)] = []
@@ -83,7 +83,7 @@ struct KernelCacheSimulation {
     var waiting: [NodeNumber: [Int]] = [:]
 
     var failures: [String] = []
-    /// How many files were read from the beginning to the end through the page cache.
+    /// The number of files read from the beginning to the end through the page cache.
     var completed = 0
     var ways: [String: Int] = [:]
 

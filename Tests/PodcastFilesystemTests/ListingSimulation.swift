@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import PodcastFilesystem
 
-/// A simulation of programs that list one folder, the kernel's cache of it, and a filesystem that applies
-/// `KernelListing`, with the steps of all interleaved in any order.
+/// Programs that list one folder, the kernel's cache of it, and a filesystem that goes by `DirectoryCache`: every step
+/// of any of them may come between those of the others.
 struct ListingSimulation {
     private enum Activity: Equatable {
         /// The opendir is answered, and open(2) has not returned.

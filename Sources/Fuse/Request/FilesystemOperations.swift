@@ -7,8 +7,8 @@ import SystemPackage
 /// of the "valid replies" or by `reply(error:)`, which is always valid.
 ///
 /// The binding itself answers setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, create, write, fallocate and
-/// copy_file_range, and open for writing, with EROFS. It replies ENOSYS to lseek, by which the kernel treats every file as
-/// data up to its size (SEEK_DATA, SEEK_HOLE) and sends no further request. The kernel handles locks.
+/// copy_file_range, and open for writing, with EROFS. It replies ENOSYS to lseek, by which the kernel treats every file
+/// as data up to its size (SEEK_DATA, SEEK_HOLE) and sends no further request. The kernel handles locks.
 ///
 /// A name that is not valid UTF-8 does not reach the operations: the reply is ENOENT for a file, ENODATA for an
 /// attribute. Swift compares strings by canonical equivalence and the kernel by bytes, so a filesystem must compare

@@ -11,9 +11,10 @@ internal import Synchronization
 /// dead daemon is left dead; the next one that somebody starts is noticed by its pid file (inotify). Answers and events
 /// come on the connection's thread.
 package final class DaemonLink: Sendable {
+    /// Called once with the daemon's answer, or with why there is none.
     package typealias Answer = @Sendable (Result<Frame, Failure>) -> Void
 
-    /// Who is told of what the daemon says.
+    /// The receiver of what the daemon reports.
     package struct Observer: Sendable {
         package var event: @Sendable (Event) -> Void
         /// A daemon was found: this is all that goes on in it.
@@ -38,7 +39,7 @@ package final class DaemonLink: Sendable {
         var connection: DaemonConnection?
         /// Its number there, once it is sent.
         var number: UInt32?
-        /// How many daemons have died with it, and when the first did.
+        /// The number of daemons that have died with it, and when the first did.
         var deaths = 0
         var firstDeath: ContinuousClock.Instant?
     }
@@ -48,9 +49,9 @@ package final class DaemonLink: Sendable {
         /// Counts the tries to connect: what ends is the connection of one of them.
         var attempt = 0
         var isConnecting = false
-        /// How often in a row no daemon could be started.
+        /// The number of times in a row that no daemon could be started.
         var failedStarts = 0
-        /// How many daemons in a row have died without an answer.
+        /// The number of daemons in a row that died without an answer.
         var deaths = 0
         /// When there was last a daemon.
         var lastSeen: ContinuousClock.Instant?
@@ -63,13 +64,13 @@ package final class DaemonLink: Sendable {
     private let launcher: DaemonLauncher
     private let state = Mutex(State())
 
-    /// A request with which so many daemons have died, over `patience`, is answered with a failure: it may be what kills
-    /// them.
+    /// A request with which so many daemons have died, over `patience`, is answered with a failure: it may be what
+    /// kills them.
     private static let mostDeaths = 3
-    /// Whoever waits is failed when so many daemons have not come up, unless there was one within `patience`: it is killed
-    /// again and again then, also while it starts.
+    /// Waiting requests fail when so many daemons have not come up, unless there was one within `patience`: it is
+    /// killed again and again then, also while it starts.
     private static let mostFailedStarts = 3
-    /// How long requests wait for a daemon that stays, when several die in quick succession.
+    /// The time that requests wait for a daemon that stays, when several die in quick succession.
     private let patience: Duration
     /// Notices the pid file that a daemon writes when it listens.
     private let watch: FolderWatch
@@ -218,8 +219,8 @@ package final class DaemonLink: Sendable {
             state.attempt += 1
             return (state.attempt, max(state.deaths, state.failedStarts))
         }
-        // The first successors at once, then up to a second apart: a request that kills daemons must not keep the machine
-        // busy with starting them.
+        // The first successors at once, then up to a second apart: a request that kills daemons must not keep the
+        // machine busy with starting them.
         if startsDaemon, misses >= Self.mostDeaths {
             Thread.sleep(forTimeInterval: min(1, 0.1 * Double(1 << min(misses - Self.mostDeaths, 4))))
         }

@@ -6,8 +6,9 @@ package import PodcastProtocol
 internal import Synchronization
 package import TransferCore
 
-/// What the daemon says is going on, kept by its events so that nobody has to wait for an answer.
+/// The daemon's tasks as its events describe them, so that no request has to wait for an answer.
 package final class LiveTasks: Sendable {
+    /// A task and how far it is.
     package struct Task: Sendable, Equatable {
         package var info: TaskInfo
         package var generation: Int?
@@ -15,13 +16,13 @@ package final class LiveTasks: Sendable {
         package var ranges: String?
     }
 
-    /// What a task is about: its episode, or, when it is about none, itself.
+    /// The subject of a task: its episode, or, without one, the task itself.
     private enum Key: Hashable {
         case episode(EpisodeID)
         case task(TaskID)
     }
 
-    /// What is wrong with an episode that has no task.
+    /// The error of an episode that has no task.
     package struct Trouble: Sendable, Equatable {
         package var error: String
         /// An open was answered with it; one still waits otherwise, while the server is asked again.
@@ -31,7 +32,7 @@ package final class LiveTasks: Sendable {
     private struct State {
         var tasks: [Key: Task] = [:]
         var troubles: [Key: Trouble] = [:]
-        /// What had come of the generation before the present one, of episodes that were replaced.
+        /// The ranges received of the generation before the present one, of episodes that were replaced.
         var past: [Key: (generation: Int, ranges: String)] = [:]
         var rates = RateHistory()
 
@@ -60,11 +61,12 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    /// What came over the socket as a number of bytes: those of all tasks are added up.
+    /// Clamps a number of bytes from the socket, so that those of all tasks can be added.
     package static func bytes(_ number: Int64) -> Int64 { min(max(number, 0), EpisodeSize.greatest) }
 
     private static func key(_ info: TaskInfo) -> Key { info.episode.map { .episode($0) } ?? .task(info.id) }
 
+    /// Applies an event of the daemon.
     package func take(_ event: Event) {
         guard let key = event.id.map({ Key.episode($0) }) ?? event.task.map({ Key.task($0) }),
             event.kind != .library, event.kind != .idle

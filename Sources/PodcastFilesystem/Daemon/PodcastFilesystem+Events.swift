@@ -5,7 +5,7 @@ internal import TransferCore
 
 // What the daemon says: tasks, and changes that the kernel has to be told of.
 extension PodcastFilesystem {
-    /// What the daemon was last heard of, in seconds of Unix time.
+    /// The moments of the daemon's last reports, in seconds of Unix time.
     struct Heard: Sendable {
         /// When the library was last known to be in step with what the kernel remembers; 0 before the start.
         var moment: Int64 = 0

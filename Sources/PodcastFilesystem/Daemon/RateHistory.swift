@@ -1,8 +1,8 @@
-/// How fast everything went together, second by second, for a while.
+/// The rate of all transfers together, second by second, for a while.
 ///
 /// What is told of a rate holds until the next word. A value; times are seconds of any clock that does not go back.
 package struct RateHistory: Sendable {
-    /// How many seconds are kept.
+    /// The number of seconds that are kept.
     package static let length = 120
 
     /// The newest last, no two of the same second.

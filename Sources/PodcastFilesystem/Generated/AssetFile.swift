@@ -5,8 +5,8 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// Art and transcripts, which lie on a server. They are listed by what the feed says, and fetched by the daemon when they are
-/// opened: their size is 0 until then, and pushed to the kernel before the opening is answered.
+/// Art and transcripts, which lie on a server. They are listed by what the feed says, and fetched by the daemon when
+/// they are opened: their size is 0 until then, and pushed to the kernel before the opening is answered.
 struct AssetFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -38,7 +38,7 @@ struct AssetFile: GeneratedFile {
 }
 
 extension NodeNumber.Kind {
-    /// What the daemon calls it; `nil` for what does not lie beside an episode or show.
+    /// The daemon's name for it; `nil` for what does not lie beside an episode or show.
     fileprivate var asset: AssetKind? {
         switch self {
         case .cover: .cover

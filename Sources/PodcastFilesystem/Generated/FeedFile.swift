@@ -27,7 +27,7 @@ struct FeedXMLFile: GeneratedFile {
     }
 }
 
-/// What the feed says, as the daemon has written it down, with the show's health before it.
+/// The feed's content as the daemon has stored it, with the show's health before it.
 struct FeedJSONFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem

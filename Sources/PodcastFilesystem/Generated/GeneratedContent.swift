@@ -1,14 +1,15 @@
 internal import Glibc
 internal import SystemPackage
 
-/// The content of a generated file as it was when it was opened: bytes, and after them the rest of a file that lies on the
-/// disk.
+/// The content of a generated file as it was when it was opened: bytes, and after them the rest of a file that lies on
+/// the disk.
 ///
-/// Such a file is never written twice, another takes its place: the descriptor stays with the one that it was opened of.
+/// Such a file is never written twice, another takes its place: the descriptor stays with the one that it was opened
+/// of.
 final class GeneratedContent: Sendable {
     private let head: [UInt8]
     private let tail: FileDescriptor?
-    /// How many bytes of the file are left out at its beginning.
+    /// The number of bytes of the file that are left out at its beginning.
     private let skipped: Int64
     let size: Int64
 
@@ -28,8 +29,8 @@ final class GeneratedContent: Sendable {
 
     deinit { try? tail?.close() }
 
-    /// `head`, and then what is in the file at `path` from `skipping` on; `nil` when there is no such file, or a shorter
-    /// one.
+    /// `head`, and then what is in the file at `path` from `skipping` on; `nil` when there is no such file, or a
+    /// shorter one.
     static func file(_ path: FilePath, head: [UInt8] = [], skipping: Int64 = 0) -> GeneratedContent? {
         guard
             let descriptor = try? FileDescriptor.open(

@@ -5,7 +5,7 @@ internal import TransferCore
 /// A kind of file that belongs to an episode: beside it, or in a folder of its own in the show's folder.
 struct Sidecar: Sendable {
     let kind: NodeNumber.Kind
-    /// How the library says that an episode has one.
+    /// The library's flag of an episode that has one.
     let offered: Sidecars
     let fileExtension: String
     var folder = NodeNumber.Kind.show
@@ -21,8 +21,8 @@ struct Sidecar: Sendable {
             folderName: ".chapters"),
     ]
 
-    /// The kernel believes the size of a sidecar for a minute: a refresh may change those of many episodes, and is reported
-    /// for the show alone. Opening one makes sure.
+    /// The kernel believes the size of a sidecar for a minute: a refresh may change those of many episodes, and is
+    /// reported for the show alone. Opening one makes sure.
     static let form: NodeForm = {
         var form = NodeForm.file
         form.attributeTimeout = 60

@@ -6,7 +6,7 @@ struct AccessTimes: Sendable {
     /// Seconds after which the library has the time of an open.
     private static let libraryDelay: Int64 = 60
 
-    /// How often a time has changed.
+    /// The number of times that a time of access has changed.
     private(set) var changes: UInt64 = 0
     private var times: [EpisodeID: Int64] = [:]
     /// The last open that the daemon was told of.

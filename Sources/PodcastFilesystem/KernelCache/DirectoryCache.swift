@@ -1,29 +1,30 @@
-/// What the kernel may keep of one folder's listing, and how the folder's streams are to be opened for it.
+/// The kernel's cache of one folder's listing, and how the folder's streams are to be opened for it.
 ///
-/// The kernel keeps what it lists for streams that are opened with FOPEN_CACHE_DIR, whichever of them asks, and gives it to
-/// any of them that reads from the beginning, without a question (fuse_readdir_cached in its fs/fuse/readdir.c). An open
-/// without FOPEN_KEEP_CACHE empties this cache, before open(2) returns. What follows from how it does that:
+/// The kernel keeps what it lists for streams that are opened with FOPEN_CACHE_DIR, whichever of them asks, and gives
+/// it to any of them that reads from the beginning, without a question (fuse_readdir_cached in its fs/fuse/readdir.c).
+/// An open without FOPEN_KEEP_CACHE empties this cache, before open(2) returns. What follows from how it does that:
 /// - The names of an older stream may reach the kernel after it was told of a change, and after a younger stream was
 ///   opened. So a stream has to do with the cache only while no other that has is open with another listing.
-/// - The opens of two streams may return in another order than they were answered in. So none is told to use what another
-///   is to empty before that one has been heard of again.
+/// - The opens of two streams may return in another order than they were answered in. So none is told to use what
+///   another is to empty before that one has been heard of again.
 /// - An entry is kept if its offset follows that of the last one that was kept. So no two listings have an offset in
-///   common (`DirectoryCaches`): what the kernel has is never of two listings, and a stream of one does not go on in another.
-/// - A cache that is emptied when it is filled in part is not filled again, nor begun, before the kernel has forgotten the
-///   folder: it waits for what follows. So it is emptied only while no stream is open that may fill it, but for what `change`
-///   tells. Where a stream was closed in the midst of its names the next listing ends at the offset that the kernel waits
-///   for: then it takes the cache for filled, finds that it is empty, and begins.
+///   common (`DirectoryCaches`): what the kernel has is never of two listings, and a stream of one does not go on in
+///   another.
+/// - A cache that is emptied when it is filled in part is not filled again, nor begun, before the kernel has forgotten
+///   the folder: it waits for what follows. So it is emptied only while no stream is open that may fill it, but for
+///   what `change` tells. Where a stream was closed in the midst of its names the next listing ends at the offset that
+///   the kernel waits for: then it takes the cache for filled, finds that it is empty, and begins.
 ///
 /// Pure: who holds the value performs what it asks for.
 struct DirectoryCache: Sendable, Equatable {
-    /// How a stream is opened, and by which offset it is to tell the end of its names, if not by their own.
+    /// The way a stream is opened, and the offset by which it tells the end of its names, if not their own.
     struct Answer: Sendable, Equatable {
         var way: Way
         var end: UInt64?
     }
 
     enum Way: Sendable, Equatable {
-        /// What the kernel has goes, and the stream fills the cache anew.
+        /// The kernel empties its cache, and the stream fills it anew.
         case begins
         /// The stream reads from the cache, or fills it further.
         case joins
@@ -36,26 +37,26 @@ struct DirectoryCache: Sendable, Equatable {
         var keeps: Bool { self != .begins }
     }
 
-    /// What is known when a stream is opened.
+    /// The facts that are known when a stream is opened.
     struct Opening: Sendable, Equatable {
         /// Which listing the stream has: that with the offsets above this one.
         var listing: UInt64
-        /// How many names it has, `.` and `..` among them.
+        /// The number of its names, `.` and `..` among them.
         var count: Int
         /// Monotonic, in seconds.
         var now: Int64
-        /// How often the kernel has forgotten a node's attributes in all.
+        /// The number of times that the kernel has forgotten a node's attributes.
         var forgotten: UInt64
     }
 
-    /// For how long a listing goes without attributes, in seconds: half of the time for which the kernel believes those that
-    /// came with it. Later it would ask for each by itself.
+    /// For how long a listing goes without attributes, in seconds: half of the time for which the kernel believes those
+    /// that came with it. Later it would ask for each by itself.
     static let longest: Int64 = 43_200
-    /// Of a listing's names one in so many may have lost its attributes. The kernel asks for each of those by itself, which
-    /// takes eight times as long as one among many that come with theirs.
+    /// Of a listing's names one in so many may have lost its attributes. The kernel asks for each of those by itself,
+    /// which takes eight times as long as one among many that come with theirs.
     static let share: UInt64 = 8
 
-    /// What the last stream that began has told the kernel; `nil` when one that is open has begun anew with another listing.
+    /// The opening of the last stream that began; `nil` when an open one has begun anew with another listing.
     private var kept: Opening?
     /// The one that began, until the kernel is known to have emptied its cache for it.
     private var beginner: UInt64?
@@ -67,7 +68,7 @@ struct DirectoryCache: Sendable, Equatable {
     private var reached: UInt64?
     /// The offset that the kernel waits for to no purpose.
     private var awaited: UInt64?
-    /// What the streams of `kept` tell as the end of their names, if not their own.
+    /// The offset that the streams of `kept` tell as the end of their names, if not their own.
     private var end: UInt64?
 
     private struct Stream: Sendable, Equatable {
@@ -112,7 +113,8 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// The stream asks for names.
     ///
-    /// - Returns: whether they have changed: if it asks from the beginning it is to have those of now. With older ones it would
+    /// - Returns: whether they have changed: if it asks from the beginning it is to have those of now. With older ones
+    ///   it would
     ///   fill the cache, behind the back of who has been told of the change.
     mutating func asked(_ handle: UInt64) -> Bool {
         if beginner == handle { beginner = nil }
@@ -148,7 +150,8 @@ struct DirectoryCache: Sendable, Equatable {
 
     func has(_ handle: UInt64) -> Bool { streams[handle] != nil }
 
-    /// Names have changed: a stream that is open is to see that from its next rewinddir(3) on, for which the kernel has to ask.
+    /// Names have changed: a stream that is open is to see that from its next rewinddir(3) on, for which the kernel has
+    /// to ask.
     ///
     /// - Returns: whether the kernel is to drop what it has. Not in the midst of filling; `ended` says so then.
     mutating func change() -> Bool {

@@ -3,10 +3,11 @@ internal import Glibc
 internal import Platform
 internal import SystemPackage
 
-/// The listings of all folders: which offsets their names have, and what the kernel keeps of them; see `DirectoryCache`.
+/// The listings of all folders: which offsets their names have, and what the kernel keeps of them; see
+/// `DirectoryCache`.
 ///
-/// The names of the show that was listed last are kept here as well, for as long as nothing has changed: a listing of ten
-/// thousand episodes is 25 ms of reading rows, and programs list a folder more than once.
+/// The names of the show that was listed last are kept here as well, for as long as nothing has changed: a listing of
+/// ten thousand episodes is 25 ms of reading rows, and programs list a folder more than once.
 struct DirectoryCaches: Sendable {
     /// All that a listing goes by, looked at before the listing is made.
     ///
@@ -18,11 +19,11 @@ struct DirectoryCaches: Sendable {
         var library: Int64
         /// The number of the last change that the daemon has reported.
         var change: UInt64
-        /// How often the times of access have changed.
+        /// The number of changes of the times of access.
         var accesses: UInt64
         /// When a file of the feeds' folder has come or gone.
         var feeds: Moment?
-        /// The same of the assets' folder.
+        /// The time of the last such change in the assets' folder.
         var assets: Moment?
 
         struct Moment: Equatable, Sendable {
@@ -40,7 +41,7 @@ struct DirectoryCaches: Sendable {
 
     private struct Folder {
         var cache = DirectoryCache()
-        /// What the kernel may give out to the streams that are open, whichever of them had it, the latest last.
+        /// The names that the kernel may give out to the open streams, whichever of them had them, the latest last.
         var names: [FolderSnapshot] = []
 
         /// A stream that fills the cache has these names.
@@ -51,20 +52,20 @@ struct DirectoryCaches: Sendable {
         }
     }
 
-    /// How many listings of a folder are remembered. It takes a change each, and programs that keep the folder open and read it
-    /// again all the time.
+    /// The number of listings of a folder that are remembered. Each takes a change, and programs that keep the folder
+    /// open and read it again all the time.
     private static let mostListings = 8
-    /// Offsets have 31 bits, for programs whose `off_t` has 32; then they begin again. By then a folder of ten thousand was
-    /// listed after 200,000 changes.
+    /// Offsets have 31 bits, for programs whose `off_t` has 32; then they begin again. By then a folder of ten thousand
+    /// was listed after 200,000 changes.
     private static let offsets: UInt64 = 1 << 31
 
-    /// What the kernel keeps. Goes when the kernel forgets the node: then it has kept nothing.
+    /// The kernel's caches, until the kernel forgets the node: then it has kept nothing.
     private var folders: [NodeNumber: Folder] = [:]
-    /// How often the kernel has forgotten a node's attributes in all: with the node, or because it was told to.
+    /// Number of attribute invalidations so far, by FORGET or by our own notification.
     private var forgotten: UInt64 = 0
     /// The names in the folders of the show that was listed last.
     private var recent: [NodeNumber: (basis: Basis, names: FolderSnapshot)] = [:]
-    /// What each folder was last listed by, and the offset below its names'.
+    /// The basis by which each folder was last listed, and the offset below those of its names.
     private var bases: [NodeNumber: (basis: Basis, offset: UInt64)] = [:]
     /// The first offset that no listing has had.
     private var nextOffset: UInt64 = 1
@@ -77,7 +78,8 @@ struct DirectoryCaches: Sendable {
 
     /// Gives names a stretch of offsets, which they have in common with those of an equal basis alone, and keeps them.
     ///
-    /// - Parameter isCertain: the basis was the same after the names were read. Else others of the same basis may differ.
+    /// - Parameter isCertain: the basis was the same after the names were read. Else others of the same basis may
+    ///   differ.
     mutating func keep(_ names: FolderSnapshot, _ basis: Basis, isCertain: Bool) -> FolderSnapshot {
         var names = names
         if isCertain, let known = bases[basis.folder], known.basis == basis {
@@ -97,7 +99,7 @@ struct DirectoryCaches: Sendable {
 
     // MARK: Streams
 
-    /// How a stream is to be opened, before that is answered.
+    /// Decides how a stream is opened, before the opendir is answered.
     ///
     /// - Parameter isCurrent: nothing has changed since the names were gathered. Older ones have nothing to do with the
     ///   kernel's cache: `change` would come too early for them.
@@ -118,7 +120,7 @@ struct DirectoryCaches: Sendable {
         return answer
     }
 
-    /// What the kernel keeps of a folder, for what its streams do between opening and closing.
+    /// The kernel's cache of a folder, for what its streams do between opening and closing.
     subscript(folder: NodeNumber) -> DirectoryCache? {
         get { folders[folder]?.cache }
         _modify {

@@ -8,7 +8,7 @@ struct GrantedSizes: Sendable {
         var size: Int64
         /// In seconds.
         var moment: Int64
-        /// What the library's row has in place of it.
+        /// The size that the library's row has in place of it.
         var guess: EpisodeSize
         /// The row with the grant applied, as the kernel saw it last.
         var seen: EpisodeEntry?
@@ -56,7 +56,7 @@ struct GrantedSizes: Sendable {
         return entry
     }
 
-    /// The same for extended attributes, which the kernel does not cache.
+    /// Returns the episode with any pending grant applied, for extended attributes, which the kernel does not cache.
     func applied(to episode: Episode) -> Episode {
         let number = NodeNumber(kind: .episode, generation: episode.generation, row: episode.id)
         guard episode.confirmedSize == nil, let grant = grants[number],
@@ -74,8 +74,8 @@ struct GrantedSizes: Sendable {
     /// the row before.
     ///
     /// - Returns: whether the kernel has seen all of the row already, or is just about to ask for it. Another
-    ///   invalidation would do harm: the kernel may be at the question that it asks after an open, and would discard the
-    ///   answer. The time of the change may be a second off until the next one.
+    ///   invalidation would do harm: the kernel may be at the question that it asks after an open, and would discard
+    ///   the answer. The time of the change may be a second off until the next one.
     mutating func settle(_ entry: EpisodeEntry) -> Bool {
         let number = NodeNumber(entry)
         guard entry.sizeSource == .server, let grant = grants[number], !grant.isSettled else { return false }

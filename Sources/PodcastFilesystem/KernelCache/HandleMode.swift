@@ -1,11 +1,11 @@
 internal import Fuse
 
-/// How the open handles of a node come to their bytes: all of them in the same way.
+/// The way in which the open handles of a node come to their bytes: all of them in the same one.
 ///
 /// The kernel fails an open that does not fit those before it (fs/fuse/iomode.c), with an EIO for the program although
 /// the open was answered. So the first handle decides, and all others follow until none is open. A handle counts from
-/// before its open is answered until its release, or until the answer is not taken: the kernel has forgotten the mode of
-/// a node before it tells of the last release.
+/// before its open is answered until its release, or until the answer is not taken: the kernel has forgotten the mode
+/// of a node before it tells of the last release.
 ///
 /// Pure: who holds the value performs what it asks for.
 enum HandleMode: Sendable, Equatable {
@@ -14,7 +14,7 @@ enum HandleMode: Sendable, Equatable {
     /// So many handles are open, all in the same way. To `closed` with the last one.
     case open(Way, handles: Int)
 
-    /// What would suit a handle that is to be opened.
+    /// The way that would suit a handle that is to be opened.
     enum Wish: Sendable {
         case cached
         case direct
@@ -22,7 +22,7 @@ enum HandleMode: Sendable, Equatable {
         case passthrough
     }
 
-    /// How a handle is opened.
+    /// The way in which a handle is opened.
     enum Way: Sendable, Equatable {
         /// Reads go through the page cache.
         case cached
@@ -34,7 +34,8 @@ enum HandleMode: Sendable, Equatable {
 
     /// Counts a handle.
     ///
-    /// - Returns: how it is opened; `nil` when it does not count yet: a backing file is to be made, and `opened(with:)` to be
+    /// - Returns: how it is opened; `nil` when it does not count yet: a backing file is to be made, and `opened(with:)`
+    ///   to be
     ///   called before anything else.
     mutating func open(_ wish: Wish) -> Way? {
         switch (self, wish) {

@@ -2,7 +2,7 @@ internal import Fuse
 internal import PodcastLibrary
 internal import TransferCore
 
-/// What the kernel believes of the mount's nodes, and which invalidations are on their way to it.
+/// The kernel's view of the mount's nodes, and the invalidations that are on their way to it.
 ///
 /// The kernel answers stat(2), lookups, listings and reads from what it was told before, for as long as a day. So every
 /// answer and every change passes through this value, which says what may be told and what must be invalidated first.
@@ -43,7 +43,8 @@ struct KernelCache: Sendable {
         unasked.isEmpty ? false : unasked.remove(number) != nil
     }
 
-    /// Notes the size in an answer to the kernel. If it is another than at the last open, the next open pushes it again.
+    /// Notes the size in an answer to the kernel. If it is another than at the last open, the next open pushes it
+    /// again.
     mutating func told(_ size: Int64, of number: NodeNumber) {
         if let known = nodes[number]?.size, known != size { nodes[number]?.size = nil }
     }
@@ -126,7 +127,8 @@ struct KernelCache: Sendable {
 
     /// Sets the time of access: before a handle is counted, or after one is closed.
     ///
-    /// - Returns: whether the attributes are to be invalidated: the time has changed, and no handle is open, for which a
+    /// - Returns: whether the attributes are to be invalidated: the time has changed, and no handle is open, for which
+    ///   a
     ///   question for the size may be under way.
     mutating func access(_ number: NodeNumber, at now: Int64) -> Bool {
         number.kind == .episode && accessTimes.set(number.episode, to: now) && !isOpen(number)
@@ -136,10 +138,10 @@ struct KernelCache: Sendable {
     /// Whether to refuse a read for the page cache that lies behind the end of the file.
     ///
     /// The kernel asks for such pages when it believes in a larger size: it reads ahead. Told that there is nothing it
-    /// would put the end where this read begins, and then not believe the read before it, asked for earlier and answered
-    /// later, which knows where the end is (fuse_short_read in fs/fuse/file.c): what is between would be zeros. A page
-    /// that could not be read ahead does no harm. It is asked for again when a program wants it, and then there is no
-    /// other way to tell that program of the end.
+    /// would put the end where this read begins, and then not believe the read before it, asked for earlier and
+    /// answered later, which knows where the end is (fuse_short_read in fs/fuse/file.c): what is between would be
+    /// zeros. A page that could not be read ahead does no harm. It is asked for again when a program wants it, and then
+    /// there is no other way to tell that program of the end.
     mutating func refusesTail(_ range: Range<Int64>, of number: NodeNumber) -> Bool {
         if nodes[number]?.refusedTail?.contains(range.lowerBound) == true {
             nodes[number]?.refusedTail = nil
@@ -171,7 +173,7 @@ struct KernelCache: Sendable {
 // MARK: Changes
 
 extension KernelCache {
-    /// What the kernel has to forget of an episode that has changed.
+    /// Returns what the kernel has to forget of an episode that has changed.
     ///
     /// - Parameters:
     ///   - row: the library's, read after the change, when a grant is pending.
@@ -203,7 +205,7 @@ extension KernelCache {
         entries(name, in: show) + sidecars(of: name, in: show)
     }
 
-    /// What lies beside an episode may have become another file, or none.
+    /// Invalidates the names beside an episode: each may have become another file, or none.
     func sidecars(of name: String, in show: ShowID) -> [Invalidation] {
         Sidecar.all.map { .entry(parent: NodeNumber(kind: $0.folder, row: show), name: $0.name(of: name)) }
     }

@@ -29,8 +29,8 @@ struct LinkRecord: Sendable {
         self.changed = changed
     }
 
-    /// The record of other links, and what the kernel has to forget: names that are gone or lead to another episode, links
-    /// that are not as they were, and the folder's time.
+    /// The record of other links, and what the kernel has to forget: names that are gone or lead to another episode,
+    /// links that are not as they were, and the folder's time.
     func updated(to links: [EpisodeLink], in folder: LinkFolder, now: Int64) -> (LinkRecord, [Invalidation]) {
         let new = LinkRecord(links, changed: changed).links
         guard new != self.links else { return (self, []) }

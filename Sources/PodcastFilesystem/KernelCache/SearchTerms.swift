@@ -5,8 +5,8 @@ internal import TransferCore
 ///
 /// Each has a number, from which its node is made. The number is computed of the name, so that it is the same after a
 /// restart, and stays with the name for as long as the kernel knows the node: of two names that come out alike (of a
-/// hundred some two do, once in fifty times) the later gets the next free number. Bounded: beyond `capacity` the name that was
-/// not used for longest goes, or, while the kernel still knows it, the kernel is asked to forget it.
+/// hundred some two do, once in fifty times) the later gets the next free number. Bounded: beyond `capacity` the name
+/// that was not used for longest goes, or, while the kernel still knows it, the kernel is asked to forget it.
 struct SearchTerms: Sendable {
     /// Names that are remembered by themselves. With fifty results each they take 10 MB at most.
     static let capacity = 1_000
@@ -17,7 +17,7 @@ struct SearchTerms: Sendable {
 
     private struct Term {
         var name: String
-        /// How often the kernel was told of the node and has not yet forgotten it.
+        /// The number of lookups that the kernel has not taken back yet.
         var lookups: UInt64 = 0
         /// The moment of the last use, in uses.
         var used = 0
@@ -84,7 +84,7 @@ struct SearchTerms: Sendable {
 
     func name(of number: Int) -> String? { terms[number]?.name }
 
-    /// What the folder was last found to hold; `nil` when it was not opened.
+    /// The shows that the folder was last found to hold; `nil` when it was not opened.
     func found(by number: Int) -> [FoundFolder]? { terms[number]?.found }
 
     mutating func set(found: [FoundFolder], by number: Int) {

@@ -39,11 +39,11 @@ struct FolderSnapshot: Sendable {
     var base: UInt64 = 0
     /// The kernel may keep the names.
     var isKept = false
-    /// What the offset after the last name is, if not the next one: see `DirectoryCache`.
+    /// The offset after the last name, if not the next one: see `DirectoryCache`.
     var end: UInt64?
 
-    /// The kernel's pages would be full to the last byte. It takes the end of such names for the end of any others whose place
-    /// it looks for in them in vain (fuse_readdir_cached), instead of asking.
+    /// The kernel's pages would be full to the last byte. It takes the end of such names for the end of any others
+    /// whose place it looks for in them in vain (fuse_readdir_cached), instead of asking.
     var fillsPages: Bool {
         let page = sysconf(Int32(_SC_PAGESIZE))
         var size = 0
@@ -62,7 +62,7 @@ struct FolderSnapshot: Sendable {
         return base + UInt64(item) + 3
     }
 
-    /// How many names, `.` and `..` among them, come before an offset; `nil` for one of another listing.
+    /// Returns the number of names, `.` and `..` among them, before an offset; `nil` for one of another listing.
     func position(of offset: UInt64) -> Int? {
         let count = items.count + 2
         if offset == 0 { return 0 }
@@ -72,7 +72,7 @@ struct FolderSnapshot: Sendable {
         return offset > base && offset <= base + UInt64(count) ? Int(offset - base) : nil
     }
 
-    /// The same names in the same order with the attributes of `other`, a later snapshot of the same folder.
+    /// Returns these names in their order with the attributes of `other`, a later snapshot of the same folder.
     ///
     /// What has gone or has another name since is listed without attributes.
     func updated(by other: FolderSnapshot) -> FolderSnapshot {

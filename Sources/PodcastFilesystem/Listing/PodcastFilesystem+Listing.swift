@@ -26,7 +26,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// What a folder holds by the daemon's answer.
+    /// Lists a folder when the daemon has answered.
     private func listed(_ number: NodeNumber, by result: Result<Frame, Failure>) throws -> FolderSnapshot? {
         let frame: Frame
         switch result {
@@ -81,7 +81,7 @@ extension PodcastFilesystem {
         return state.withLock { $0.kernel.directories.keep(snapshot, basis, isCertain: isCertain) }
     }
 
-    /// What the names of a folder go by.
+    /// Reads all that a folder's names go by.
     private func basis(of number: NodeNumber) throws -> DirectoryCaches.Basis {
         let (change, accesses) = state.withLock { ($0.kernel.changes.last, $0.kernel.accessTimes.changes) }
         return DirectoryCaches.Basis(
@@ -133,8 +133,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// The same names with the attributes of now: the kernel remembers these for long, and they may not be those of a time
-    /// before the last change that it was told of.
+    /// Returns the names with the attributes of now: the kernel remembers these for long, and they may not be those of
+    /// a time before the last change that it was told of.
     private func upToDate(_ names: FolderSnapshot) throws -> FolderSnapshot {
         names.updated(by: try snapshot(of: names.number) ?? FolderSnapshot(number: names.number, items: []))
     }
@@ -177,8 +177,8 @@ extension PodcastFilesystem {
         return last
     }
 
-    /// The kernel believes what a listing says for as long as what a lookup does: the names may be those of the snapshot,
-    /// the attributes may not.
+    /// The kernel believes what a listing says for as long as what a lookup does: the names may be those of the
+    /// snapshot, the attributes may not.
     private func current(_ facts: NodeFacts, since change: UInt64) -> NodeFacts {
         guard facts.number.kind == .episode,
             state.withLock({ $0.kernel.isOutdated(facts.number, since: change) }),

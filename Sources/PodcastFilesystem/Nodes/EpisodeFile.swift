@@ -39,8 +39,8 @@ struct EpisodeFile: NodeBehaviour {
         }
         // What is not subscribed goes with its last reader: the daemon counts them all.
         if !episode.isEphemeral, let file = wholeFile(episode, flags: flags) {
-            // With O_DIRECT the kernel would hold reads of the cache file to its disk's alignment, which readers of this
-            // one need not know. And it would go by that file's size alone.
+            // With O_DIRECT the kernel would hold reads of the cache file to its disk's alignment, which readers of
+            // this one need not know. And it would go by that file's size alone.
             return .open(file, file.bypassesCache || episode.size != episode.fileSize ? .cached : .passthrough)
         }
         if mount.isIndexer(caller.pid) { throw Errno.permissionDenied }
@@ -51,8 +51,8 @@ struct EpisodeFile: NodeBehaviour {
         return .ask(episode.told)
     }
 
-    /// An episode that the cache has all of: by the file that the kernel reads by itself for others who have it open, else
-    /// by the library.
+    /// An episode that the cache has all of: by the file that the kernel reads by itself for others who have it open,
+    /// else by the library.
     private func wholeFile(_ episode: EpisodeOpening, flags: Int32) -> OpenFile? {
         let media: OpenFile.Media
         if let backed = mount.state.withLock({ $0.files.nodes[node]?.backed }) {
@@ -94,7 +94,7 @@ extension PodcastFilesystem {
         return entry(facts(of: current ?? found), entryTimeout: entryTimeout)
     }
 
-    /// What stat(2) tells of an episode, from its row and what is going on.
+    /// Returns what stat(2) tells of an episode, from its row and its task.
     func facts(of row: EpisodeEntry) -> NodeFacts {
         let task = row.complete ? nil : live.task(of: row.id)
         let (entry, accessed) = state.withLock { state in

@@ -4,12 +4,13 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-/// A folder of the root with links to episodes of all subscribed shows, made of the library's rows when it is looked at.
+/// A folder of the root with links to episodes of all subscribed shows, made of the library's rows when it is looked
+/// at.
 enum LinkFolder: Int64, CaseIterable, Sendable {
     case latest = 1
     case downloaded = 2
 
-    /// How many episodes `Latest` has.
+    /// The number of episodes in `Latest`.
     static let latestCount = 50
 
     var name: String {
@@ -118,7 +119,7 @@ struct EpisodeLink: Sendable {
 }
 
 extension PodcastFilesystem {
-    /// What a folder of links holds, newest first. The kernel is told of names that are in it no more.
+    /// Lists a folder of links, newest first, and invalidates the names that are no longer in it.
     func links(of folder: LinkFolder) throws -> [EpisodeLink] {
         let entries =
             switch folder {

@@ -3,7 +3,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
 
-/// What the nodes of one kind do. Each kind has one, in a file of its own; the defaults are those of an ordinary file that
+/// The behaviour of one node. Each kind has one, in a file of its own; the defaults are those of an ordinary file that
 /// cannot be controlled.
 ///
 /// `nil` stands for no such node, name or attribute (any more). What is thrown is the answer.
@@ -12,7 +12,7 @@ protocol NodeBehaviour {
     var mount: PodcastFilesystem { get }
     var form: NodeForm { get }
 
-    /// What stat(2) tells.
+    /// Returns what stat(2) tells.
     ///
     /// - Parameter open: the handle through which fstat(2) asks.
     func facts(open: OpenFile?) throws -> NodeFacts?
@@ -24,13 +24,13 @@ protocol NodeBehaviour {
 
     func find(_ name: String) throws -> Entry?
 
-    /// What a folder lists.
+    /// Returns what a folder lists.
     func items() throws -> [FolderSnapshot.Item]?
 
     /// Whether the kernel may keep the folder's names: they are made of one show's rows.
     var keepsNames: Bool { get }
 
-    /// What the daemon has to be asked before the folder is listed.
+    /// Returns what the daemon has to be asked before the folder is listed.
     func commandBeforeListing() throws -> Command?
 
     // MARK: Files and links
@@ -44,7 +44,7 @@ protocol NodeBehaviour {
 
     func extendedAttributes() throws -> [(String, String)]
 
-    /// What setting an attribute asks of the daemon.
+    /// Returns what setting an attribute asks of the daemon.
     func command(setting attribute: ControlAttribute, to value: String) throws -> Command?
 }
 
@@ -94,7 +94,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// What is told of a node that a folder has by name.
+    /// Returns the answer to the lookup of a node.
     func find(_ node: NodeNumber) throws -> Entry? {
         try behaviour(of: node).facts(open: nil).map { entry($0) }
     }

@@ -2,7 +2,7 @@ internal import Fuse
 internal import PodcastLibrary
 internal import Synchronization
 
-/// What stat(2) tells of a node, but for what is the same of all nodes of its kind.
+/// The attributes of a node, but for those that all nodes of its kind share.
 struct NodeFacts: Sendable {
     var number: NodeNumber
     /// Bytes.
@@ -35,7 +35,7 @@ struct NodeFacts: Sendable {
     }
 }
 
-/// What all nodes of a kind have in common, and for how long the kernel believes what it is told of them.
+/// The attributes that all nodes of a kind share, and for how long the kernel believes what it is told of them.
 struct NodeForm: Sendable {
     var kind: FileKind
     var permissions: UInt16
@@ -84,7 +84,7 @@ extension PodcastFilesystem {
     }
 }
 
-/// Whom the files belong to.
+/// The user and group that the files belong to.
 package struct Owner: Sendable, Equatable {
     package var uid: UInt32
     package var gid: UInt32

@@ -2,12 +2,13 @@ package import Fuse
 internal import PodcastLibrary
 package import TransferCore
 
-/// What a node id means: a kind, a row of the library, and for episodes a generation.
+/// The meaning of a node id: a kind, a row of the library, and for episodes a generation.
 ///
-/// Computed, never stored: the same after a restart. `kind (6 bits) | generation (18) | row (40)`; the inode number that
-/// programs see is the same with generation 0, so that a new rendition is a new node to the kernel and the same file to
-/// the user.
+/// Computed, never stored: the same after a restart. `kind (6 bits) | generation (18) | row (40)`; the inode number
+/// that programs see is the same with generation 0, so that a new rendition is a new node to the kernel and the same
+/// file to the user.
 package struct NodeNumber: Sendable, Hashable {
+    /// The kinds of nodes; a number is never used for another kind.
     package enum Kind: UInt8, Sendable, CaseIterable {
         /// The root and what is made in it; the row is a `FixedFile`, and 1 the root itself (FUSE_ROOT_ID).
         case fixed = 0
@@ -37,9 +38,9 @@ package struct NodeNumber: Sendable, Hashable {
         case search = 16
         /// A folder in it; the row is a number of `SearchTerms`.
         case term = 17
-        /// A show in one of those. The row is the show's, and the generation the number of the term: the kernel allows a
-        /// folder one parent only, and a show may be found by several terms and be subscribed as well. Its inode number
-        /// is the same in all of them.
+        /// A show in one of those. The row is the show's, and the generation the number of the term: the kernel allows
+        /// a folder one parent only, and a show may be found by several terms and be subscribed as well. Its inode
+        /// number is the same in all of them.
         case foundShow = 18
         /// The show as a page; the row is the show's.
         case page = 21
@@ -50,8 +51,8 @@ package struct NodeNumber: Sendable, Hashable {
     private static let rowBits: UInt64 = 40
     private static let generationBits: UInt64 = 18
 
-    /// Generations beyond 18 bits begin again: a kernel that has not looked at an episode for 262,143 renditions does not
-    /// remember the first.
+    /// Generations beyond 18 bits begin again: a kernel that has not looked at an episode for 262,143 renditions does
+    /// not remember the first.
     package init(kind: Kind, generation: Int = 0, row: Int64) {
         let number = UInt64(truncatingIfNeeded: generation) & (1 << Self.generationBits - 1)
         node = NodeID(
@@ -62,6 +63,7 @@ package struct NodeNumber: Sendable, Hashable {
     package static let root = NodeNumber(kind: .fixed, row: 1)
     package static let search = NodeNumber(kind: .search, row: 1)
 
+    /// Interprets a node id; `nil` for one of an unknown kind.
     package init?(_ node: NodeID) {
         guard Self.kind(node) != nil else { return nil }
         self.node = node

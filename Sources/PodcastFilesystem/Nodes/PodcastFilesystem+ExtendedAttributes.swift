@@ -12,8 +12,8 @@ extension PodcastFilesystem {
                 request.reply(value: "\(getpid())", capacity: capacity)
                 return
             }
-            // Access lists, labels and capabilities are asked for by `ls -l` and by the kernel itself. That the filesystem has
-            // none at all is remembered by ls(1), which asks for every file otherwise.
+            // Access lists, labels and capabilities are asked for by `ls -l` and by the kernel itself. That the
+            // filesystem has none at all is remembered by ls(1), which asks for every file otherwise.
             guard name.hasPrefix("user.") else { throw Errno.notSupported }
             let values = try behaviour(of: number).extendedAttributes()
             guard let value = values.first(where: { $0.0 == name })?.1 else {
@@ -90,7 +90,7 @@ enum ControlAttribute: String {
     case played = "user.podfs.played"
     case position = "user.podfs.position"
 
-    /// What the value of `task` asks for, but for `refresh`.
+    /// Returns the action that a value of `task` asks for, but for `refresh`.
     static func action(_ value: String) -> TaskAction? {
         TaskAction(rawValue: value).flatMap { $0 == .download ? nil : $0 }
     }

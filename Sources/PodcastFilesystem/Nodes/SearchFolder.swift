@@ -5,9 +5,9 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-// `.search/TERM/SHOW/EPISODE`: the catalogues of the web as folders. The folder itself lists empty, and every name in it is
-// a folder, at no cost: whoever walks over the tree asks nobody. Opening a term or a show below it asks the daemon, and
-// that the network, while the opener waits, parked and interruptible.
+// `.search/TERM/SHOW/EPISODE`: the catalogues of the web as folders. The folder itself lists empty, and every name in
+// it is a folder, at no cost: whoever walks over the tree asks nobody. Opening a term or a show below it asks the
+// daemon, and that the network, while the opener waits, parked and interruptible.
 
 struct SearchFolder: NodeBehaviour {
     let node: NodeNumber
@@ -41,7 +41,7 @@ struct TermFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// How long the kernel believes what is below `.search`, in seconds: search results go without a word.
+    /// The kernel believes what is below `.search` for a minute: search results go without an event.
     fileprivate static let form = NodeForm.folder.believed(for: 60)
 
     var form: NodeForm { Self.form }
@@ -56,8 +56,8 @@ struct TermFolder: NodeBehaviour {
 
     private var found: [FoundFolder]? { mount.state.withLock { $0.kernel.terms.found(by: Int(node.row)) } }
 
-    /// A show that the term has found. Before the term's folder was opened in this mount, any show that was found of late
-    /// by that name, so that a path is good after a restart as well; the kernel is to ask again for such a one.
+    /// A show that the term has found. Before the term's folder was opened in this mount, any show that was found of
+    /// late by that name, so that a path is good after a restart as well; the kernel is to ask again for such a one.
     func find(_ name: String) throws -> Entry? {
         guard let found else {
             guard self.name != nil else { return nil }
@@ -91,7 +91,7 @@ struct FoundShowFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// How old the feed of a found show may be when its folder is opened, in seconds; the daemon goes by the same.
+    /// The greatest age of a found show's feed when its folder is opened, in seconds; the daemon goes by the same.
     private static let freshness: Int64 = 3_600
 
     static func facts(of show: FolderEntry, in term: NodeNumber) -> NodeFacts {

@@ -13,8 +13,8 @@ struct ShowFolder: NodeBehaviour {
     /// The files that every show has, and the feed's document, which is there when the daemon has one.
     ///
     /// That document is text by its name: it is the feed's byte for byte, and browsers run the scripts that any XML may
-    /// have (XHTML's `script`, a style sheet of XSLT). Chromium takes `.xml`, `.rss` and `.atom` for XML from `file:`, and
-    /// web servers tell it of `.xml`; `.txt` all of them show.
+    /// have (XHTML's `script`, a style sheet of XSLT). Chromium takes `.xml`, `.rss` and `.atom` for XML from `file:`,
+    /// and web servers tell it of `.xml`; `.txt` all of them show.
     private static let files: [(kind: NodeNumber.Kind, name: String)] = [
         (.playlist, "playlist.m3u8"), (.page, "index.html"), (.feedJSON, ".feed.json"), (.feedXML, ".feed.xml.txt"),
     ]
@@ -40,8 +40,8 @@ struct ShowFolder: NodeBehaviour {
         if let asset = try mount.asset(name, of: node.show), let found = try mount.find(asset) {
             return found
         }
-        // The episode that the playlist calls by this name. Its invalidations are of the other name alone, and so the kernel
-        // is to ask for this one each time.
+        // The episode that the playlist calls by this name. Its invalidations are of the other name alone, and so the
+        // kernel is to ask for this one each time.
         guard let plain = Playlist.fileName(ofEncoded: name) else { return nil }
         return try mount.findEpisode(plain, of: node.show, entryTimeout: 0)
     }

@@ -11,7 +11,7 @@ struct CallingProgram: Equatable {
     let name: String
     /// The name is a `comm`, of which the kernel keeps 15 bytes (TASK_COMM_LEN).
     let isCut: Bool
-    /// What an interpreter runs: the base name of the script.
+    /// The base name of the script that an interpreter runs.
     let script: String?
 
     /// - Parameters:
@@ -71,7 +71,7 @@ struct CallingProgram: Equatable {
         }
     }
 
-    /// What is read of a file in /proc: more than a status file has before `Tgid`, and than a command's first words.
+    /// The bytes read of a file in /proc: more than a status file has before `Tgid`, and than a command's first words.
     private static let readLimit = 4_096
 
     private static func beginning(_ path: String) -> [UInt8]? {

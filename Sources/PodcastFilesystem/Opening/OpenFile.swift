@@ -20,7 +20,7 @@ final class OpenFile: Sendable {
         var reader: MediaReader?
         /// Its name.
         var file: String?
-        /// What is known to be readable.
+        /// The ranges that are known to be readable.
         var present = ByteRanges()
         /// Bytes; `nil` while no server has said.
         var total: Int64?
@@ -28,7 +28,7 @@ final class OpenFile: Sendable {
         /// The first bytes, until the cache file is known.
         var head: [UInt8] = []
         var headRead = HeadRead.none
-        /// What the last read was refused with, and when, in milliseconds.
+        /// The error of the last refused read, and when that was, in milliseconds.
         var refusal: (error: Errno, at: Int64)?
     }
 

@@ -4,7 +4,7 @@ internal import SystemPackage
 
 /// Open files and folders by handle: a plain table, with what the handles of a node share.
 struct OpenFiles: Sendable {
-    /// What the handles of a node share until the last one is closed.
+    /// The files that the handles of a node share until the last one is closed.
     struct Node: Sendable {
         /// The cache file, once a handle knows it: reads of the other handles may all have been answered by the kernel.
         var held: HeldFile?
@@ -20,9 +20,9 @@ struct OpenFiles: Sendable {
     private var last: UInt64 = 0
     /// By node, while it is open.
     var nodes: [NodeNumber: Node] = [:]
-    /// What the cache file of each node was called last: the library has a file a moment after its first reader.
+    /// The last name of each node's cache file: the library has a file a moment after its first reader.
     private var names: [NodeNumber: String] = [:]
-    /// What waits until the kernel has been told of a size.
+    /// The opens that wait until the kernel has been told of a size.
     var waiting: [NodeNumber: [@Sendable () -> Void]] = [:]
 
     subscript(handle: FileHandle) -> OpenFile? { files[handle] }

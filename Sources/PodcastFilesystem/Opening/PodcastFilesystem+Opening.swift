@@ -6,7 +6,7 @@ internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
 
-/// What an open needs before it is answered.
+/// The next step of an open.
 enum Opening {
     case open(OpenFile, HandleMode.Wish)
     /// The kernel was told a size that no server has confirmed.
@@ -35,7 +35,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// What fstat(2) is to tell once a file is open; `nil` when that is not known, or is asked for each time.
+    /// Returns the size that fstat(2) is to tell once a file is open; `nil` when it is not known, or is asked for each
+    /// time.
     private func sizeToPush(_ file: OpenFile) -> Int64? {
         guard behaviour(of: file.number).form.pushesSize else { return nil }
         return file.content?.size ?? file.media.withLock { $0.total }
@@ -50,11 +51,11 @@ extension PodcastFilesystem {
         }
     }
 
-    /// What is known of an episode that the cache has no more than a part of, or nothing.
+    /// Returns what is known of an episode that the cache has no more than a part of, or nothing.
     ///
-    /// The file is held from now on, when there is one: the kernel answers reads with what it has kept of others', and the
-    /// daemon may not remove a file that somebody reads. What is present of it is not of interest: the first read that
-    /// comes here has the daemon fetch the rest.
+    /// The file is held from now on, when there is one: the kernel answers reads with what it has kept of others', and
+    /// the daemon may not remove a file that somebody reads. What is present of it is not of interest: the first read
+    /// that comes here has the daemon fetch the rest.
     func partOfFile(_ number: NodeNumber, _ name: String?, total: Int64?) -> OpenFile.Media {
         let (held, lastName) = state.withLock { $0.files.held(number) }
         if let held { return OpenFile.Media(reader: held.reader, file: held.name, total: total) }
@@ -163,8 +164,8 @@ extension PodcastFilesystem {
         let opened = state.withLock { add(file, wish, at: now, &$0) }
         // What is opened last is evicted last. An open that the daemon was asked for it knows of.
         if opened.isReported { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
-        // Told before the open is answered, and only when nobody else has the file open: a reader's question for the size
-        // that is under way meanwhile would be asked in vain.
+        // Told before the open is answered, and only when nobody else has the file open: a reader's question for the
+        // size that is under way meanwhile would be asked in vain.
         if opened.hasNewTime, !isInvalidated {
             let waiting = ParkedRequest(request)
             invalidate(file.number) { [self] in

@@ -10,7 +10,7 @@ final class ParkedReads: Sendable {
         var token: UInt64
     }
 
-    /// How soon after a failure the kernel's second try comes, at the latest: it is made by the reader that has just been
+    /// The time within which the kernel's second try follows a failure: it is made by the reader that has just been
     /// woken. In milliseconds of `SystemClock.monotonic`.
     static let retryWindow: Int64 = 1_000
 

@@ -44,8 +44,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// All of a read, when the daemon has sent the first bytes before there was a file; and whether it is the first read of
-    /// them, of which the daemon is to be told.
+    /// All of a read, when the daemon has sent the first bytes before there was a file; and whether it is the first
+    /// read of them, of which the daemon is to be told.
     private func head(of file: OpenFile, _ read: ReadRequest) -> (bytes: ArraySlice<UInt8>, isFirst: Bool)? {
         file.media.withLock { media in
             let end = min(read.range.upperBound, media.total ?? .max)
@@ -76,8 +76,8 @@ extension PodcastFilesystem {
         if isClosed { tellClose(of: file) }
     }
 
-    /// Whether to refuse a read behind the end: the kernel reads pages, which it does only up to where it believes the file
-    /// to end.
+    /// Whether to refuse a read behind the end: the kernel reads pages, which it does only up to where it believes the
+    /// file to end.
     private func refusesTail(_ range: Range<Int64>, of file: OpenFile) -> Bool {
         state.withLock { state in
             !file.bypassesCache && !state.kernel.isDirect(file.number)
@@ -140,8 +140,9 @@ extension PodcastFilesystem {
         Self.reply(request, ready, offset: offset)
     }
 
-    /// Why a read is not worth parking: the kernel reads ahead, and asks again for a page that it could not have, on behalf
-    /// of the reader itself. The second try gets the first one's answer; it would wait out the reader's deadline once more.
+    /// Returns why a read is not worth parking: the kernel reads ahead, and asks again for a page that it could not
+    /// have, on behalf of the reader itself. The second try gets the first one's answer; it would wait out the reader's
+    /// deadline once more.
     private func refusal(of file: OpenFile) -> Errno? {
         let now = SystemClock.monotonic.milliseconds
         if parked.refuses(at: now) { return .ioError }
@@ -181,7 +182,7 @@ extension PodcastFilesystem {
         var count: Int
     }
 
-    /// What of a read can be answered now: all that the file has of it, or `nil`.
+    /// Returns what of a read can be answered now: all that the file has of it, or `nil`.
     private static func ready(_ file: OpenFile, offset: Int64, size: Int) -> Ready? {
         file.media.withLock { media in
             guard let total = media.total else {
@@ -221,7 +222,8 @@ extension PodcastFilesystem {
 
     // MARK: Parking
 
-    /// Asks the daemon for something that `waiting` waits for; `answer` is called when it has it, if anybody waits still.
+    /// Asks the daemon for something that `waiting` waits for; `answer` is called when it has it, if anybody waits
+    /// still.
     func ask(
         _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
         answer: @escaping @Sendable (Result<Frame, Failure>) -> Void
