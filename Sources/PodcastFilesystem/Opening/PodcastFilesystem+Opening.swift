@@ -227,18 +227,7 @@ extension PodcastFilesystem {
     }
 
     private func close(_ handle: FileHandle) {
-        let now = now
-        // Released after the critical section: the last reference to a cache file closes it.
-        let closed = state.withLock { state -> (file: OpenFile, hasNewTime: Bool, shared: OpenFiles.Node?)? in
-            guard let file = state.files.remove(handle) else { return nil }
-            state.kernel.close(file.number)
-            let isLast = !state.kernel.isOpen(file.number)
-            return (
-                file, state.kernel.access(file.number, at: now),
-                isLast ? state.files.nodes.removeValue(forKey: file.number) : nil
-            )
-        }
-        guard let (file, hasNewTime, _) = closed else { return }
+        guard let (file, hasNewTime) = remove(handle) else { return }
         if file.number.kind != .episode { options.onWork() }
         if hasNewTime, !parked.isStopped { invalidate(file.number) {} }
         guard file.isCounted else { return }
@@ -248,6 +237,19 @@ extension PodcastFilesystem {
             return true
         }
         if !isLater { tellClose(of: file) }
+    }
+
+    /// Removes a handle, and with a node's last one the lease on its cache file.
+    private func remove(_ handle: FileHandle) -> (file: OpenFile, hasNewTime: Bool)? {
+        let now = now
+        // What the handles shared is released after the critical section: the last reference to a file closes it.
+        let removed = state.withLock { state -> (file: OpenFile, hasNewTime: Bool, shared: OpenFiles.Node?)? in
+            guard let file = state.files.remove(handle) else { return nil }
+            state.kernel.close(file.number)
+            let shared = state.kernel.isOpen(file.number) ? nil : state.files.nodes.removeValue(forKey: file.number)
+            return (file, state.kernel.access(file.number, at: now), shared)
+        }
+        return removed.map { ($0.file, $0.hasNewTime) }
     }
 
     /// Of a file whose opens the daemon counts.
