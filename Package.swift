@@ -53,7 +53,7 @@ let package = Package(
         // Transfers. These know nothing of podcasts.
         target("TransferCore", ["Platform"]),
         // What the daemon decides, as values.
-        target("DaemonCore", ["TransferCore"]),
+        target("DaemonCore", ["PodcastProtocol", "TransferCore"]),
         target("ContentCache", ["CCrypto", "CLinux", systemPackage]),
         target(
             "TransferEngine",
@@ -101,7 +101,7 @@ let package = Package(
             "PodcastPagesTests",
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore", "TestSupport"]),
-        tests("DaemonCoreTests", ["DaemonCore", "TransferCore", "TestSupport"]),
+        tests("DaemonCoreTests", ["DaemonCore", "PodcastProtocol", "TransferCore", "TestSupport"]),
         tests("ContentCacheTests", ["ContentCache", "CLinux", "TestSupport", systemPackage]),
         tests(
             "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),

@@ -185,7 +185,7 @@ struct RefreshBatchTests {
         let gate = Gate(heldAt: 0)
         publish(1, behindItsHead: gate)
         let before = try show(1, of: daemon)
-        async let refreshed = daemon.service.refresh([before.id])
+        async let refreshed = daemon.service.refresher.refresh([before.id])
         try await waitUntil(description: "the feed is asked for") { home.web.requests.count == 2 }
         await daemon.stop()
         #expect(try await refreshed.map { $0.error != nil } == [true])

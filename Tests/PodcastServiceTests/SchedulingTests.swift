@@ -1,4 +1,5 @@
 import ContentCache
+import DaemonCore
 import Foundation
 import PodcastClient
 import PodcastLibrary

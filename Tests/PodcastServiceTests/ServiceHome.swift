@@ -92,7 +92,9 @@ final class RunningService: Sendable {
     fileprivate init(_ configuration: ServiceConfiguration) async throws {
         places = configuration.places
         library = try Library.openForWriting(at: places.library)
-        service = try PodcastService(configuration: configuration, library: library) { [idle] in idle.append("idle") }
+        service = try await PodcastService(configuration: configuration, library: library) { [idle] in
+            idle.append("idle")
+        }
         try await service.start()
         server = try SocketServer(path: places.socket, handler: service.handler)
         server.start()

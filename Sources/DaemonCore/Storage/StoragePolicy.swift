@@ -89,4 +89,6 @@ package struct StoragePlan: Sendable, Equatable {
     package var failures: [MediaID: StorageShortage] = [:]
     /// The reason why nothing may be written, not even for a program that reads.
     package var stop: StorageShortage?
+    /// The limits do not hold whatever goes: the rest is open or pinned.
+    package var exceedsLimits = false
 }

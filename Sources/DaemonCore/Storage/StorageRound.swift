@@ -92,6 +92,7 @@ struct StorageRound {
             if transfer.isRead { serve(transfer) } else { admit(transfer) }
         }
         plan.stop = stop()
+        plan.exceedsLimits = used > Int128(max(0, policy.limits.capacity)) || free < Int128(floor)
         if plan.stop?.isWriteRefused ?? false {
             // They are suspended already, and a person's command may retry the disk at any time.
             plan.waiting = plan.waiting.filter { $0.value.isCacheFull }

@@ -1,3 +1,4 @@
+internal import DaemonCore
 package import PodcastFeed
 package import TransferCore
 

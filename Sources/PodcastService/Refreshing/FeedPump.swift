@@ -1,3 +1,4 @@
+internal import DaemonCore
 internal import Glibc
 internal import Platform
 internal import PodcastFeed
@@ -77,7 +78,6 @@ final class FeedPump: Sendable {
         /// Whose answers nobody has taken up yet.
         var asked: [ShowID: Asked] = [:]
         var reports: [Report] = []
-        var lastTask: Int64 = 0
         var isWatched = false
         /// Somebody has been told of the reports, or will be when the timer is over.
         var isAwaited = false
@@ -85,7 +85,7 @@ final class FeedPump: Sendable {
     }
 
     private let state: Mutex<State>
-    private let work: WorkJournal
+    private let context: ServiceContext
     private let wake: AsyncStream<Void>.Continuation
     /// Gives a value when there are reports to be taken.
     let wakes: AsyncStream<Void>
@@ -96,9 +96,9 @@ final class FeedPump: Sendable {
     /// So many do not wait for more.
     private static let batch = 64
 
-    init(queue: HostQueue, work: WorkJournal) {
+    init(queue: HostQueue, context: ServiceContext) {
         state = Mutex(State(queue: queue))
-        self.work = work
+        self.context = context
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -123,7 +123,7 @@ final class FeedPump: Sendable {
     /// - Returns: requests, and the turns of feeds that are asked for elsewhere.
     func start() -> (requests: [DataTask], turns: [ShowID]) {
         let (asked, turns, isUrgent) = state.withLock { state in
-            let (asked, turns) = Self.start(&state)
+            let (asked, turns) = start(&state)
             return (asked, turns, state.isWatched && !asked.isEmpty && Self.claimWake(&state))
         }
         begin(asked)
@@ -131,7 +131,7 @@ final class FeedPump: Sendable {
         return (asked.map(request), turns)
     }
 
-    private static func start(_ state: inout State) -> (asked: [Asked], turns: [ShowID]) {
+    private func start(_ state: inout State) -> (asked: [Asked], turns: [ShowID]) {
         let now = Int64(time(nil))
         var asked: [Asked] = []
         var turns: [ShowID] = []
@@ -140,8 +140,7 @@ final class FeedPump: Sendable {
                 turns.append(id)
                 continue
             }
-            state.lastTask -= 1
-            let begun = Asked(job, task: TaskID(state.lastTask), now: now)
+            let begun = Asked(job, task: context.newTask(), now: now)
             state.asked[id] = begun
             asked.append(begun)
             if state.isWatched { state.reports.append(.began(begun)) }
@@ -151,7 +150,7 @@ final class FeedPump: Sendable {
 
     /// Leaves word of what runs by itself.
     private func begin(_ asked: [Asked]) {
-        work.begin(asked.filter(\.job.isScheduled).map { WorkItem.refresh($0.job.show.id) })
+        context.work.begin(asked.filter(\.job.isScheduled).map { WorkItem.refresh($0.job.show.id) })
     }
 
     private func request(_ asked: Asked) -> DataTask {
@@ -159,14 +158,6 @@ final class FeedPump: Sendable {
     }
 
     // MARK: Tasks
-
-    /// A number for a task that is no download. They are below zero, and not rows.
-    func newTask() -> TaskID {
-        state.withLock { state in
-            state.lastTask -= 1
-            return TaskID(state.lastTask)
-        }
-    }
 
     /// What is being asked for, and has not been taken over by who takes the reports.
     var tasks: [TaskInfo] { state.withLock { $0.asked.values.map(\.task) } }
@@ -198,7 +189,7 @@ final class FeedPump: Sendable {
             state.asked[id] = nil
             state.queue.finish(id, .answered, now: Int64(time(nil)))
             state.reports.append(.unchanged(asked, head))
-            let (next, turns) = Self.start(&state)
+            let (next, turns) = start(&state)
             for id in turns { state.reports.append(.turn(id)) }
             let isUrgent =
                 !turns.isEmpty || state.isWatched || state.queue.runningCount == 0

@@ -1,3 +1,4 @@
+import DaemonCore
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol

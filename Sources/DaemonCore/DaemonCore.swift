@@ -1,0 +1,224 @@
+package import PodcastProtocol
+package import TransferCore
+
+/// The daemon's decisions. Pure: performs nothing, and knows neither clock nor disk.
+///
+/// A copy handles the inputs of a batch, one by one; `settle` returns what follows from all of them together. The rows
+/// among the effects are written in one transaction: if it fails, the copy is dropped, and nothing has happened.
+package struct DaemonCore: Sendable {
+    package private(set) var tasks = TaskRegistry()
+    package private(set) var space: SpaceKeeper
+    private var upkeep: UpkeepPlanner
+    private var clients: Set<ClientID> = []
+    /// Commands, exchanges and other work in the middle of which the daemon does not leave.
+    private var underWay = 0
+    private var isFetching = false
+    /// Facts that could not be written.
+    private var unwritten = 0
+    private var allowsDiscretionary = true
+    /// At first what an earlier daemon has left is brought within the limits.
+    private var outcome = Outcome(changesDemand: true)
+
+    package init(limits: StorageLimits, idleExit: Duration) {
+        space = SpaceKeeper(limits: limits)
+        upkeep = UpkeepPlanner(idleExit: idleExit)
+    }
+
+    // MARK: Looking
+
+    /// Whether what nobody waits for may run: while somebody is connected, or link and power are good for it.
+    package var mayRunByItself: Bool { allowsDiscretionary || !clients.isEmpty }
+
+    /// Nobody is connected, nothing is under way, and no task could move.
+    package var isIdle: Bool {
+        clients.isEmpty && underWay == 0 && !isFetching && unwritten == 0 && tasks.fetches.isEmpty
+            && !tasks.hasMovable(waiting: space.waiting)
+    }
+
+    /// All tasks, by their numbers.
+    ///
+    /// - Parameter others: of feeds that are being asked for.
+    package func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
+        let downloads = tasks.downloads.keys.compactMap { info(of: $0) }
+        return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
+    }
+
+    package func info(of media: MediaID) -> TaskInfo? { tasks.info(of: media, waiting: space.waiting) }
+
+    // MARK: Deciding
+
+    /// Takes over numbers for events.
+    package mutating func reserve(_ numbers: Range<Int64>) { tasks.reserve(numbers) }
+
+    /// An event for one client alone, with a number of its own.
+    package mutating func event(_ kind: Event.Kind, at now: Moment) -> Event { tasks.event(kind, at: now) }
+
+    /// - Returns: what is to be done; more follows when the batch is settled.
+    package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
+        switch input {
+        case .connected, .disconnected, .openedSession, .created, .begun, .gaveUp, .held, .released:
+            handleClient(input, at: now)
+        case .registered, .wanted, .suspended, .reported, .completed, .failed, .ended, .cleared, .renamed:
+            handleDownload(input, at: now)
+        case .uploadRegistered, .uploadRecorded, .uploadReported, .uploadCompleted, .uploadFailed, .uploadCancelled:
+            handleUpload(input, at: now)
+        case .fetchBegan(let fetch): tasks.begin(fetch, at: now, &outcome)
+        case .fetchTaken(let fetch): tasks.take(fetch)
+        case .fetchProgressed(let id, let received, let expected):
+            tasks.progress(id, received: received, expected: expected, at: now, &outcome)
+        case .fetchEnded(let id): tasks.endFetch(id, at: now, &outcome)
+        case .fetchTold(let fetch, let state): tasks.tell(fetch, state, at: now, &outcome)
+        case .opened, .closed, .evicted, .writeFailed, .planned: handleSpace(input, at: now)
+        case .changedEpisode(let id, let formerName): change(id, formerName, at: now)
+        case .changedShow(let id, let name, let formerName):
+            var event = tasks.event(.library, at: now)
+            event.podcast = id
+            event.path = name
+            event.formerName = formerName
+            outcome.effects.append(.tell(event))
+        case .began, .finished, .fetching, .unwritten, .scheduled, .rescheduled, .conditions, .tick, .askedToLeave:
+            handleUpkeep(input, at: now)
+        }
+        defer { outcome.effects = [] }
+        return outcome.effects
+    }
+
+    /// Something about an episode that can be seen has changed.
+    private mutating func change(_ episode: EpisodeID, _ formerName: String?, at now: Moment) {
+        if formerName == nil, !outcome.changed.insert(episode).inserted { return }
+        var event = tasks.event(.library, at: now)
+        event.id = episode
+        event.formerName = formerName
+        outcome.effects.append(.tell(event))
+    }
+
+    /// Returns what follows from all inputs since the last call.
+    package mutating func settle(at now: Moment) -> [Effect] {
+        let batch = outcome
+        outcome = Outcome()
+        var effects: [Effect] = []
+        if batch.hasEnding, tasks.isAtRest(waiting: space.waiting) {
+            effects += [.tell(tasks.event(.idle, at: now)), .runHook(.idle)]
+        }
+        if batch.changesDemand || batch.hasNewBytes {
+            // Who goes on is told when it is known who has space.
+            effects.append(.assessSpace(isProgress: !batch.changesDemand))
+        } else {
+            effects += tasks.takeOrders(hopeless: space.hopeless)
+        }
+        let state = UpkeepPlanner.State(isIdle: isIdle, isBusy: underWay > 0 || isFetching)
+        return effects
+            + upkeep.plan(state, at: now).map {
+                $0 == .perform(.assessSpace) ? .assessSpace(isProgress: false) : $0
+            }
+    }
+
+    private mutating func handleClient(_ input: Input, at now: Moment) {
+        switch input {
+        case .connected(let client):
+            clients.insert(client)
+            upkeep.reschedule()
+        case .disconnected(let client):
+            clients.remove(client)
+            tasks.end(client, &outcome)
+            // What it had open may go now.
+            lookAgain()
+            upkeep.reschedule()
+            outcome.effects.append(.workEnded)
+        case .openedSession(let client, let configuration): tasks.open(client, configuration)
+        case .created(let media, let client): tasks.create(media, by: client, at: now)
+        case .begun(let media, let client): tasks.begin(media, by: client)
+        case .gaveUp(let media, let client): tasks.giveUp(media, by: client)
+        case .held(let media, let client): tasks.hold(media, by: client)
+        case .released(let media, let client): tasks.release(media, by: client)
+        default: break
+        }
+    }
+
+    private mutating func handleDownload(_ input: Input, at now: Moment) {
+        switch input {
+        case .registered(let task, let asked): tasks.register(task, asked: asked, &outcome)
+        case .wanted(let media, let priority): tasks.order(media, priority)
+        case .suspended(let media, let suspended): tasks.suspend(media, suspended, &outcome)
+        case .reported(let snapshot): tasks.report(snapshot, at: now, &outcome)
+        case .completed(let media, let generation, let size):
+            space.completed(media, at: now)
+            tasks.complete(media, generation: generation, size: size, at: now, &outcome)
+        case .failed(let media, let error): tasks.fail(media, error, at: now, &outcome)
+        case .ended(let media): tasks.end(media, at: now, &outcome)
+        case .cleared(let media): tasks.clear(media, at: now, &outcome)
+        case .renamed(let media, let path): tasks.rename(media, to: path, at: now, &outcome)
+        default: break
+        }
+    }
+
+    private mutating func handleUpload(_ input: Input, at now: Moment) {
+        switch input {
+        case .uploadRegistered(let upload): tasks.register(upload, at: now, &outcome)
+        case .uploadRecorded(let id, let held): tasks.record(id, held: held)
+        case .uploadReported(let snapshot): tasks.report(snapshot, at: now, &outcome)
+        case .uploadCompleted(let id, let size): tasks.complete(id, size: size, at: now, &outcome)
+        case .uploadFailed(let id, let error): tasks.fail(id, error, at: now, &outcome)
+        case .uploadCancelled(let id): tasks.cancel(id, at: now, &outcome)
+        default: break
+        }
+    }
+
+    private mutating func handleSpace(_ input: Input, at now: Moment) {
+        switch input {
+        case .opened(let media):
+            // A download that waits for space does not wait for a reader.
+            if tasks.downloads[media] != nil { lookAgain() }
+        case .closed(let media):
+            // Its download is one in the background from now on; or its file may go.
+            guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
+            outcome.changesDemand = true
+            // A reader's lease on a file may end a moment after the file was closed.
+            upkeep.set(.assessSpace, due: now.seconds + UpkeepPlanner.spaceInterval)
+        case .evicted(let media):
+            space.evicted(media)
+            tasks.restart(media)
+            change(media.episode, nil, at: now)
+        case .writeFailed(let free):
+            space.writeFailed(free: free)
+            outcome.changesDemand = true
+        case .planned(let plan):
+            if let plan { outcome.effects += space.adopt(plan) }
+            if space.policy.isBlocked { upkeep.set(.assessSpace, due: now.seconds + UpkeepPlanner.spaceInterval) }
+        default: break
+        }
+    }
+
+    private mutating func handleUpkeep(_ input: Input, at now: Moment) {
+        switch input {
+        case .began: underWay += 1
+        case .finished:
+            underWay -= 1
+            // It may have freed space, or taken away what waited for it.
+            lookAgain()
+            upkeep.reschedule()
+            outcome.effects.append(.workEnded)
+        case .fetching(let isFetching):
+            guard isFetching != self.isFetching else { return }
+            self.isFetching = isFetching
+            if isFetching { return }
+            upkeep.reschedule()
+            outcome.effects.append(.workEnded)
+        case .unwritten(let count):
+            unwritten = count
+            upkeep.set(.writeAgain, due: count > 0 ? now.seconds + UpkeepPlanner.writeInterval : nil)
+        case .scheduled(let moments): upkeep.schedule(moments)
+        case .rescheduled: upkeep.reschedule()
+        case .conditions(let allowed):
+            allowsDiscretionary = allowed
+            upkeep.reschedule()
+            outcome.effects.append(.allowDiscretionary(allowed))
+        case .tick: upkeep.tick(at: now)
+        case .askedToLeave: outcome.effects.append(.leave)
+        default: break
+        }
+    }
+
+    /// Assesses the space again if a download waits for some.
+    private mutating func lookAgain() { if space.policy.isBlocked { outcome.changesDemand = true } }
+}

@@ -1,0 +1,51 @@
+package import TransferCore
+
+/// The last decision about space in the cache, and what the next one needs beside the library.
+package struct SpaceKeeper: Sendable {
+    package private(set) var policy: StoragePolicy
+    /// When episodes became whole in this run; since 1970. Finer than the library's seconds.
+    package private(set) var completions: [MediaID: Duration] = [:]
+    /// Downloads that the last decision let fail.
+    private(set) var hopeless: Set<MediaID> = []
+
+    /// The limits did not hold: what is closed may go.
+    private(set) var exceedsLimits = false
+
+    init(limits: StorageLimits) { policy = StoragePolicy(limits: limits) }
+
+    /// The reasons for which downloads wait.
+    package var waiting: [MediaID: StorageShortage] { policy.waiting }
+
+    mutating func completed(_ media: MediaID, at now: Moment) { completions[media] = now.wall }
+
+    mutating func evicted(_ media: MediaID) { completions[media] = nil }
+
+    mutating func writeFailed(free: Int64) { policy.writeFailed(free: free) }
+
+    /// Returns the effects of a decision.
+    mutating func adopt(_ plan: StoragePlan) -> [Effect] {
+        let before = policy
+        policy.adopt(plan)
+        hopeless = Set(plan.failures.keys)
+        exceedsLimits = plan.exceedsLimits
+        var effects: [Effect] = []
+        for (media, reason) in plan.waiting.sorted(by: { $0.key < $1.key }) where before.waiting[media] != reason {
+            effects.append(.awaitSpace(media, reason))
+        }
+        for media in before.waiting.keys.sorted() where plan.waiting[media] == nil {
+            effects.append(.awaitSpace(media, nil))
+        }
+        for (media, reason) in plan.failures.sorted(by: { $0.key < $1.key }) {
+            effects.append(.exceedsSpace(media, reason))
+        }
+        if let stop = plan.stop {
+            // Where the disk has refused a write the engine has found it out itself, and may try again.
+            if !stop.isWriteRefused, before.stop == nil || before.stop?.isWriteRefused == true {
+                effects.append(.stopWriting(stop))
+            }
+        } else if before.stop != nil {
+            effects.append(.stopWriting(nil))
+        }
+        return effects
+    }
+}

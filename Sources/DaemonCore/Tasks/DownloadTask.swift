@@ -1,0 +1,60 @@
+internal import PodcastProtocol
+package import TransferCore
+
+/// A download that people and programs can see: the library's row of it, and what was last heard of it.
+package struct DownloadTask: Sendable, Equatable {
+    package let id: TaskID
+    package let show: ShowID
+    /// `SHOW/EPISODE`.
+    package internal(set) var path: String
+    /// The identifier of the session that it belongs to.
+    package let session: String
+    /// By a person: it is written down, and outlives the daemon.
+    package internal(set) var isSuspended: Bool
+    /// Nobody has asked for it.
+    package let isAutomatic: Bool
+    /// Seconds since 1970.
+    package let created: Int64
+    /// When somebody last asked for it; since 1970.
+    package internal(set) var asked: Duration
+    /// The size of the file in bytes by its feed; `nil` if that does not say.
+    package let guess: Int64?
+    package internal(set) var snapshot: DownloadSnapshot
+    /// When `received` last went into the library, on the clock that never goes back, and what it was.
+    var recordedAt: Duration?
+    package internal(set) var recordedBytes: Int64
+
+    package init(
+        id: TaskID, show: ShowID, path: String, session: String, isSuspended: Bool = false, isAutomatic: Bool = false,
+        created: Int64, guess: Int64? = nil, snapshot: DownloadSnapshot
+    ) {
+        self.id = id
+        self.show = show
+        self.path = path
+        self.session = session
+        self.isSuspended = isSuspended
+        self.isAutomatic = isAutomatic
+        self.created = created
+        asked = .seconds(created)
+        self.guess = guess
+        self.snapshot = snapshot
+        recordedBytes = snapshot.received
+    }
+
+    package var media: MediaID { snapshot.key }
+
+    /// Whether it runs, or is to run by itself.
+    var isUnderWay: Bool { snapshot.state == .running || snapshot.state == .queued }
+
+    /// Neither suspended nor failed.
+    var mayMove: Bool { snapshot.state != .suspended && snapshot.state != .failed }
+
+    func info(waitsForSpace: Bool) -> TaskInfo {
+        var info = TaskInfo(
+            id: id, kind: .download, path: path, episode: media.episode, state: snapshot.state,
+            received: snapshot.received, expected: snapshot.total, rate: snapshot.rate, error: snapshot.error?.message,
+            started: created)
+        if waitsForSpace { info.waitsForSpace = true }
+        return info
+    }
+}

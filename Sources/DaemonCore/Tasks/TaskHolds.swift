@@ -1,0 +1,52 @@
+package import TransferCore
+
+/// Suspensions of tasks by clients: they nest for each client, and end with it.
+///
+/// A task runs while no client suspends it. A person's suspension, which outlives clients, is stored elsewhere.
+package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
+    /// A task, identified by its medium.
+    package typealias Task = MediaID
+
+    /// The number of suspensions minus resumptions for each task and client; never zero.
+    private var counts: [Task: [Client: Int]] = [:]
+
+    package init() {}
+
+    /// Returns whether a client suspends a task.
+    package func isHeld(_ task: Task) -> Bool { counts[task] != nil }
+
+    /// Whether this client suspends the task.
+    package func isHeld(_ task: Task, by client: Client) -> Bool { counts[task]?[client] != nil }
+
+    /// Suspends a task once more on behalf of a client.
+    package mutating func suspend(_ task: Task, by client: Client) {
+        counts[task, default: [:]][client, default: 0] += 1
+    }
+
+    /// Undoes one suspension.
+    ///
+    /// - Returns: `false` if the client has no suspension left.
+    package mutating func resume(_ task: Task, by client: Client) -> Bool {
+        guard let count = counts[task]?[client] else { return false }
+        counts[task]?[client] = count > 1 ? count - 1 : nil
+        if counts[task]?.isEmpty ?? false { counts[task] = nil }
+        return true
+    }
+
+    /// Undoes all suspensions of a client whose connection has ended.
+    ///
+    /// - Returns: The tasks that no client suspends any more, in order.
+    package mutating func end(_ client: Client) -> [Task] {
+        var freed: [Task] = []
+        for (task, clients) in counts where clients[client] != nil {
+            counts[task]?[client] = nil
+            guard clients.count == 1 else { continue }
+            counts[task] = nil
+            freed.append(task)
+        }
+        return freed.sorted()
+    }
+
+    /// Removes a task that has ended.
+    package mutating func forget(_ task: Task) { counts[task] = nil }
+}

@@ -1,0 +1,105 @@
+internal import PodcastProtocol
+internal import TransferCore
+
+// Tasks that are no downloads.
+extension TaskRegistry {
+    // MARK: Uploads
+
+    mutating func register(_ upload: UploadTask, at now: Moment, _ outcome: inout Outcome) {
+        let isNew = uploads.updateValue(upload, forKey: upload.id) == nil
+        if isNew { outcome.effects.append(.tell(event(.state, upload, at: now))) }
+    }
+
+    mutating func record(_ upload: TaskID, held: Int64) { uploads[upload]?.held = held }
+
+    mutating func report(_ snapshot: UploadSnapshot, at now: Moment, _ outcome: inout Outcome) {
+        guard var upload = uploads[snapshot.key] else { return }
+        // Of a task that was resumed or suspended since, this is old news.
+        if snapshot.state == .suspended, !upload.isSuspended { return }
+        let kind: Event.Kind = upload.state != snapshot.state || upload.snapshot == nil ? .state : .progress
+        upload.snapshot = snapshot
+        uploads[upload.id] = upload
+        // The failure was told as such, and is the last that is heard of the task.
+        if snapshot.state != .failed { outcome.effects.append(.tell(event(kind, upload, at: now))) }
+    }
+
+    mutating func complete(_ id: TaskID, size: Int64, at now: Moment, _ outcome: inout Outcome) {
+        guard var upload = uploads.removeValue(forKey: id) else { return }
+        upload.snapshot = UploadSnapshot(key: id, state: .completed, sent: size, size: size)
+        let event = event(.completed, upload, at: now)
+        outcome.effects += [.write(.uploadRemoved(id, event)), .tell(event)]
+        outcome.hasEnding = true
+    }
+
+    mutating func fail(_ id: TaskID, _ error: TransferError, at now: Moment, _ outcome: inout Outcome) {
+        guard var upload = uploads[id] else { return }
+        upload.failure = error.message
+        upload.snapshot = UploadSnapshot(
+            key: id, state: .failed, sent: upload.snapshot?.sent ?? upload.held, size: upload.size,
+            error: error)
+        uploads[id] = upload
+        let event = event(.failed, upload, at: now)
+        outcome.effects += [.write(.uploadFailed(id, error, event)), .tell(event)]
+        outcome.hasEnding = true
+    }
+
+    mutating func cancel(_ id: TaskID, at now: Moment, _ outcome: inout Outcome) {
+        guard let upload = uploads.removeValue(forKey: id) else { return }
+        var event = event(.state, upload, at: now)
+        event.state = .cancelled
+        outcome.effects += [.write(.uploadRemoved(id, nil)), .tell(event)]
+        if upload.isUnderWay { outcome.hasEnding = true }
+    }
+
+    private mutating func event(_ kind: Event.Kind, _ upload: UploadTask, at now: Moment) -> Event {
+        let info = upload.info
+        var event = event(kind, info, info.state, at: now)
+        event.received = info.received
+        event.expected = info.expected
+        event.rate = info.rate
+        event.error = info.error
+        return event
+    }
+
+    // MARK: Fetches
+
+    mutating func begin(_ fetch: TaskInfo, at now: Moment, _ outcome: inout Outcome) {
+        fetches[fetch.id] = fetch
+        outcome.effects.append(.tell(event(.state, fetch, .running, at: now)))
+    }
+
+    mutating func take(_ fetch: TaskInfo) { fetches[fetch.id] = fetch }
+
+    /// Notes the progress of a fetch; ignored after its end.
+    mutating func progress(
+        _ id: TaskID, received: Int64, expected: Int64?, at now: Moment, _ outcome: inout Outcome
+    ) {
+        guard var fetch = fetches[id], fetch.received < received else { return }
+        fetch.received = received
+        fetch.expected = expected
+        fetches[id] = fetch
+        var event = event(.progress, fetch, fetch.state, at: now)
+        event.received = received
+        event.expected = expected
+        outcome.effects.append(.tell(event))
+    }
+
+    mutating func endFetch(_ id: TaskID, at now: Moment, _ outcome: inout Outcome) {
+        guard let fetch = fetches.removeValue(forKey: id) else { return }
+        outcome.effects.append(.tell(event(.state, fetch, .remote, at: now)))
+    }
+
+    /// Tells of a fetch that is over already.
+    mutating func tell(_ fetch: TaskInfo, _ state: TaskState, at now: Moment, _ outcome: inout Outcome) {
+        outcome.effects.append(.tell(event(.state, fetch, state, at: now)))
+    }
+
+    private mutating func event(_ kind: Event.Kind, _ task: TaskInfo, _ state: TaskState, at now: Moment) -> Event {
+        var event = event(kind, at: now)
+        event.task = task.id
+        event.taskKind = task.kind
+        event.path = task.path
+        event.state = state
+        return event
+    }
+}

@@ -1,0 +1,310 @@
+package import PodcastProtocol
+package import TransferCore
+
+/// The active tasks of every kind, who holds them, and whose they are.
+package struct TaskRegistry: Sendable {
+    /// Downloads that people and programs can see.
+    package private(set) var downloads: [MediaID: DownloadTask] = [:]
+    package internal(set) var uploads: [TaskID: UploadTask] = [:]
+    /// Fetches for the library.
+    package internal(set) var fetches: [TaskID: TaskInfo] = [:]
+    package private(set) var sessions: [ClientID: ClientSession] = [:]
+    /// Suspensions by clients.
+    package private(set) var holds = TaskHolds<ClientID>()
+    /// Downloads that are to be told to go on, or to rest, when it is known who has space.
+    private var orders: [MediaID: Order] = [:]
+    /// Numbers for events that the library has set aside.
+    private var sequences: Range<Int64> = 0..<0
+
+    private struct Order {
+        var place: Int
+        var priority: TransferPriority
+    }
+
+    /// The interval at which `received` is written, for the time when no daemon runs and for other processes.
+    private static let recordInterval: Duration = .seconds(2)
+
+    package init() {}
+
+    // MARK: Looking
+
+    package func info(of media: MediaID, waiting: [MediaID: StorageShortage]) -> TaskInfo? {
+        downloads[media].map { $0.info(waitsForSpace: waiting[media] != nil) }
+    }
+
+    /// Whether something could go on by itself.
+    func hasMovable(waiting: [MediaID: StorageShortage]) -> Bool {
+        downloads.contains { $1.mayMove && waiting[$0] == nil } || uploads.values.contains(where: \.mayMove)
+    }
+
+    /// Whether all that goes on or waits for its turn waits for space.
+    func isAtRest(waiting: [MediaID: StorageShortage]) -> Bool {
+        !downloads.contains { $1.isUnderWay && waiting[$0] == nil } && !uploads.values.contains(where: \.isUnderWay)
+    }
+
+    /// Whether a person or a client has suspended a task.
+    func isSuspended(_ media: MediaID) -> Bool { downloads[media]?.isSuspended ?? false || holds.isHeld(media) }
+
+    /// Downloads as those that decide about space see them.
+    ///
+    /// - Parameter open: what programs have open.
+    package func storageTransfers(open: Set<MediaID>) -> [StorageTransfer] {
+        downloads.values.compactMap { task in
+            let snapshot = task.snapshot
+            guard snapshot.state != .failed else { return nil }
+            return StorageTransfer(
+                id: task.media, number: task.id, asked: task.asked, received: snapshot.received,
+                expected: snapshot.total ?? task.guess, isConfirmed: snapshot.total != nil,
+                isAutomatic: task.isAutomatic && snapshot.priority == .automatic, isRead: open.contains(task.media),
+                isWanted: !isSuspended(task.media) && !snapshot.isWaitingForConditions,
+                isRetrying: snapshot.isRetrying)
+        }
+    }
+
+    /// Bytes in the cache that the library has not been told of.
+    package var unrecordedBytes: Int64 {
+        downloads.values.reduce(0) { $0 + max(0, $1.snapshot.received - $1.recordedBytes) }
+    }
+
+    // MARK: Sequence numbers
+
+    /// Whether more numbers are to be reserved before more is done.
+    package var lacksSequences: Bool { sequences.count < 5_000 }
+
+    /// Takes over numbers that no event had, in this run or an earlier one.
+    package mutating func reserve(_ numbers: Range<Int64>) {
+        sequences = sequences.upperBound == numbers.lowerBound ? sequences.lowerBound..<numbers.upperBound : numbers
+    }
+
+    mutating func event(_ kind: Event.Kind, at now: Moment) -> Event {
+        // Without a library that can be written the numbers go on all the same: whoever watches is to hear.
+        if sequences.isEmpty { sequences = sequences.upperBound..<(sequences.upperBound + 10_000) }
+        defer { sequences = (sequences.lowerBound + 1)..<sequences.upperBound }
+        return Event(sequence: sequences.lowerBound, time: now.seconds, kind: kind)
+    }
+
+    private mutating func event(
+        _ kind: Event.Kind, _ media: MediaID, _ state: TaskState, _ task: DownloadTask?, at now: Moment
+    ) -> Event {
+        var event = event(kind, at: now)
+        event.task = task?.id
+        event.id = media.episode
+        event.podcast = task?.show
+        event.path = task?.path
+        event.state = state
+        event.session = task?.session
+        return event
+    }
+
+    private mutating func event(
+        _ kind: Event.Kind, _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment
+    ) -> Event {
+        var event = event(kind, snapshot.key, snapshot.state, task, at: now)
+        event.generation = snapshot.generation
+        event.received = snapshot.received
+        event.expected = snapshot.total
+        event.rate = snapshot.rate
+        event.ranges = snapshot.present.text
+        event.error = snapshot.error?.message
+        if snapshot.isWaitingForSpace { event.waitsForSpace = true }
+        return event
+    }
+
+    // MARK: Downloads
+
+    mutating func register(_ row: DownloadTask, asked: Duration?, _ outcome: inout Outcome) {
+        var task = row
+        if let known = downloads[row.media] {
+            task.snapshot = known.snapshot
+            task.asked = known.asked
+            task.recordedAt = known.recordedAt
+            task.recordedBytes = known.recordedBytes
+        }
+        if let asked {
+            task.asked = asked
+            if task.snapshot.state == .failed {
+                task.snapshot.state = .queued
+                task.snapshot.error = nil
+            }
+        }
+        downloads[row.media] = task
+        outcome.changesDemand = true
+    }
+
+    /// A person's suspension.
+    mutating func suspend(_ media: MediaID, _ suspended: Bool, _ outcome: inout Outcome) {
+        guard let task = downloads[media] else { return }
+        outcome.effects.append(.write(.suspended(task.id, suspended)))
+        downloads[media]?.isSuspended = suspended
+        guard suspended else { return }
+        // Until the engine reports it.
+        downloads[media]?.snapshot.state = .suspended
+        orderAsItIs(media)
+    }
+
+    mutating func report(_ snapshot: DownloadSnapshot, at now: Moment, _ outcome: inout Outcome) {
+        let media = snapshot.key
+        guard snapshot.state != .remote, snapshot.state != .cached else {
+            return leave(snapshot, downloads.removeValue(forKey: media), at: now, &outcome)
+        }
+        guard var task = downloads[media] else {
+            outcome.effects.append(.tell(event(.state, snapshot, nil, at: now)))
+            return
+        }
+        // A failure is told as such first: without that it is one from before somebody asked anew.
+        if snapshot.state == .failed, task.snapshot.state != .failed { return }
+        let isRecorded = task.recordedAt.map { now.uptime - $0 < Self.recordInterval } ?? false
+        if !isRecorded {
+            task.recordedAt = now.uptime
+            task.recordedBytes = snapshot.received
+            outcome.effects.append(
+                .write(.received(media, generation: snapshot.generation, bytes: snapshot.received)))
+        }
+        let old = task.snapshot
+        if old.state != snapshot.state || old.total != snapshot.total || old.isRetrying != snapshot.isRetrying
+            || old.isWaitingForConditions != snapshot.isWaitingForConditions
+        {
+            outcome.changesDemand = true
+        }
+        task.snapshot = snapshot
+        downloads[media] = task
+        // The failure was told as such, and is the last that is heard of the task.
+        if snapshot.state == .failed { return }
+        let kind: Event.Kind = old.state != snapshot.state ? .state : .progress
+        outcome.effects.append(.tell(event(kind, snapshot, task, at: now)))
+        if snapshot.state == .running { outcome.hasNewBytes = true }
+    }
+
+    /// The engine has no task of it any more.
+    private mutating func leave(
+        _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment, _ outcome: inout Outcome
+    ) {
+        outcome.changesDemand = true
+        // The completion was told as such, and is the last that is heard of the task.
+        if snapshot.state == .cached { return }
+        if task?.isUnderWay ?? false { outcome.hasEnding = true }
+        // It was cancelled, with a part of the file here.
+        if let task { outcome.effects.append(.write(.removed(task.id))) }
+        let row = Effect.Row.received(
+            snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
+        outcome.effects += [.write(row), .tell(event(.state, snapshot, task, at: now))]
+    }
+
+    mutating func complete(
+        _ media: MediaID, generation: Int, size: Int64, at now: Moment, _ outcome: inout Outcome
+    ) {
+        let task = downloads.removeValue(forKey: media)
+        holds.forget(media)
+        var event = event(.completed, media, .cached, task, at: now)
+        event.generation = generation
+        event.received = size
+        event.expected = size
+        outcome.effects += [.write(.kept(event)), .tell(event), .runHook(.downloaded(media))]
+        outcome.changesDemand = true
+        outcome.hasEnding = true
+    }
+
+    mutating func fail(_ media: MediaID, _ error: TransferError, at now: Moment, _ outcome: inout Outcome) {
+        let task = downloads[media]
+        downloads[media]?.snapshot.state = .failed
+        downloads[media]?.snapshot.error = error
+        var event = event(.failed, media, .failed, task, at: now)
+        event.generation = task?.snapshot.generation
+        event.received = task?.snapshot.received
+        event.expected = task?.snapshot.total
+        event.error = error.message
+        // Without a task an open was refused: none has ended.
+        if let task {
+            if task.isUnderWay { outcome.hasEnding = true }
+            outcome.effects += [.write(.failed(task.id, error)), .write(.kept(event))]
+            outcome.changesDemand = true
+        }
+        outcome.effects.append(.tell(event))
+    }
+
+    /// Takes a task out and tells so, unless the engine's own report has done it.
+    mutating func end(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
+        holds.forget(media)
+        guard let task = downloads.removeValue(forKey: media) else { return }
+        if task.isUnderWay { outcome.hasEnding = true }
+        outcome.changesDemand = true
+        outcome.effects.append(.tell(event(.state, media, .remote, task, at: now)))
+    }
+
+    mutating func clear(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
+        outcome.effects.append(.tell(event(.state, media, .remote, nil, at: now)))
+    }
+
+    mutating func rename(_ media: MediaID, to path: String, at now: Moment, _ outcome: inout Outcome) {
+        guard var task = downloads[media], task.path != path else { return }
+        task.path = path
+        downloads[media] = task
+        outcome.effects.append(.tell(event(.state, task.snapshot, task, at: now)))
+    }
+
+    /// Begins a download again whose part was evicted, when it has space.
+    mutating func restart(_ media: MediaID) {
+        downloads[media]?.snapshot.received = 0
+        downloads[media]?.recordedBytes = 0
+        orderAsItIs(media)
+    }
+
+    // MARK: Orders
+
+    /// Begins a task, or lets one go on that has failed, as far as nobody has suspended it.
+    mutating func order(_ media: MediaID, _ priority: TransferPriority) {
+        let order = orders[media] ?? Order(place: orders.count, priority: priority)
+        orders[media] = Order(place: order.place, priority: max(order.priority, priority))
+    }
+
+    private mutating func orderAsItIs(_ media: MediaID) {
+        guard let task = downloads[media], task.snapshot.state != .failed else { return }
+        order(media, task.isAutomatic ? .automatic : .asked)
+    }
+
+    /// The orders that have come together; those that came first go first.
+    ///
+    /// - Parameter hopeless: what can never have space has failed already: it is not begun again.
+    mutating func takeOrders(hopeless: Set<MediaID>) -> [Effect] {
+        defer { orders = [:] }
+        return orders.filter { !hopeless.contains($0.key) }.sorted { $0.value.place < $1.value.place }
+            .map { .run($0.key, isSuspended: isSuspended($0.key), $0.value.priority) }
+    }
+
+    // MARK: Clients
+
+    mutating func open(_ client: ClientID, _ configuration: SessionConfiguration) {
+        sessions[client] = ClientSession(configuration: configuration)
+    }
+
+    mutating func create(_ media: MediaID, by client: ClientID, at now: Moment) {
+        sessions[client]?.created[media] = now.wall
+    }
+
+    mutating func begin(_ media: MediaID, by client: ClientID) {
+        sessions[client]?.created[media] = nil
+        if downloads[media]?.session == ClientSession.passing { sessions[client]?.begun.insert(media) }
+    }
+
+    mutating func giveUp(_ media: MediaID, by client: ClientID) {
+        sessions[client]?.created[media] = nil
+        sessions[client]?.begun.remove(media)
+    }
+
+    mutating func hold(_ media: MediaID, by client: ClientID) {
+        holds.suspend(media, by: client)
+        orderAsItIs(media)
+    }
+
+    mutating func release(_ media: MediaID, by client: ClientID) {
+        if holds.resume(media, by: client) { orderAsItIs(media) }
+    }
+
+    mutating func end(_ client: ClientID, _ outcome: inout Outcome) {
+        for media in holds.end(client) { orderAsItIs(media) }
+        guard let session = sessions.removeValue(forKey: client) else { return }
+        for media in session.begun.sorted() where !sessions.values.contains(where: { $0.begun.contains(media) }) {
+            outcome.effects.append(.abandon(media, isEphemeral: session.configuration == .ephemeral))
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package import PodcastProtocol
+package import TransferCore
+
+/// An upload as people see it: what the library says of it, and what was last heard of it.
+package struct UploadTask: Sendable, Equatable {
+    package let id: TaskID
+    package let title: String
+    /// Of the media, in bytes.
+    package let size: Int64
+    /// By a person: it is written down, and outlives the daemon.
+    package let isSuspended: Bool
+    /// Seconds since 1970.
+    package let created: Int64
+    /// Bytes that the server has, as written down.
+    package internal(set) var held: Int64
+    /// The reason of its failure, as written down.
+    package internal(set) var failure: String?
+    package var snapshot: UploadSnapshot?
+
+    package init(
+        id: TaskID, title: String, size: Int64, isSuspended: Bool = false, created: Int64, held: Int64 = 0,
+        failure: String? = nil, snapshot: UploadSnapshot? = nil
+    ) {
+        self.id = id
+        self.title = title
+        self.size = size
+        self.isSuspended = isSuspended
+        self.created = created
+        self.held = held
+        self.failure = failure
+        self.snapshot = snapshot
+    }
+
+    package var state: TaskState {
+        snapshot?.state ?? (failure != nil ? .failed : isSuspended ? .suspended : .queued)
+    }
+
+    /// Whether it runs, or is to run by itself.
+    var isUnderWay: Bool { state == .running || state == .queued }
+
+    var mayMove: Bool { state != .suspended && state != .failed }
+
+    package var info: TaskInfo {
+        TaskInfo(
+            id: id, kind: .upload, path: title, episode: nil, state: state, received: snapshot?.sent ?? held,
+            expected: size, rate: snapshot?.rate, error: snapshot?.error?.message ?? failure, started: created)
+    }
+}

@@ -1,0 +1,126 @@
+/// When the daemon does what comes by itself, and when it leaves: derived from its state after each input.
+package struct UpkeepPlanner: Sendable {
+    /// The daemon's state as far as it matters here.
+    struct State {
+        /// Nobody is connected, nothing is under way, and no task could move.
+        var isIdle: Bool
+        /// Something is under way whose end will change what is due.
+        var isBusy: Bool
+    }
+
+    private let idleExit: Duration
+    /// In seconds since 1970.
+    private(set) var due: [Chore: Int64] = [:]
+    /// Whether the due times may have changed since they were last read.
+    private var isStale = true
+    /// When that was.
+    private var readAt: Duration?
+    /// When something was last performed that was due.
+    private var performedAt: Duration?
+    /// Since when there has been nothing to do.
+    private var idleSince: Duration?
+    private(set) var isLeaving = false
+    /// When `tick` comes.
+    private var wakesAt: Duration?
+    /// When it last came.
+    private var tickedAt: Duration?
+    /// When the clocks were last compared.
+    private var clock: Moment?
+
+    /// The longest sleep. Due times are of the wall clock, which may be set: after a jump they hold again within this time,
+    /// and a missed chore is performed once.
+    private static let longestSleep: Duration = .seconds(900)
+    /// The interval at which the due times are read while work is under way.
+    private static let readInterval: Duration = .seconds(1)
+    /// By so much a clock is corrected and not set.
+    private static let clockTolerance: Duration = .seconds(60)
+    /// The interval at which a full cache is assessed again, in seconds: other programs free space unnoticed.
+    static let spaceInterval: Int64 = 10
+    /// The interval at which a failed write is retried, in seconds.
+    static let writeInterval: Int64 = 10
+
+    /// - Parameter idleExit: `daemon.idle_exit`.
+    init(idleExit: Duration) { self.idleExit = idleExit }
+
+    mutating func reschedule() { isStale = true }
+
+    /// Takes over the due times of the library and the schedules.
+    mutating func schedule(_ moments: [Chore: Int64]) {
+        for chore in [Chore.backUp, .refresh, .synchronize, .upload] { due[chore] = moments[chore] }
+    }
+
+    mutating func set(_ chore: Chore, due moment: Int64?) { due[chore] = moment }
+
+    mutating func tick(at now: Moment) {
+        wakesAt = nil
+        tickedAt = now.uptime
+    }
+
+    /// Returns the actions for now, and the time of the next tick.
+    mutating func plan(_ state: State, at now: Moment) -> [Effect] {
+        var effects = compareClocks(at: now)
+        let chores = Chore.allCases.filter { due[$0].map { $0 <= now.seconds } ?? false }
+        for chore in chores { due[chore] = nil }
+        if !chores.isEmpty {
+            isStale = true
+            performedAt = now.uptime
+        }
+        effects += chores.map { .perform($0) }
+        if due[.tidyUp] == nil { due[.tidyUp] = now.seconds + Self.longestSleep.components.seconds }
+        let readsAt = readMoment(state, at: now)
+        if isStale, readsAt <= now.uptime {
+            isStale = false
+            readAt = now.uptime
+            effects.append(.readSchedule)
+        }
+        effects += considerLeaving(state, at: now)
+        return effects + wake(readingAt: readsAt, at: now)
+    }
+
+    /// The time from which the due times may be read. A chore that stays due although it has been performed is not
+    /// performed again without a pause.
+    private func readMoment(_ state: State, at now: Moment) -> Duration {
+        let last = max(performedAt ?? .zero, state.isBusy ? readAt ?? .zero : .zero)
+        return last == .zero ? now.uptime : last + Self.readInterval
+    }
+
+    private mutating func considerLeaving(_ state: State, at now: Moment) -> [Effect] {
+        guard state.isIdle else {
+            idleSince = nil
+            isLeaving = false
+            return []
+        }
+        let since = idleSince ?? now.uptime
+        idleSince = since
+        guard !isLeaving, now.uptime - since >= idleExit else { return [] }
+        isLeaving = true
+        return [.leave]
+    }
+
+    /// Takes up that the clock was set.
+    private mutating func compareClocks(at now: Moment) -> [Effect] {
+        defer { clock = now }
+        guard let clock else { return [.forgetFutureSchedules] }
+        let jump = (now.wall - clock.wall) - (now.uptime - clock.uptime)
+        guard jump > Self.clockTolerance || jump < .zero - Self.clockTolerance else { return [] }
+        isStale = true
+        let moves = Effect.moveUnsent(by: jump.components.seconds)
+        guard jump < .zero else { return [moves] }
+        due = due.mapValues { $0 + jump.components.seconds }
+        return [moves, .forgetFutureSchedules]
+    }
+
+    private mutating func wake(readingAt readsAt: Duration, at now: Moment) -> [Effect] {
+        var deadline = (tickedAt ?? now.uptime) + Self.longestSleep
+        // A little later, as neither clock is as fine as the other.
+        for moment in due.values where moment < now.seconds + Self.longestSleep.components.seconds {
+            deadline = min(deadline, now.uptime + (.seconds(moment) - now.wall) + .milliseconds(10))
+        }
+        if isStale { deadline = min(deadline, readsAt) }
+        if let idleSince, !isLeaving { deadline = min(deadline, idleSince + idleExit) }
+        // A wish that is too early does no harm.
+        if let wakesAt, wakesAt <= deadline { return [] }
+        wakesAt = deadline
+        return [.wake(at: deadline)]
+    }
+}

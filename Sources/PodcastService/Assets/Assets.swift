@@ -1,0 +1,202 @@
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+/// Art, transcripts and chapters: fetched when somebody opens them, and kept.
+@ServiceActor
+final class Assets: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    let store: AssetStore
+    /// Those that are being fetched.
+    private var fetches: [String: Task<Int64, any Error>] = [:]
+    /// Those that could not be: why, of which address, and until when nobody asks again, in seconds.
+    private var failures: [String: (failure: Failure, url: String, until: Int64)] = [:]
+
+    init(_ driver: CoreDriver) {
+        context = driver.context
+        self.driver = driver
+        store = AssetStore(folder: context.configuration.places.assets)
+    }
+
+    /// How old an asset may be before its server is asked whether it is still the same, in seconds.
+    private static let assetFreshness: Int64 = 7 * 86_400
+    /// How long a failure is answered from memory, in seconds; as for media.
+    private static let failureMemory: Int64 = 60
+    /// Bytes; show art is a few hundred kilobytes, the transcript of a long episode one megabyte.
+    private static let largestArt = 10 << 20
+    private static let largestText = 50 << 20
+    /// Somebody waits before an open file, in milliseconds.
+    private static let assetTimeout: Int64 = 60_000
+
+    /// Makes sure that an asset is in the cache.
+    func asset(_ kind: AssetKind, _ id: Int64) async throws -> Reply {
+        let name = kind.fileName(id)
+        guard let source = try assetSource(kind, id) else {
+            throw Failure(errorNumber: ENODATA, message: "the feed does not offer it (any more)")
+        }
+        let known = store.record(name).flatMap { $0.url == source.url ? $0 : nil }
+        let now = now()
+        if let known, known.checked <= now, known.checked > now - Self.assetFreshness {
+            store.touch(name)
+            return .asset(file: name, size: known.size)
+        }
+        if let past = failures[name], past.url == source.url, past.until > now { throw past.failure }
+        let task =
+            fetches[name]
+            ?? startTask { [self] in
+                defer { fetches[name] = nil }
+                return try await fetchAsset(kind, name, source, known)
+            }
+        fetches[name] = task
+        return .asset(file: name, size: try await task.value)
+    }
+
+    private struct AssetSource {
+        var url: String
+        var podcast: ShowID
+        /// For `.status`.
+        var path: String
+    }
+
+    private func assetSource(_ kind: AssetKind, _ id: Int64) throws -> AssetSource? {
+        if kind == .cover {
+            guard let show = try library.podcast(id: ShowID(id)), let url = show.image else { return nil }
+            return AssetSource(url: url, podcast: show.id, path: "\(show.name)/cover.jpg")
+        }
+        guard let episode = try library.episode(id: EpisodeID(id)), let show = try library.podcast(id: episode.podcast)
+        else {
+            return nil
+        }
+        let url: String?
+        switch kind {
+        case .cover, .art: url = episode.image
+        case .vtt: url = try library.extras(of: episode.id).transcripts.first { $0.kind == .vtt }?.url
+        case .srt: url = try library.extras(of: episode.id).transcripts.first { $0.kind == .srt }?.url
+        case .chapters: url = try library.extras(of: episode.id).chaptersURL
+        }
+        let fileExtension = kind == .art ? "jpg" : kind == .chapters ? "json" : kind.rawValue
+        return url.map {
+            AssetSource(
+                url: $0, podcast: show.id, path: "\(show.name)/\(FileName.stem(ofFile: episode.name)).\(fileExtension)")
+        }
+    }
+
+    /// - Returns: the size in bytes.
+    private func fetchAsset(
+        _ kind: AssetKind, _ name: String, _ source: AssetSource, _ known: AssetStore.Record?
+    ) async throws -> Int64 {
+        let isArt = kind == .cover || kind == .art
+        let task = driver.beginFetch(path: source.path, kind: isArt ? .artwork : .transcript)
+        defer { driver.endFetch(task) }
+        do {
+            guard URLReference.isHTTP(source.url) else { throw TransferError(.unusable, "no address of the web") }
+            var request = DataRequest(url: source.url, limit: isArt ? Self.largestArt : Self.largestText)
+            request.timeout = Self.assetTimeout
+            request.userAgent = settings(of: source.podcast).userAgent
+            if let access = try library.showAccess(of: source.podcast) {
+                request.reach = access.leads
+                request.credentials = credentials(of: source.podcast, access)
+            }
+            if let etag = known?.etag { request.fields.append(("If-None-Match", etag)) }
+            if let date = known?.lastModified { request.fields.append(("If-Modified-Since", date)) }
+            let size = try await receive(request, kind, name, source.url, known)
+            failures[name] = nil
+            return size
+        } catch {
+            // What is known is better than nothing while its server is away.
+            if let known { return known.size }
+            let isFull = (error as? POSIXError)?.code == .ENOSPC
+            let failure =
+                (error as? TransferError)?.failure
+                ?? Failure(errorNumber: isFull ? ENOSPC : EIO, message: error.localizedDescription)
+            log.warning("\(source.path): \(failure.message)")
+            // Of thousands that fail, what is over is of no use.
+            if failures.count >= 1_000 {
+                failures = failures.filter { $0.value.until > now() }
+            }
+            failures[name] = (failure, source.url, now() + Self.failureMemory)
+            throw failure
+        }
+    }
+
+    private func receive(
+        _ request: DataRequest, _ kind: AssetKind, _ name: String, _ url: String, _ known: AssetStore.Record?
+    ) async throws -> Int64 {
+        guard let file = store.begin() else { throw TransferError(.failed, "the cache cannot be written") }
+        var head: ResponseHead?
+        var beginning: [UInt8] = []
+        var size: Int64 = 0
+        for try await event in engine.data(for: request) {
+            switch event {
+            case .head(let found): head = found
+            case .bytes(let bytes):
+                guard head?.status == 200 else { continue }
+                beginning += bytes.prefix(max(0, 512 - beginning.count))
+                size += Int64(bytes.count)
+                file.append(bytes)
+            }
+        }
+        guard let head else { throw TransferError(.failed, "no answer") }
+        var record = AssetStore.Record(
+            url: url, etag: head["etag"], lastModified: head["last-modified"], checked: now(), size: size)
+        if head.status == 304, var known {
+            known.checked = now()
+            try store.write(known, of: name)
+            return known.size
+        }
+        switch head.status {
+        case 200: break
+        case 401, 403: throw TransferError(.refused, "the server answered \(head.status)")
+        case 404, 410: throw TransferError(.missing, "the server answered \(head.status)")
+        default: throw TransferError(.failed, "the server answered \(head.status)")
+        }
+        guard AssetContent.fits(kind, beginning) else {
+            throw TransferError(.unusable, "the server sent something else (\(head["content-type"] ?? "of no type"))")
+        }
+        // The old record goes first: a file is never taken for what another record says.
+        store.remove(name)
+        try file.move(to: store.path(name))
+        record.size = size
+        try store.write(record, of: name)
+        store.tidy(keeping: name)
+        return size
+    }
+}
+
+/// What an asset begins with.
+enum AssetContent {
+    static func fits(_ kind: AssetKind, _ bytes: [UInt8]) -> Bool {
+        switch kind {
+        case .cover, .art: isImage(bytes)
+        case .vtt, .srt: !bytes.isEmpty && !isMarkup(bytes)
+        case .chapters: text(bytes).first == UInt8(ascii: "{")
+        }
+    }
+
+    /// JPEG, PNG, GIF, WebP, AVIF and HEIC, BMP: by their first bytes, whatever the server calls them.
+    private static func isImage(_ bytes: [UInt8]) -> Bool {
+        bytes.starts(with: [0xFF, 0xD8, 0xFF]) || bytes.starts(with: [0x89, 0x50, 0x4E, 0x47])
+            || bytes.starts(with: Array("GIF8".utf8)) || bytes.starts(with: Array("BM".utf8))
+            || bytes.starts(with: Array("RIFF".utf8)) && bytes.dropFirst(8).starts(with: Array("WEBP".utf8))
+            || bytes.dropFirst(4).starts(with: Array("ftyp".utf8))
+    }
+
+    /// The same, and SVG, which people publish and feeds do not offer.
+    static func isPicture(_ bytes: [UInt8]) -> Bool {
+        isImage(bytes) || isMarkup(bytes) && bytes.firstRange(of: Array("<svg".utf8)) != nil
+    }
+
+    private static func isMarkup(_ bytes: [UInt8]) -> Bool { text(bytes).first == UInt8(ascii: "<") }
+
+    /// Without a byte order mark and white space before it.
+    private static func text(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+        let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        return bytes[start...].drop { $0 <= 0x20 }
+    }
+}

@@ -1,0 +1,167 @@
+internal import DaemonCore
+internal import Glibc
+internal import Logging
+internal import Platform
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+/// Shows that a search has found: they can be listed and played without being subscribed to, and leave nothing behind.
+@ServiceActor
+final class FoundShows: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    private let tasks: TaskCommands
+    /// Feeds that are being fetched.
+    private var fetches: [ShowID: Task<Void, any Error>] = [:]
+    /// Unsubscribed episodes whose files could not go when they were closed.
+    private var leftBehind: Set<EpisodeID> = []
+
+    /// How long the feed of a found show is fresh, in seconds; as long as the search that has found it.
+    private static let freshness = SearchCache.lifetime
+    /// How long a found show is kept after it was found or used last, in seconds.
+    private static let ephemeralLifetime: Int64 = 86_400
+
+    init(_ tasks: TaskCommands) {
+        context = tasks.context
+        driver = tasks.driver
+        self.tasks = tasks
+    }
+
+    /// Makes sure that the episodes of a found show are in the library. What is known of one stays when its feed cannot be
+    /// had now; only a show of which nothing is known is an error then.
+    func fetchShow(_ id: ShowID) async throws -> Reply {
+        guard let podcast = try library.podcast(id: id) else {
+            throw Failure(errorNumber: ENOENT, message: "the search result is no longer kept: search again")
+        }
+        // A subscribed show has a schedule of its own.
+        guard podcast.ephemeral else { return .done }
+        try library.renew(found: [id], now: now())
+        if let last = podcast.lastRefresh, last <= now(), now() - last < Self.freshness { return .done }
+        let task =
+            fetches[id]
+            ?? startTask { [self] in
+                defer { fetches[id] = nil }
+                try await fetch(podcast)
+            }
+        fetches[id] = task
+        do {
+            try await task.value
+        } catch {
+            guard let known = try library.podcast(id: id), known.episodes > 0 else { throw error }
+            log.warning("\(known.name): \(error); its episodes are listed as they were")
+        }
+        return .done
+    }
+
+    private func fetch(_ podcast: Podcast) async throws {
+        let task = driver.beginFetch(path: podcast.name)
+        defer { driver.endFetch(task) }
+        do {
+            let answer = try await context.fetcher.fetch(
+                podcast.url, reach: try library.showAccess(of: podcast.id)?.reach, etag: podcast.etag,
+                lastModified: podcast.lastModified, timeout: configuration.searchTimeout)
+            switch answer {
+            case .notModified(let response):
+                try library.notModified(podcast: podcast.id, response: response, now: now())
+            case .feed(let feed, let response):
+                _ = try library.merge(
+                    feed: feed, into: podcast.id, response: response, template: configuration.nameTemplate, now: now())
+            }
+        } catch let failure as FetchFailure {
+            try? library.refreshFailed(
+                podcast: podcast.id, status: failure.status, error: failure.message, next: nil, now: now())
+            driver.changed(podcast: podcast.id, name: podcast.name)
+            throw Failure(errorNumber: Self.errorNumber(of: failure), message: failure.message)
+        } catch LibraryError.noSuchPodcast {
+            throw Failure(errorNumber: ENOENT, message: "the search result is no longer kept: search again")
+        }
+        driver.changed(podcast: podcast.id, name: podcast.name)
+    }
+
+    private static func errorNumber(of failure: FetchFailure) -> Int32 {
+        if let code = failure.code { return TransferError(code, "").errorNumber }
+        switch failure.status {
+        case 401, 403: return EACCES
+        case 404, 410: return ENODATA
+        default: return EIO
+        }
+    }
+
+    // MARK: Leaving nothing behind
+
+    /// Forgets the search results that nobody has found or used for a day.
+    ///
+    /// - Parameter moment: when it is taken to be, in seconds; now by itself.
+    func purge(at moment: Int64? = nil) {
+        let now = moment ?? now()
+        do {
+            // Retried here: a reader's lease on a file may end a moment after the file was closed.
+            for episode in leftBehind { startTask { [self] in await dropEphemeral(episode) } }
+            var used = try library.ephemeralPodcastsPinned().union(tasks.downloads.values.map(\.show))
+            for episode in driver.clients.openEpisodes.union(leftBehind) {
+                if let podcast = try library.place(of: episode)?.podcast { used.insert(podcast) }
+            }
+            try library.renew(found: used, now: now)
+            for rendition in try library.purgeEphemeral(before: now - Self.ephemeralLifetime) {
+                engine.forget(MediaID(rendition.episode))
+                engine.removeFile(rendition.file)
+            }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// The daemon begins: what an earlier one has left of unsubscribed episodes goes, but for what is open in a mount that
+    /// has outlived it.
+    func forgetMedia() throws {
+        for download in try library.downloads() {
+            guard let episode = try library.episode(id: download.episode), !episode.pinned,
+                try library.isEphemeral(podcast: episode.podcast)
+            else { continue }
+            try library.removeDownload(id: download.id)
+        }
+        for rendition in try library.ephemeralRenditions() {
+            if try !driver.evict(rendition.file, of: rendition.episode) { leftBehind.insert(rendition.episode) }
+        }
+    }
+
+    /// An episode was closed. Of an unsubscribed one nothing stays, unless somebody opens it again soon.
+    func closed(_ episode: EpisodeID) {
+        driver.note(.closed(MediaID(episode)))
+        guard !driver.clients.openEpisodes.contains(episode), let place = try? library.place(of: episode),
+            (try? library.isEphemeral(podcast: place.podcast)) ?? false
+        else { return }
+        let linger = configuration.ephemeralLinger
+        startTask { [weak self] in
+            await Timers.sleep(for: .seconds(linger))
+            await self?.dropEphemeral(episode)
+        }
+    }
+
+    private func dropEphemeral(_ episode: EpisodeID) async {
+        driver.takeEvents()
+        leftBehind.remove(episode)
+        do {
+            // Whoever has it open closes it later; who has subscribed in between keeps it.
+            guard !driver.clients.openEpisodes.contains(episode), let row = try library.episode(id: episode),
+                !row.pinned,
+                try library.isEphemeral(podcast: row.podcast)
+            else { return }
+            if let rendition = try library.rendition(of: episode) {
+                guard try driver.evict(rendition.file, of: episode) else {
+                    leftBehind.insert(episode)
+                    return
+                }
+            } else {
+                engine.forget(MediaID(episode))
+            }
+            try await tasks.removeTask(episode)
+            driver.changed(episode: episode)
+            log.info("dropped what was cached of \(row.name), which is not subscribed")
+        } catch {
+            log.error("\(error)")
+        }
+    }
+}

@@ -1,0 +1,170 @@
+internal import Glibc
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+/// Searching the catalogues.
+@ServiceActor
+final class Searches: ServicePart {
+    private struct Asked: Hashable {
+        var catalogue: String
+        var count: Int
+    }
+
+    private struct Running: Hashable {
+        var asked: Asked
+        var term: SearchTerm
+    }
+
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    /// Results by catalogue and by how many were asked for: one catalogue that is down is asked again, the others not.
+    private var caches: [Asked: SearchCache] = [:]
+    /// One request for all who search for the same at the same time.
+    private var running: [Running: Task<[CatalogueEntry], any Error>] = [:]
+
+    init(_ driver: CoreDriver) {
+        context = driver.context
+        self.driver = driver
+    }
+
+    /// Results of a folder, and the least that catalogues are asked for, so that further searches for the same term find
+    /// them kept. It is what the iTunes Search API gives by itself.
+    static let resultsOfFolder = 50
+
+    // MARK: Catalogues
+
+    func search(_ text: String, limit: Int) async throws -> Reply {
+        let (entries, problems) = try await entries(for: text, limit: limit)
+        let subscribed = try subscriptions()
+        let shows = entries.map { entry in
+            FoundShow(
+                title: entry.title, author: entry.author, url: entry.feedURL, artwork: entry.artwork,
+                episodes: entry.episodes, link: entry.link, subscribed: subscribed[Self.key(entry.feedURL)]?.name)
+        }
+        return .found(shows, problems: problems)
+    }
+
+    /// The results as rows of the library.
+    func searchFolder(_ text: String) async throws -> [FoundFolder] {
+        let (entries, problems) = try await entries(for: text, limit: Self.resultsOfFolder)
+        for problem in problems { log.warning("search for '\(text)': \(problem)") }
+        let subscribed = try subscriptions()
+        let shows = entries.map { entry in
+            FoundPodcast(
+                url: entry.feedURL, title: entry.title, author: entry.author, image: entry.artwork, link: entry.link,
+                subscription: subscribed[Self.key(entry.feedURL)]?.id, reach: entry.space)
+        }
+        return try library.keep(found: shows, now: now()).map { FoundFolder(podcast: $0.podcast, name: $0.name) }
+    }
+
+    /// The subscribed shows by what their addresses have in common with other spellings of them.
+    private func subscriptions() throws -> [String: Podcast] {
+        var result: [String: Podcast] = [:]
+        for podcast in try library.podcasts() {
+            for url in [podcast.finalURL, podcast.url] { if let url { result[Self.key(url)] = podcast } }
+        }
+        return result
+    }
+
+    private static func key(_ url: String) -> String { FeedAddress(url)?.key ?? url }
+
+    /// What the catalogues know, and what those say that could not be asked.
+    ///
+    /// Throws when none could, with the error number for a reader of the file system: that of the failure when all
+    /// failed alike, else EIO.
+    private func entries(for text: String, limit: Int) async throws -> ([CatalogueEntry], problems: [String]) {
+        guard let term = SearchTerm(text) else {
+            throw Failure(
+                kind: .usage, errorNumber: EINVAL, message: "nothing to search for: give a term of 1 to 200 characters")
+        }
+        guard (1...CatalogueAnswer.limit).contains(limit) else {
+            throw Failure(kind: .usage, message: "a search gives 1 to \(CatalogueAnswer.limit) results")
+        }
+        let catalogues = configuration.catalogues
+        guard !catalogues.isEmpty else { throw Failure(message: "no catalogue is configured") }
+        let count = limit <= Self.resultsOfFolder ? Self.resultsOfFolder : CatalogueAnswer.limit
+        // What is kept is at hand: nothing goes on then that anybody could see.
+        let isKept = catalogues.allSatisfy { catalogue in
+            let asked = Asked(catalogue: catalogue.name, count: count)
+            return caches[asked]?.entries(for: term, now: now()) != nil
+        }
+        let task = isKept ? nil : driver.beginFetch(path: term.text, kind: .search)
+        defer { if let task { driver.endFetch(task) } }
+        var lists = [[CatalogueEntry]](repeating: [], count: catalogues.count)
+        var failures: [Failure] = []
+        let started = catalogues.map { search($0, for: term, count: count) }
+        for (index, search) in started.enumerated() {
+            switch await search.result {
+            case .success(let entries): lists[index] = entries
+            case .failure(let failure as Failure): failures.append(failure)
+            case .failure(let error): failures.append(Failure(message: "\(catalogues[index].name): \(error)"))
+            }
+        }
+        if failures.count == catalogues.count {
+            let numbers = Set(failures.map(\.errorNumber))
+            throw Failure(
+                errorNumber: numbers.count == 1 ? numbers.first ?? EIO : EIO,
+                message: "nothing could be searched: \(failures.map(\.message).joined(separator: "; "))")
+        }
+        return (CatalogueEntry.merged(lists, limit: limit), failures.map(\.message))
+    }
+
+    /// The search of one catalogue: one that is under way, or a new one, or what the last one has brought.
+    private func search(
+        _ catalogue: any Catalogue, for term: SearchTerm, count: Int
+    ) -> Task<[CatalogueEntry], any Error> {
+        let asked = Asked(catalogue: catalogue.name, count: count)
+        let key = Running(asked: asked, term: term)
+        if let search = running[key] { return search }
+        let task = startTask { [self] () -> [CatalogueEntry] in
+            defer { running[key] = nil }
+            if let kept = caches[asked]?.entries(for: term, now: now()) { return kept }
+            let entries = try await ask(catalogue, for: term, count: count)
+            caches[asked, default: SearchCache()].store(entries, for: term, now: now())
+            return entries
+        }
+        running[key] = task
+        return task
+    }
+
+    private func ask(_ catalogue: any Catalogue, for term: SearchTerm, count: Int) async throws -> [CatalogueEntry] {
+        do {
+            let asked = try catalogue.request(for: term, limit: count, now: now())
+            var request = DataRequest(url: asked.url, limit: CatalogueAnswer.largest)
+            request.fields = asked.fields
+            request.timeout = configuration.searchTimeout
+            request.followsRedirects = !asked.hasCredentials
+            var head: ResponseHead?
+            var body: [UInt8] = []
+            for try await event in engine.data(for: request) {
+                switch event {
+                case .head(let found): head = found
+                case .bytes(let bytes): body += bytes
+                }
+            }
+            guard let head else { throw TransferError(.failed, "no answer") }
+            return try catalogue.entries(head: head, body: body).map { entry in
+                var entry = entry
+                entry.space = head.space
+                return entry
+            }
+        } catch let error as CatalogueError {
+            throw Failure(errorNumber: EIO, message: error.description)
+        } catch let error as TransferError {
+            let isLate = error.code == .timedOut
+            let says = isLate ? "no answer within \(configuration.searchTimeout / 1_000) s" : error.message
+            throw Failure(errorNumber: error.errorNumber, message: "\(catalogue.name): \(says)")
+        }
+    }
+
+    /// The space of the catalogue that has named a feed of late; `nil` when none has.
+    func catalogueSpace(of url: String) -> AddressSpace? {
+        let key = Self.key(url)
+        return caches.values.compactMap { cache in
+            cache.space { Self.key($0.feedURL) == key }
+        }.min()
+    }
+}

@@ -1,0 +1,12 @@
+internal import DaemonCore
+internal import PodcastFeed
+internal import TransferCore
+
+extension RefreshFacts {
+    /// The facts of a document that was just fetched.
+    init(head: ResponseHead, feed: Feed) {
+        self.init(
+            head: head, updateInterval: feed.updateInterval.map(Int64.init),
+            published: feed.items.compactMap { $0.published?.seconds })
+    }
+}

@@ -1,0 +1,239 @@
+internal import DaemonCore
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// The refresh of one show.
+extension Refresher {
+    /// An answer that has begun to come.
+    struct FeedAnswer {
+        var asked: FeedPump.Asked
+        var events: AsyncThrowingStream<DataEvent, any Error>
+    }
+
+    func refreshNow(
+        _ id: ShowID, _ occasion: PagedFeed.Occasion, _ answer: FeedAnswer?
+    ) async -> (RefreshResult, HostQueue.End) {
+        var name = answer?.asked.job.show.name ?? "\(id)"
+        defer { if let answer { driver.endFetch(answer.asked.task.id) } }
+        do {
+            guard let podcast = try library.podcast(id: id) else {
+                return (RefreshResult(name: name, added: 0, error: Self.goneText), .answered)
+            }
+            name = podcast.name
+            // All pages of a show of which nothing has come yet, as when it is subscribed to.
+            let occasion = podcast.lastRefresh == nil ? .subscription : occasion
+            let task = answer == nil ? driver.beginFetch(path: podcast.name) : nil
+            defer { if let task { driver.endFetch(task) } }
+            let found: FeedFetcher.Retrieved
+            do {
+                if let answer {
+                    found = try await context.fetcher.take(
+                        answer.events, to: answer.asked.inquiry, keepingIn: documents)
+                } else {
+                    let isKept = documents.contains(id)
+                    let access = try showAccess(of: id)
+                    found = try await context.fetcher.retrieve(
+                        podcast.url, reach: access.reach, credentials: credentials(of: id, access),
+                        etag: isKept ? podcast.etag : nil,
+                        lastModified: isKept ? podcast.lastModified : nil, userAgent: settings(of: id).userAgent,
+                        keepingIn: documents)
+                }
+            } catch let failure as FetchFailure {
+                // That the daemon leaves says nothing of the feed.
+                if !isStopping { try failed(podcast, failure, head: nil) }
+                return (RefreshResult(name: name, added: 0, error: failure.message), .answered)
+            }
+            return try await take(found, of: podcast, occasion)
+        } catch {
+            // The library does not take it, or the show went in between.
+            return (RefreshResult(name: name, added: 0, error: "\(error)"), .answered)
+        }
+    }
+
+    private func take(
+        _ found: FeedFetcher.Retrieved, of podcast: Podcast, _ occasion: PagedFeed.Occasion
+    ) async throws -> (RefreshResult, HostQueue.End) {
+        let record = try library.refreshRecord(of: podcast.id)
+        let move = FeedMove(
+            chain: found.chain, head: found.head, feed: found.feed, former: record.formerAddresses, now: now())
+        var result = RefreshResult(name: podcast.name, added: 0)
+        var end = HostQueue.End.answered
+        switch move.outcome {
+        case .notModified:
+            let facts = RefreshFacts(
+                head: found.head, updateInterval: record.updateInterval, published: record.published)
+            var response = found.response
+            response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+            let gone = try library.noteUnchanged([UnchangedFeed(podcast: podcast.id, response: response)], now: now())
+            if !gone.isEmpty { throw LibraryError.noSuchPodcast(podcast.id) }
+        case .fetched:
+            guard let first = found.feed else { break }
+            let paged = await pages(
+                of: first, in: found, occasion, credentials: credentials(of: podcast.id, try showAccess(of: podcast.id))
+            )
+            let facts = RefreshFacts(head: found.head, feed: first)
+            var response = found.response
+            response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+            response.isWhole = paged.isWhole
+            response.updateInterval = first.updateInterval.map(Int64.init)
+            async let kept: Void = keepDocumentApart(of: found, for: podcast.id)
+            do {
+                result.added = try await merge(paged.feed, into: podcast, response)
+            } catch LibraryError.noSuchPodcast(let id) {
+                await kept
+                documents.remove(id)
+                throw LibraryError.noSuchPodcast(id)
+            }
+            await kept
+        case .gone, .failed, .backOff:
+            if case .backOff(let seconds) = move.outcome { end = .refused(retryAfter: seconds) }
+            let failure =
+                found.problem ?? FetchFailure(status: found.head.status, message: "the server's answer makes no sense")
+            try failed(podcast, failure, head: found.head)
+            result.error = failure.message
+            return (result, end)
+        }
+        if let address = move.address { self.move(podcast, to: address, in: found.head.space) }
+        if let candidate = move.verify { try await verify(candidate, for: podcast, from: found.head.space) }
+        try tidier.tidy(podcast.id)
+        return (result, end)
+    }
+
+    /// Keeps what was fetched as the show's document; the show is none the worse when it cannot be kept.
+    nonisolated func keepDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) {
+        guard let document = found.document, let feed = found.feed else { return }
+        do {
+            try documents.keep(document, feed: feed, redirects: found.chain.hops, of: podcast)
+        } catch {
+            log.warning("the document of show \(podcast) is not kept: \(error)")
+        }
+    }
+
+    private func failed(_ podcast: Podcast, _ failure: FetchFailure, head: ResponseHead?) throws {
+        let record = try library.refreshRecord(of: podcast.id)
+        let facts = RefreshFacts(
+            head: head, updateInterval: record.updateInterval, published: record.published,
+            failures: record.failures + 1)
+        try library.refreshFailed(
+            podcast: podcast.id, status: failure.status, error: failure.message,
+            next: configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1)), now: now())
+        log.warning("refresh of \(podcast.name): \(failure.message)")
+    }
+
+    /// While the rows are written.
+    @concurrent private nonisolated func keepDocumentApart(
+        of found: FeedFetcher.Retrieved, for podcast: ShowID
+    ) async { keepDocument(of: found, for: podcast) }
+
+    /// Away from the actor: the rows of a large feed take a second, and others must not wait for it.
+    @concurrent private nonisolated func store(
+        _ feed: Feed, into podcast: ShowID, _ response: FeedResponse
+    ) async throws -> MergeResult {
+        let template = settings(of: podcast).nameTemplate ?? configuration.nameTemplate
+        return try library.merge(feed: feed, into: podcast, response: response, template: template, now: now())
+    }
+
+    /// - Returns: how many episodes are new.
+    private func merge(_ feed: Feed, into podcast: Podcast, _ response: FeedResponse) async throws -> Int {
+        let result = try await store(feed, into: podcast.id, response)
+        tidier.rhythms[podcast.id] = nil
+        driver.changed(podcast: podcast.id, name: podcast.name)
+        let updated = Set(result.updated)
+        for episode in Set(driver.core.tasks.downloads.keys.map(\.episode)).union(driver.clients.openEpisodes)
+        where updated.contains(episode) {
+            if let url = try library.episode(id: episode)?.url { engine.setSource(MediaID(episode), url: url) }
+        }
+        // Of a show that is fetched for the first time none is new.
+        let new = podcast.lastRefresh != nil ? result.inserted : []
+        for episode in new { driver.runHook(configuration.onNewEpisode, episode: episode) }
+        return result.inserted.count
+    }
+
+    /// The further pages of a feed, when the occasion asks for them.
+    func pages(
+        of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?
+    ) async -> PagedFeed {
+        var paged = PagedFeed(feed, from: found.chain.final, for: occasion, limits: configuration.feedLimits)
+        var reach = found.head.space
+        while let next = paged.next {
+            do {
+                let page = try await context.fetcher.retrieve(next, reach: reach, credentials: credentials)
+                reach = page.head.space
+                if let feed = page.feed {
+                    paged.append(feed, from: page.chain.final)
+                } else {
+                    paged.fail(page.problem?.message ?? "no feed")
+                }
+            } catch {
+                paged.fail("\(error)")
+            }
+        }
+        return paged
+    }
+
+    /// The server refuses an episode's address: the feed may have a newer one by now.
+    func renewAddress(of episode: EpisodeID) {
+        startTask { [self] in
+            await driver.underWay {
+                var url: String?
+                do {
+                    if let row = try library.episode(id: episode),
+                        let show = try library.refreshSubject(of: row.podcast, evenFound: true)
+                    {
+                        _ = await refresh([show], .schedule)
+                        url = try library.episode(id: episode)?.url
+                    }
+                } catch {
+                    log.error("\(error)")
+                }
+                engine.renew(MediaID(episode), url: url)
+            }
+        }
+    }
+
+    // MARK: Moving
+
+    /// The subscription takes on another address; the one before is remembered.
+    private func move(_ podcast: Podcast, to address: String, in space: AddressSpace?) {
+        do {
+            try library.move(podcast: podcast.id, to: address, space: space, now: now())
+            try library.remember(address: podcast.url, of: podcast.id)
+            feeds.forgetJob(podcast.id)
+            copies.subscriptionsChanged()
+            log.info("\(podcast.name) has moved to \(podcast.visible(address))")
+        } catch LibraryError.alreadySubscribed(let name) {
+            log.warning("\(podcast.name) has moved to the address of '\(name)': it keeps its own")
+            try? library.remember(address: address, of: podcast.id)
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// A feed names another address as its new one: believed when the same show is found there.
+    private func verify(_ candidate: String, for podcast: Podcast, from reach: AddressSpace?) async throws {
+        let credentials = credentials(of: podcast.id, try showAccess(of: podcast.id))
+        guard let found = try? await context.fetcher.retrieve(candidate, reach: reach, credentials: credentials) else {
+            return
+        }
+        let known = try library.identities(of: podcast.id)
+        let marks = Set(known.flatMap { EpisodeMark.marks(guid: $0.guid, url: $0.url) })
+        guard let feed = found.feed, FeedMove.confirms(feed, known: marks, episodes: known.count),
+            let address = FeedMove.confirmedAddress(chain: found.chain, head: found.head, from: podcast.url)
+        else {
+            // One that is there and is another show is not asked again; a failure may pass.
+            if found.feed != nil { try library.remember(address: candidate, of: podcast.id) }
+            return
+        }
+        move(podcast, to: address, in: address == found.chain.requested ? found.head.firstSpace : found.head.space)
+    }
+
+    private func showAccess(of podcast: ShowID) throws -> ShowAccess {
+        guard let access = try library.showAccess(of: podcast) else { throw LibraryError.noSuchPodcast(podcast) }
+        return access
+    }
+}

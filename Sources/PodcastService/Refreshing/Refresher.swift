@@ -1,0 +1,257 @@
+internal import DaemonCore
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// Refreshing feeds: on request and by schedule, a few at a time and fewer from one host.
+@ServiceActor
+final class Refresher: ServicePart {
+    nonisolated let context: ServiceContext
+    let driver: CoreDriver
+    let tidier: Tidier
+    let copies: LibraryCopies
+    let documents: FeedDocuments
+    /// Asks for feeds that are known.
+    let feeds: FeedPump
+    /// Who waits for the results of refreshes that wait or run.
+    private var waiting: [ShowID: [RefreshGroup]] = [:]
+    var occasions: [ShowID: PagedFeed.Occasion] = [:]
+    /// Shows that are not in the library yet, and wait for their turn in the same queue under numbers below zero.
+    private var turns: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
+    private var lastTurn: ShowID = 0
+    /// The daemon leaves: what fails now says nothing about a feed.
+    private(set) var isStopping = false
+
+    init(_ tidier: Tidier, _ driver: CoreDriver, _ copies: LibraryCopies) {
+        context = driver.context
+        self.driver = driver
+        self.tidier = tidier
+        self.copies = copies
+        documents = FeedDocuments(folder: context.configuration.places.feeds)
+        feeds = FeedPump(queue: HostQueue(total: context.configuration.refreshConnections), context: context)
+    }
+
+    func start() throws {
+        documents.removeAll(but: try library.podcastIDs())
+        startTask { [self] in for await _ in feeds.wakes { takeFeedReports() } }
+    }
+
+    func stop() {
+        isStopping = true
+        takeFeedReports()
+    }
+
+    /// Feeds are asked for, or answers have not been taken up.
+    var isFetching: Bool { !feeds.isAtRest || feeds.withQueue { $0.runningCount > 0 } }
+
+    /// Several refreshes whose results are wanted together.
+    final class RefreshGroup {
+        private var results: [RefreshResult] = []
+        private let count: Int
+        private let continuation: CheckedContinuation<[RefreshResult], Never>
+
+        init(_ count: Int, _ continuation: CheckedContinuation<[RefreshResult], Never>) {
+            self.count = count
+            self.continuation = continuation
+            results.reserveCapacity(count)
+        }
+
+        func add(_ result: RefreshResult) {
+            results.append(result)
+            if results.count == count { continuation.resume(returning: results) }
+        }
+    }
+
+    /// What a person asks for; all shows when `ids` is empty.
+    func refresh(_ ids: [ShowID]) async throws -> [RefreshResult] {
+        var shows =
+            ids.isEmpty
+            ? try library.refreshSubjects() : try Set(ids).compactMap { try library.refreshSubject(of: $0) }
+        var skipped: [RefreshResult] = []
+        if ids.isEmpty {
+            // Who has died of a show twice asks for it when it is named.
+            shows.removeAll { show in
+                guard let reason = reasonToSkip(show) else { return false }
+                skipped.append(RefreshResult(name: show.name, added: 0, error: reason))
+                return true
+            }
+        }
+        // Old pages are fetched again only for shows that were named.
+        let results = await refresh(shows, ids.isEmpty ? .schedule : .request)
+        return (results + skipped).sorted { $0.name < $1.name }
+    }
+
+    /// Refreshes shows as soon as it may be; one that waits or runs already is not refreshed twice.
+    ///
+    /// - Returns: the results, in any order, when all are written down.
+    func refresh(_ shows: [RefreshSubject], _ occasion: PagedFeed.Occasion) async -> [RefreshResult] {
+        if shows.isEmpty { return [] }
+        return await withCheckedContinuation { continuation in
+            let group = RefreshGroup(shows.count, continuation)
+            enqueue(shows) { show, host in
+                let blocked = feeds.withQueue { queue in
+                    queue.contains(show.id) ? nil : queue.blockedUntil(host: host, now: now())
+                }
+                if let blocked {
+                    let error =
+                        "\(host) has asked to be left alone for \(blocked - now()) s more; it is asked again after that"
+                    group.add(RefreshResult(name: show.name, added: 0, error: error))
+                    return false
+                }
+                waiting[show.id, default: []].append(group)
+                if occasions[show.id] != .request { occasions[show.id] = occasion }
+                return true
+            }
+        }
+    }
+
+    /// Refreshes what is due. While nobody is connected that is discretionary: it waits for the link and the power.
+    func refreshDue() {
+        guard driver.core.mayRunByItself else { return }
+        do {
+            let due = try library.refreshSubjects(dueAt: now())
+            try putOffSkipped(due)
+            let turn = Set(context.work.turn(of: due.map { WorkItem.refresh($0.id) }, now: now()).map { ShowID($0.id) })
+            enqueue(due.filter { turn.contains($0.id) }, isScheduled: true)
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// Why a show is not refreshed unless somebody names it.
+    private func reasonToSkip(_ show: RefreshSubject) -> String? {
+        context.work.skipped(WorkItem.refresh(show.id), now: now())?.explanation
+    }
+
+    /// Puts off what is due and is left out: whatever has made it due, upkeep is not to come back to it at once.
+    private func putOffSkipped(_ due: [RefreshSubject]) throws {
+        for show in due {
+            guard let until = context.work.skippedUntil(WorkItem.refresh(show.id), now: now()) else { continue }
+            try library.setNextRefresh(podcast: show.id, until)
+        }
+    }
+
+    /// Puts shows into the queue and begins. Those of one host stand together, so that they share its connections.
+    ///
+    /// - Parameter filter: whether a show is to be asked for, by its host.
+    private func enqueue(
+        _ shows: [RefreshSubject], isScheduled: Bool = false,
+        where filter: (RefreshSubject, String) -> Bool = { _, _ in true }
+    ) {
+        var hosts: [String] = []
+        var groups: [String: [RefreshSubject]] = [:]
+        for show in shows {
+            let host = FeedAddress.host(of: show.url)
+            if groups[host] == nil { hosts.append(host) }
+            groups[host, default: []].append(show)
+        }
+        let kept = shows.count > Self.fewShows ? documents.kept() : nil
+        for host in hosts {
+            for show in groups[host] ?? [] where filter(show, host) {
+                feeds.enqueue(
+                    FeedPump.Job(
+                        show, credentials: credentials(of: show.id, show.access),
+                        isKept: kept?.contains(show.id) ?? documents.contains(show.id),
+                        userAgent: settings(of: show).userAgent, limits: configuration.feedLimits,
+                        isScheduled: isScheduled), host: host)
+            }
+        }
+        startRefreshes()
+    }
+
+    /// Up to so many documents are looked for one by one, which takes less time than to list all.
+    private static let fewShows = 8
+
+    /// When the next refresh is due by itself; `nil` when there is none that could begin.
+    var next: Int64? {
+        let (held, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now()), $0.isEmpty) }
+        guard driver.core.mayRunByItself, !context.work.isHeldUp else { return held }
+        let due = (try? library.nextRefresh()) ?? nil
+        // What is due and waits in the queue needs no timer.
+        guard let due, due > now() || isQueueEmpty else { return held }
+        return min(due, held ?? .max)
+    }
+
+    func startRefreshes() {
+        feeds.setWatched(driver.clients.isWatched)
+        let (requests, turns) = feeds.start()
+        engine.send(requests)
+        for id in turns { beginTurn(id) }
+    }
+
+    // MARK: Turns
+
+    /// Waits until a feed of this host may be fetched: so many at once in all and from one host as are refreshed.
+    ///
+    /// - Returns: `nil` when the host wants to be left alone: whoever waits comes again later. Else a number for
+    ///   `giveBackTurn`.
+    func takeTurn(host: String) async -> ShowID? {
+        guard feeds.withQueue({ $0.blockedUntil(host: host, now: now()) }) == nil else { return nil }
+        lastTurn = ShowID(lastTurn.rawValue - 1)
+        let id = lastTurn
+        let isGranted = await withCheckedContinuation { continuation in
+            turns[id] = (host, continuation)
+            feeds.withQueue { _ = $0.enqueue(id, host: host) }
+            startRefreshes()
+        }
+        return isGranted ? id : nil
+    }
+
+    /// - Parameter isRefused: the server has answered 429. One 503 says too little of a host with hundreds of feeds.
+    func giveBackTurn(_ id: ShowID, isRefused: Bool) {
+        feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: now()) }
+        if isRefused { refuseTurns() }
+        startRefreshes()
+        restIfDone()
+    }
+
+    /// What waits for a host that wants to be left alone waits no longer.
+    func refuseTurns() {
+        for (id, turn) in turns {
+            let isRefused = feeds.withQueue { queue in
+                guard queue.blockedUntil(host: turn.host, now: now()) != nil else { return false }
+                queue.remove(id)
+                return true
+            }
+            guard isRefused else { continue }
+            turns[id] = nil
+            turn.continuation.resume(returning: false)
+        }
+    }
+
+    func beginTurn(_ id: ShowID) {
+        if let turn = turns.removeValue(forKey: id) {
+            turn.continuation.resume(returning: true)
+        } else {
+            refreshNow(id, answer: nil)
+        }
+    }
+
+    /// Refreshes a show whose turn it is, unless its answer has begun to come already.
+    func refreshNow(_ id: ShowID, answer: FeedAnswer?) {
+        let occasion = occasions.removeValue(forKey: id) ?? .schedule
+        if let answer { driver.note(.fetchTaken(answer.asked.task)) }
+        startTask { [self] in
+            let (result, end) = await refreshNow(id, occasion, answer)
+            feeds.withQueue { $0.finish(id, end, now: now()) }
+            context.work.end([WorkItem.refresh(id)])
+            if case .refused = end { refuseTurns() }
+            tell(result, of: id)
+            startRefreshes()
+            restIfDone()
+        }
+    }
+
+    func tell(_ result: RefreshResult, of id: ShowID) {
+        for group in waiting.removeValue(forKey: id) ?? [] { group.add(result) }
+    }
+
+    /// Not after each of a thousand: what is due next is asked of the whole table.
+    func restIfDone() {
+        if !isFetching { driver.note(.fetching(false)) }
+    }
+}

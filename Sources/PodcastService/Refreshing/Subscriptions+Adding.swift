@@ -1,0 +1,123 @@
+internal import DaemonCore
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+// How a show comes into the library: one by one, or as one of a list.
+extension Subscriptions {
+    /// A feed as it is to be stored.
+    private struct Arrival: Sendable {
+        var feed: Feed
+        var response: FeedResponse
+        /// Where it is to be asked for from now on.
+        var url: String
+        /// The most private space that it may be in there.
+        var reach: AddressSpace?
+        /// With its document.
+        var found: FeedFetcher.Retrieved
+    }
+
+    /// Fetches a feed and subscribes to it.
+    ///
+    /// - Parameters:
+    ///   - name: the folder's; `nil` takes the show's title.
+    ///   - title: the show's, for a feed that has none.
+    ///   - server: the address by which the sync server has named the show.
+    ///   - reach: the space of the catalogue or server that has named it; `nil` where a person did.
+    ///   - task: a feed task, which is told how far it is.
+    /// - Throws: `FetchFailure`, and what `Library.subscribe` throws.
+    func add(
+        _ address: PrivateAddress, name: String? = nil, title: String? = nil, fromServer server: String? = nil,
+        reach: AddressSpace? = nil, task: TaskID
+    ) async throws -> MergeResult {
+        let isGiven = reach == nil
+        var arrival = try await fetch(address, reach: reach, task: task)
+        if arrival.feed.title?.isEmpty ?? true { arrival.feed.title = title }
+        let result = try await store(arrival, name: name, fromServer: server, given: isGiven ? address.url : nil)
+        let id = result.podcast.id
+        if let given = address.credentials {
+            try library.setHasCredentials(podcast: id, true)
+            try credentials.set(given, for: id)
+        }
+        driver.changed(podcast: id, name: result.podcast.name)
+        copies.subscriptionsChanged()
+        // A show that is new has nothing of its own that would ask for it.
+        if configuration.keep != .all || configuration.autoDownload > 0 { try tidier.tidy(id) }
+        log.info("subscribed to \(address.visible) as \(result.podcast.name): \(result.inserted.count) episodes")
+        return result
+    }
+
+    /// The feed of a show: something that has episodes to play.
+    private func fetch(_ address: PrivateAddress, reach: AddressSpace?, task: TaskID) async throws -> Arrival {
+        let own =
+            address.credentials
+            ?? context.netrc.credentials(for: address.url, given: reach == nil ? address.url : nil)
+        let found = try await context.fetcher.retrieve(
+            address.url, reach: reach, credentials: own, keepingIn: refresher.documents,
+            onProgress: { progress in startTask { [self] in note(progress, of: task) } })
+        if let problem = found.problem { throw problem }
+        let shown = address.visible
+        guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
+        let paged = await refresher.pages(
+            of: first, in: found, .subscription, credentials: own)
+        guard !paged.feed.items.isEmpty else {
+            throw FetchFailure(
+                status: found.head.status, message: "\(shown): the feed has no episodes; nothing to subscribe to yet")
+        }
+        guard paged.feed.items.contains(where: { !$0.enclosures.isEmpty }) else {
+            throw FetchFailure(
+                status: found.head.status,
+                message: "\(shown): none of the feed's \(paged.feed.items.count) items has an audio or video file "
+                    + "(an enclosure); look for the show's podcast feed", isNoShow: true)
+        }
+        var response = found.response
+        response.isWhole = paged.isWhole
+        response.nextRefresh = configuration.schedule.next(
+            RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
+        response.updateInterval = first.updateInterval.map(Int64.init)
+        // The address that a permanent redirect names is the one to keep.
+        let move = FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now())
+        return Arrival(
+            feed: paged.feed, response: response, url: move.address ?? address.url,
+            reach: move.address == nil ? found.head.firstSpace : found.head.space, found: found)
+    }
+
+    private func note(_ progress: FeedProgress, of task: TaskID) {
+        driver.note(.fetchProgressed(task, received: progress.received, expected: progress.expected))
+    }
+
+    /// Away from the actor, which has others to serve.
+    @concurrent private nonisolated func store(
+        _ arrival: Arrival, name: String?, fromServer server: String?, given: String?
+    ) async throws -> MergeResult {
+        let result = try await arrivals.store(
+            ArrivingShow(
+                url: arrival.url, feed: arrival.feed, name: name, response: arrival.response, now: now(),
+                fromServer: server, givenURL: given, reach: arrival.reach))
+        refresher.keepDocument(of: arrival.found, for: result.podcast.id)
+        return result
+    }
+
+    /// A show that is subscribed to is given another name and password, which must get its feed.
+    func replaceCredentials(of podcast: Podcast, with address: PrivateAddress) async throws -> Reply {
+        let task = driver.beginFetch(path: podcast.name)
+        defer { driver.endFetch(task) }
+        let arrival = try await fetch(address, reach: nil, task: task)
+        try library.setHasCredentials(podcast: podcast.id, true)
+        try credentials.set(address.credentials, for: podcast.id)
+        try library.give(podcast: podcast.id, url: address.url, reach: arrival.found.head.firstSpace)
+        refresher.feeds.forgetJob(podcast.id)
+        tidier.rhythms[podcast.id] = nil
+        let result = try library.merge(
+            feed: arrival.feed, into: podcast.id, response: arrival.response,
+            template: settings(of: podcast.id).nameTemplate ?? configuration.nameTemplate, now: now())
+        refresher.keepDocument(of: arrival.found, for: podcast.id)
+        driver.changed(podcast: podcast.id, name: podcast.name)
+        copies.subscriptionsChanged()
+        log.info("\(podcast.name) has other credentials now")
+        return .subscribed(name: podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
+    }
+}

@@ -1,0 +1,128 @@
+internal import DaemonCore
+internal import Foundation
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// Shows of a list. Each is a command of its own, so that a client that goes takes with it what has not begun, and what
+// has begun is there whole or not at all.
+extension Subscriptions {
+    /// The sync server, for a show that it has named.
+    struct NamingServer: Sendable {
+        /// The show's address as it stands there.
+        var address: String
+        /// The server's own.
+        var space: AddressSpace
+    }
+
+    /// - Parameters:
+    ///   - client: what it has asked for need not be done when it has gone; `nil` when nobody waits.
+    ///   - server: the sync server, where it has named the show.
+    func importShow(
+        _ item: ImportItem, for client: ClientConnection? = nil, from server: NamingServer? = nil
+    ) async throws -> ImportResult {
+        let address = PrivateAddress(item.url)
+        guard URLReference.isHTTP(item.url) else {
+            return .refused(error: "\(address.visible) is not an http or https address")
+        }
+        if let known = try subscribedName(at: address.url) { return .known(name: known) }
+        guard let turn = await refresher.takeTurn(host: FeedAddress.host(of: address.url)) else {
+            let failure = FetchFailure(status: 429, message: "\(address.visible): the server wants fewer requests")
+            return try keep(item, address, failure, server)
+        }
+        var isRefused = false
+        let result: Result<ImportResult, any Error>
+        do {
+            guard client?.state.withLock({ !$0.isClosed }) ?? true else {
+                throw Failure(message: "the client has gone")
+            }
+            try Task.checkCancellation()
+            result = .success(try await fetch(item, address, server))
+        } catch let failure as FetchFailure {
+            isRefused = failure.status == 429
+            result = Result {
+                // A request that was cancelled says nothing about the show.
+                try Task.checkCancellation()
+                return try take(failure, item, address, server)
+            }
+        } catch {
+            result = .failure(error)
+        }
+        refresher.giveBackTurn(turn, isRefused: isRefused)
+        return try result.get()
+    }
+
+    // MARK: Outcomes
+
+    private func fetch(
+        _ item: ImportItem, _ address: PrivateAddress, _ server: NamingServer?
+    ) async throws -> ImportResult {
+        if let known = try subscribedName(at: address.url) { return .known(name: known) }
+        let task = driver.beginFetch(path: address.visible)
+        defer { driver.endFetch(task) }
+        do {
+            let result = try await add(
+                address, title: item.title, fromServer: server?.address, reach: server?.space, task: task)
+            return .added(name: result.podcast.name, episodes: result.podcast.episodes)
+        } catch LibraryError.alreadySubscribed(let name) {
+            return .known(name: name)
+        }
+    }
+
+    /// A list must not lose a show because its server is down. What answers but is no show, or says that it is gone for
+    /// good (410), is none.
+    private func take(
+        _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: NamingServer?
+    ) throws -> ImportResult {
+        if failure.isNoShow || failure.status == 410 { return .refused(error: failure.message) }
+        return try keep(item, address, failure, server)
+    }
+
+    private func keep(
+        _ item: ImportItem, _ address: PrivateAddress, _ failure: FetchFailure, _ server: NamingServer?
+    ) throws -> ImportResult {
+        var show = UnfetchedShow(
+            url: address.url, title: item.title, link: item.link, error: failure.message, httpStatus: failure.status,
+            next: configuration.schedule.next(RefreshFacts(failures: 1), now: now(), random: .random(in: 0..<1)))
+        show.isGiven = server == nil
+        show.reach = server?.space
+        let kept = try keep([(show, address.credentials)], fromServer: server?.address)
+        guard case .added(_, let name)? = kept.first else { return .known(name: kept.first?.name ?? "") }
+        log.warning("kept \(name) without episodes: \(failure.message)")
+        return .kept(name: name, error: failure.message)
+    }
+
+    /// Subscribes to shows without their feeds, and tells those who watch.
+    func keep(
+        _ shows: [(show: UnfetchedShow, credentials: Credentials?)], fromServer server: String? = nil
+    ) throws -> [KeptShow] {
+        let kept = try library.keep(shows.map(\.show), fromServer: server, now: now())
+        var changes: [Input] = []
+        for (result, credentials) in zip(kept, shows.map(\.credentials)) {
+            guard case .added(let podcast, let name) = result else { continue }
+            if let credentials {
+                try library.setHasCredentials(podcast: podcast, true)
+                try self.credentials.set(credentials, for: podcast)
+            }
+            changes.append(.changedShow(podcast, name: name))
+        }
+        driver.note(changes)
+        copies.subscriptionsChanged()
+        return kept
+    }
+
+    /// The show of this address, or of the same over http or https, with or without a slash at its end: lists of different
+    /// programs differ in these.
+    private func subscribedName(at url: String) throws -> String? {
+        var addresses = [url]
+        if let colon = url.firstIndex(of: ":") {
+            addresses.append((url[..<colon].lowercased() == "http" ? "https" : "http") + url[colon...])
+        }
+        addresses += addresses.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 + "/" }
+        return try library.subscribedName(atAnyOf: addresses)
+    }
+}

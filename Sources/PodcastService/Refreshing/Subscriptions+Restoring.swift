@@ -1,0 +1,43 @@
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+
+// What is made of the list of the subscriptions when the library is lost.
+extension Subscriptions {
+    /// At the start: a library that has come back from a backup, or has begun anew, gets the subscriptions that it lacks.
+    ///
+    /// They are there at once, under the names that they had, and in one transaction: a daemon that is killed meanwhile
+    /// loses none. Their feeds are fetched in the background; those that fail are left to the next refresh.
+    ///
+    /// - Parameter notify: gets what the next person is to be told.
+    func restore(isRecovering: Bool, notify: (String) -> Void) throws {
+        let path = configuration.places.subscriptionsCopy
+        let present = try library.subscriptions()
+        // Empty, and not emptied. That the copy is not empty does not tell: the daemon may have been killed before it was
+        // written anew.
+        guard try isRecovering || present.isEmpty && !library.wasEmptied() else { return copies.copySubscriptions() }
+        let saved = SubscriptionsCopy.read(path)
+        guard !saved.isEmpty else { return copies.copySubscriptions() }
+        // Ids of a library that has gone mean nothing.
+        try credentials.keep(only: Set(present.map(\.podcast)))
+        let kept = try keep(
+            saved.map { subscription in
+                let address = PrivateAddress(subscription.url)
+                let show = UnfetchedShow(
+                    url: address.url, name: subscription.text, title: subscription.title, link: subscription.link,
+                    error: "the feed has not been fetched again since the library was made anew")
+                return (show, address.credentials)
+            })
+        let added = kept.compactMap { show in
+            if case .added(let podcast, _) = show { podcast } else { nil }
+        }
+        guard !added.isEmpty else { return }
+        let count = "\(added.count) show\(added.count == 1 ? " is" : "s are")"
+        log.warning("\(count) subscribed to again from \(path)")
+        if !isRecovering { notify("the library was empty: \(count) subscribed to again from \(path)") }
+        startTask { [self] in
+            await driver.underWay { _ = try? await refresher.refresh(added) }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import DaemonCore
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+// What a show has of its own: `podfs set SHOW KEY=VALUE`.
+extension Subscriptions {
+    /// What a show has of its own from now on. All is set, or nothing.
+    ///
+    /// - Parameter isConfirmed: also where another `keep` removes episodes that are cached or played.
+    func set(_ id: ShowID, _ assignments: [String], isConfirmed: Bool) throws -> Reply {
+        guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
+        let changes: [ShowSettingChange]
+        do {
+            changes = try assignments.map { try ShowSettingChange($0) }
+        } catch let error as ShowSettingError {
+            throw Failure(kind: .usage, message: error.message)
+        }
+        if changes.isEmpty { return .settings(try library.settings(of: id)) }
+        let before = settings(of: id).keep ?? configuration.keep
+        let after = changes.last { $0.key == .keep }.map { $0.value.flatMap(Keep.init) ?? configuration.keep } ?? before
+        var change: KeepChange?
+        if after != before {
+            change = try keepChange(of: podcast, to: after)
+            if !isConfirmed { try refuseLosses(of: podcast, keep: after) }
+        }
+        for change in changes { try library.set(podcast: id, key: change.key.rawValue, value: change.value) }
+        if !after.isWithin(before) { try library.forgetValidators(of: id) }
+        refresher.feeds.forgetJob(id)
+        copies.subscriptionsChanged()
+        try tidier.tidy(id)
+        driver.changed(podcast: id, name: podcast.name)
+        return .settings(try library.settings(of: id), kept: change)
+    }
+
+    /// What another `keep` would do to a show; `nil` for nothing.
+    private func keepChange(of podcast: Podcast, to keep: Keep) throws -> KeepChange? {
+        let episodes = try library.episodes(of: podcast.id)
+        let leaving = Set(Retention(try tidier.retained(episodes, of: podcast.id), keep: keep, now: now()).rows)
+        let bytes = episodes.reduce(Int64(0)) { $0 + (leaving.contains($1.id) ? $1.cachedBytes : 0) }
+        let returned = try tidier.returning(to: podcast.id, keep: keep).count
+        if leaving.isEmpty, returned == 0 { return nil }
+        return KeepChange(removed: leaving.count, total: episodes.count, bytes: bytes, returned: returned)
+    }
+
+    /// Throws where something would go that a person has fetched or heard; nothing has happened then.
+    private func refuseLosses(of podcast: Podcast, keep: Keep) throws {
+        let episodes = try library.episodes(of: podcast.id)
+        let leaving = Set(Retention(try tidier.retained(episodes, of: podcast.id), keep: keep, now: now()).rows)
+        let gone = episodes.filter { leaving.contains($0.id) }
+        let cached = gone.filter { $0.cachedBytes > 0 }
+        let played = gone.count(where: \.played)
+        guard !cached.isEmpty || played > 0 else { return }
+        let bytes = cached.reduce(Int64(0)) { $0 + $1.cachedBytes }
+        var losses: [String] = []
+        if !cached.isEmpty { losses.append("\(cached.count) of them cached (\(StorageShortage.size(bytes)))") }
+        if played > 0 { losses.append("\(played) played") }
+        throw Failure(
+            kind: .refused,
+            message: "keep='\(keep)' removes \(gone.count) of \(episodes.count) episodes of \(podcast.name), "
+                + "\(losses.joined(separator: " and ")): nothing was changed; add --yes to go on")
+    }
+}

@@ -1,0 +1,109 @@
+internal import DaemonCore
+internal import Foundation
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+/// Shows: subscribing, renaming, unsubscribing.
+@ServiceActor
+final class Subscriptions: ServicePart {
+    nonisolated let context: ServiceContext
+    let driver: CoreDriver
+    let tasks: TaskCommands
+    let tidier: Tidier
+    let refresher: Refresher
+    let searches: Searches
+    let assets: Assets
+    let copies: LibraryCopies
+    /// Writes shows that are new.
+    let arrivals: ArrivalWriter
+
+    init(_ refresher: Refresher, _ tasks: TaskCommands, _ searches: Searches, _ assets: Assets) {
+        context = refresher.context
+        driver = refresher.driver
+        self.tasks = tasks
+        tidier = refresher.tidier
+        self.refresher = refresher
+        self.searches = searches
+        self.assets = assets
+        copies = refresher.copies
+        arrivals = ArrivalWriter(library: context.library, template: context.configuration.nameTemplate)
+    }
+
+    func subscribe(_ url: String, name: String?) async throws -> Reply {
+        try Self.checkAddress(url)
+        let address = PrivateAddress(url)
+        if let known = try library.podcast(url: address.url), !known.ephemeral {
+            guard let given = address.credentials, given != credentials[known.id] else {
+                throw Self.alreadySubscribed(known.name)
+            }
+            return try await replaceCredentials(of: known, with: address)
+        }
+        let task = driver.beginFetch(path: address.visible)
+        defer { driver.endFetch(task) }
+        do {
+            let result = try await add(
+                address, name: name, reach: searches.catalogueSpace(of: address.url), task: task)
+            return .subscribed(
+                name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
+        } catch LibraryError.alreadySubscribed(let name) {
+            throw Self.alreadySubscribed(name)
+        } catch LibraryError.invalidName(let name, let reason) {
+            throw Failure(kind: .usage, message: "'\(name)' cannot be a folder's name: \(reason)")
+        }
+    }
+
+    private static func alreadySubscribed(_ name: String) -> Failure {
+        Failure(message: "already subscribed as '\(name)'; to fetch it again: podfs refresh '\(name)'")
+    }
+
+    func unsubscribe(_ id: ShowID) throws -> Reply {
+        guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
+        let episodes = try library.episodes(of: id).map(\.id)
+        for episode in episodes { engine.forget(MediaID(episode)) }
+        driver.note(episodes.map { .ended(MediaID($0)) })
+        for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
+        refresher.feeds.forgetJob(id)
+        tidier.rhythms[id] = nil
+        try credentials.set(nil, for: id)
+        refresher.documents.remove(id)
+        assets.store.remove(podcast: id, episodes: Set(episodes))
+        driver.changed(podcast: id, name: podcast.name)
+        copies.subscriptionsChanged()
+        return .done
+    }
+
+    func rename(_ podcast: ShowID?, _ episode: EpisodeID?, _ name: String) throws -> Reply {
+        do {
+            if let podcast {
+                let formerName = try library.podcast(id: podcast)?.name
+                try library.renamePodcast(id: podcast, to: name)
+                refresher.feeds.forgetJob(podcast)
+                copies.subscriptionsChanged()
+                driver.changed(podcast: podcast, name: name, formerName: formerName)
+                try tasks.renameTasks(of: podcast)
+            } else if let episode {
+                let formerName = try library.place(of: episode)?.name
+                let result = try library.renameEpisode(id: episode, to: name)
+                driver.changed(episode: episode, formerName: formerName)
+                if let podcast = tasks.downloads[MediaID(episode)]?.show { try tasks.renameTasks(of: podcast) }
+                return .text(result)
+            }
+            return .done
+        } catch let error as LibraryError {
+            throw Failure(kind: .usage, message: "\(error)")
+        }
+    }
+
+    static func checkAddress(_ url: String) throws {
+        guard URLReference.isHTTP(url) else {
+            throw Failure(
+                kind: .usage,
+                message: "\(PrivateAddress(url).visible) is not an address that podfs can fetch: "
+                    + "give the http:// or https:// address of a feed")
+        }
+    }
+}

@@ -1,0 +1,119 @@
+internal import DaemonCore
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+/// What a refresh leads to: episodes that are no longer kept leave, and the newest are fetched ahead.
+@ServiceActor
+final class Tidier: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    private let tasks: TaskCommands
+    /// What the dates of shows' episodes say, and until when, as long as the episodes stay as they are.
+    var rhythms: [ShowID: (rhythm: ReleaseRhythm, until: Int64)] = [:]
+
+    init(_ tasks: TaskCommands) {
+        context = tasks.context
+        driver = tasks.driver
+        self.tasks = tasks
+    }
+
+    /// Keeps what is to be kept of a show, and fetches its newest episodes ahead. What an earlier, narrower `keep` has
+    /// buried comes back, as far as the feed lists it.
+    func tidy(_ podcast: ShowID) throws {
+        let settings = settings(of: podcast)
+        let keep = settings.keep ?? configuration.keep
+        let newest = settings.autoDownload ?? configuration.autoDownload
+        let (automatic, _) = try library.marks(of: podcast)
+        try bringBack(podcast, keep: keep)
+        guard keep != .all || newest > 0 || !automatic.isEmpty else { return }
+        let episodes = try retained(try library.episodes(of: podcast), of: podcast)
+        let leaving = Retention(episodes, keep: keep, now: now()).rows
+        if !leaving.isEmpty { try bury(leaving) }
+        let plan = AutoDownload(
+            episodes.filter { !leaving.contains($0.id) }, newest: newest, keep: keep, now: now())
+        try driver.change { batch in
+            for episode in plan.enqueue {
+                let row = try library.enqueue(
+                    episode: episode, session: ClientSession.common, automatic: true, now: now())
+                guard let task = try driver.task(of: row) else { continue }
+                try batch.handle(.registered(task, asked: nil))
+                try batch.handle(.wanted(task.media, .automatic))
+            }
+        }
+        if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan) } }
+    }
+
+    private func bringBack(_ podcast: ShowID, keep: Keep) throws {
+        let returning = try returning(to: podcast, keep: keep)
+        if returning.isEmpty { return }
+        try library.unbury(episodes: returning, now: now())
+        rhythms[podcast] = nil
+        driver.note(returning.map { .changedEpisode($0) })
+        log.info("\(returning.count) episodes are kept again")
+    }
+
+    /// The daemon begins: where the configuration's `keep` is another than before, what it keeps again comes back.
+    func bringBackWhatIsKept() throws {
+        let code = configuration.keep.code
+        guard try library.notedKeep() != code else { return }
+        for podcast in try library.podcastsWithBuriedEpisodes() {
+            try bringBack(podcast, keep: settings(of: podcast).keep ?? configuration.keep)
+        }
+        try library.note(keep: code)
+    }
+
+    /// Ends and drops what was fetched ahead and is no longer among the newest. One that somebody has open stays.
+    private func drop(_ plan: AutoDownload) async {
+        do {
+            for episode in plan.cancel { try await tasks.cancel(episode) }
+            for episode in plan.evict {
+                guard let row = try library.episode(id: episode), !row.pinned else { continue }
+                if let problem = try await tasks.dropBytes(of: row) { log.debug("\(row.name) stays: \(problem)") }
+                driver.changed(episode: episode)
+            }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// Takes episodes out of the library; what a program reads at this moment stays readable for it.
+    private func bury(_ episodes: [EpisodeID]) throws {
+        driver.takeEvents()
+        for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
+        rhythms = [:]
+        for episode in episodes { engine.forget(MediaID(episode)) }
+        driver.note(episodes.flatMap { [.ended(MediaID($0)), .changedEpisode($0)] })
+        log.info("\(episodes.count) episodes are no longer kept")
+    }
+
+    /// The episodes of a show with what retention must know of them.
+    func retained(_ episodes: [Episode], of podcast: ShowID) throws -> [RetainedEpisode] {
+        let (automatic, declined) = try library.marks(of: podcast)
+        let open = driver.clients.openEpisodes
+        return episodes.map { episode in
+            RetainedEpisode(
+                episode, isOpen: open.contains(episode.id) || hasLease(on: episode),
+                isMediaGone: episode.download?.errorNumber == Int(TransferError(.missing, "").errorNumber),
+                isAutomatic: automatic.contains(episode.id), isDeclined: declined.contains(episode.id))
+        }
+    }
+
+    /// Those of a show's buried episodes that its feed lists and that are to be kept: they come back.
+    func returning(to podcast: ShowID, keep: Keep) throws -> [EpisodeID] {
+        let buried = try library.buriedEpisodes(of: podcast)
+        if buried.isEmpty { return [] }
+        let living = try library.episodes(of: podcast)
+        let leaving = Set(Retention(try retained(living + buried, of: podcast), keep: keep, now: now()).rows)
+        return buried.map(\.id).filter { !leaving.contains($0) }
+    }
+
+    /// Whether a mount has an episode open that it did not ask the daemon for, as its size is known or all of it is cached.
+    /// The lease tells of it as soon as there is a file.
+    private func hasLease(on episode: Episode) -> Bool {
+        guard episode.cachedBytes > 0, let rendition = try? library.rendition(of: episode.id) else { return false }
+        return engine.isRead(rendition.file)
+    }
+}

@@ -1,0 +1,40 @@
+internal import DaemonCore
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+
+/// Who is connected. Thread-safe.
+final class ClientTable: Sendable {
+    private let clients = Mutex<[ClientID: ClientConnection]>([:])
+
+    func add(_ client: ClientConnection) { clients.withLock { $0[client.id] = client } }
+
+    func remove(_ client: ClientConnection) { clients.withLock { _ = $0.removeValue(forKey: client.id) } }
+
+    var isEmpty: Bool { clients.withLock { $0.isEmpty } }
+
+    /// Whether anybody hears of events.
+    var isWatched: Bool { clients.withLock { $0.values.contains { $0.state.withLock { $0.isWatching } } } }
+
+    /// Tells every client that watches.
+    func broadcast(_ event: Event) {
+        let watching = clients.withLock { clients in
+            clients.values.filter { client in client.state.withLock { $0.isWatching } }
+        }
+        if watching.isEmpty { return }
+        let frame = Frame(kind: .event, number: 0, payload: WireJSON.encode(event))
+        for client in watching { client.send(frame) }
+    }
+
+    /// The episodes that clients have open, as far as the daemon was asked for them, or wait for.
+    var openEpisodes: Set<EpisodeID> {
+        var episodes: Set<EpisodeID> = []
+        for client in clients.withLock({ Array($0.values) }) {
+            client.state.withLock { state in
+                episodes.formUnion(state.opens.values)
+                episodes.formUnion(state.waits.values.map(\.episode))
+            }
+        }
+        return episodes
+    }
+}

@@ -1,0 +1,87 @@
+internal import CLinux
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferEngine
+
+/// The daemon as a process: its locks, its socket, its end.
+package enum Daemon {
+    /// Why it could not begin.
+    package struct Problem: Error, CustomStringConvertible {
+        package enum Code: Sendable {
+            /// Another daemon serves this installation.
+            case runsAlready
+            case failed
+        }
+
+        package var code: Code
+        package var description: String
+    }
+
+    /// Serves until it is idle for long, is asked to leave, or gets SIGTERM or SIGINT.
+    ///
+    /// - Parameter ready: called once, when clients can connect.
+    package static func run(_ configuration: ServiceConfiguration, ready: @Sendable () -> Void) async throws {
+        let places = configuration.places
+        for folder in places.folders {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+        // In both folders: an installation that shares one of them with another must not write it too.
+        let locks = try [places.data, places.cache].map { folder in
+            guard let lock = try FolderLease(folder: folder) else {
+                throw Problem(
+                    code: .runsAlready, description: "another daemon serves \(folder); it is left to do so")
+            }
+            return lock
+        }
+        let (ends, finish) = AsyncStream<Void>.makeStream()
+        let signals = handleSignals { finish.yield() }
+        defer { for source in signals { source.cancel() } }
+        let marker = StartMarker(path: places.startMarker)
+        let (library, recovery) = try Library.openForWriting(
+            at: places.library, backup: places.libraryBackup, isSuspect: marker.begin() >= 2,
+            canRebuild: !SubscriptionsCopy.read(places.subscriptionsCopy).isEmpty, now: Int64(time(nil)))
+        let service = try await PodcastService(
+            configuration: configuration, library: library, recovery: recovery
+        ) { finish.yield() }
+        do {
+            try await service.start()
+        } catch let error as LibraryError {
+            // What the look at the opening does not find: the next daemon looks at all of it.
+            if case .damaged = error { marker.begin() }
+            throw error
+        }
+        let inherited = try SocketActivation.takeListener(at: places.socket)
+        let server =
+            try inherited.map { SocketServer(listener: $0, handler: service.handler) }
+            ?? SocketServer(path: places.socket, handler: service.handler)
+        try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: places.pidFile), options: .atomic)
+        server.start()
+        marker.end()
+        ready()
+        for await _ in ends { break }
+        server.stop()
+        await service.stop()
+        do {
+            try library.checkpoint()
+        } catch {
+            Logger(label: "podfs.daemon").error("the library's log was not written into its file: \(error)")
+        }
+        unlink(places.pidFile)
+        withExtendedLifetime(locks) {}
+    }
+
+    private static func handleSignals(_ action: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
+        signal(SIGPIPE, SIG_IGN)
+        return [SIGTERM, SIGINT].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
+            source.setEventHandler(handler: action)
+            source.resume()
+            return source
+        }
+    }
+}

@@ -1,0 +1,86 @@
+internal import DaemonCore
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+// What clients ask for by commands. Each is checked, carried out whole or not at all, and answered once.
+extension PodcastService {
+    func perform(_ command: Command, number: UInt32, for client: ClientConnection) async {
+        await driver.underWay {
+            do {
+                client.send(.reply, number: number, try await carryOut(command, for: client))
+            } catch let failure as Failure {
+                client.send(failure, number: number)
+            } catch let failure as FetchFailure {
+                client.send(Failure(message: failure.message), number: number)
+            } catch {
+                client.send(Failure(message: "\(error)"), number: number)
+            }
+        }
+        if command == .leave { driver.note(.askedToLeave) }
+    }
+
+    private func carryOut(_ command: Command, for client: ClientConnection) async throws -> Reply {
+        driver.takeEvents()
+        switch command {
+        case .subscribe(let url, let name): return try await subscriptions.subscribe(url, name: name)
+        case .importShow(let item): return .imported(try await subscriptions.importShow(item, for: client))
+        case .unsubscribe(let podcast): return try subscriptions.unsubscribe(podcast)
+        case .refresh(let podcasts): return .refreshed(try await refresher.refresh(podcasts))
+        case .rename(let podcast, let episode, let name): return try subscriptions.rename(podcast, episode, name)
+        case .inspect(let url):
+            try Subscriptions.checkAddress(url)
+            guard
+                case .feed(let feed, _) = try await context.fetcher.fetch(
+                    url, reach: nil, credentials: PrivateAddress(url).credentials ?? context.netrc.credentials(for: url)
+                )
+            else {
+                throw Failure(message: "\(PrivateAddress(url).visible): no answer")
+            }
+            return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))
+        case .tasks: return .tasks(driver.core.list(refresher.feeds.tasks))
+        case .act(let action, let episodes): return try await tasks.act(action, on: episodes)
+        case .publish(let request): return try uploads.publish(request)
+        case .actOnUploads(let action, let ids): return try uploads.act(action, on: ids)
+        case .setPlayed(let episode, let played):
+            try library.setPlayed(episode: episode, played, now: now())
+            driver.changed(episode: episode)
+            return .done
+        case .setPosition(let episode, let seconds):
+            guard (0...Double(SyncedState.longest)).contains(seconds) else {
+                throw Failure(
+                    kind: .usage, errorNumber: EINVAL,
+                    message: "a position is a number of seconds from 0 to \(SyncedState.longest)")
+            }
+            try library.setPosition(episode: episode, seconds, now: now())
+            driver.changed(episode: episode)
+            return .done
+        case .set(let podcast, let assignments, let confirmed):
+            return try subscriptions.set(podcast, assignments, isConfirmed: confirmed ?? false)
+        case .events(let since): return .events(try driver.keptEvents(since: since))
+        case .openSession(let session): return try tasks.openSession(session, for: client)
+        case .createTask(let episode): return try tasks.createTask(episode, for: client)
+        case .suspendTask(let episode): return try tasks.suspendTask(episode, for: client)
+        case .resumeTask(let episode): return try tasks.resumeTask(episode, for: client)
+        case .cancelTask(let episode, let producesResumeData):
+            return try await tasks.cancelTask(episode, producesResumeData: producesResumeData, for: client)
+        case .continueTask(let data): return try tasks.continueTask(data, for: client)
+        case .acknowledge(let sequence): return try tasks.acknowledge(sequence, for: client)
+        case .search(let term, let limit): return try await searches.search(term, limit: limit)
+        case .searchFolder(let term): return .foundFolders(try await searches.searchFolder(term))
+        case .fetchShow(let podcast): return try await found.fetchShow(podcast)
+        case .asset(let kind, let id): return try await subscriptions.assets.asset(kind, id)
+        case .verify(let episodes): return try await verifier.verify(episodes)
+        case .syncLogin(let request): return try await sync.logIn(request)
+        case .syncNow(let despiteHold): return try await sync.run(despiteHold: despiteHold, for: client)
+        case .syncStatus: return .sync(try sync.status())
+        case .syncLogout: return try await sync.logOut()
+        case .watch, .leave: return .done
+        }
+    }
+}

@@ -1,0 +1,200 @@
+internal import Glibc
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// Frames from the socket's thread. Opens and reads go to the engine from here; nothing in this file waits.
+extension PodcastService {
+    nonisolated func receive(_ frame: Frame, from client: ClientConnection) {
+        switch frame.kind {
+        case .read: read(frame, from: client)
+        case .open: open(frame, from: client)
+        case .cancel: cancel(frame.number, of: client)
+        case .close: close(frame, from: client)
+        case .opened:
+            guard let request = EpisodeReference(payload: frame.payload) else { return }
+            driver.events.put(.opened(request.episode))
+            driver.events.settle()
+        case .hello: greet(frame, client)
+        case .command:
+            guard let command = WireJSON.decode(Command.self, frame.payload) else {
+                client.send(Failure(message: "the daemon does not know this command"), number: frame.number)
+                return
+            }
+            if command == .watch {
+                client.state.withLock { $0.isWatching = true }
+                client.send(.reply, number: frame.number, Reply.done)
+                return
+            }
+            startTask { [self] in await perform(command, number: frame.number, for: client) }
+        default:
+            client.send(Failure(message: "the daemon does not know this message"), number: frame.number)
+        }
+    }
+
+    private nonisolated func greet(_ frame: Frame, _ client: ClientConnection) {
+        let isCommand = WireJSON.decode(Hello.self, frame.payload)?.role == .command
+        let welcome = Welcome(
+            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: configuration.places.library,
+            cache: configuration.places.cache, version: configuration.version, pid: getpid(),
+            notice: isCommand ? notice.withLock { $0.take() } : nil)
+        client.send(.welcome, number: frame.number, welcome)
+    }
+
+    /// Cancels come on the thread that has begun the wait: its name is known.
+    private nonisolated func cancel(_ number: UInt32, of client: ClientConnection) {
+        let (wait, opened) = client.state.withLock { state in
+            (state.waits.removeValue(forKey: number), state.opens.removeValue(forKey: number))
+        }
+        if let wait, let name = wait.name { engine.cancelWait(MediaID(wait.episode), name) }
+        // The grant is on its way to a client that does not want it any more: it will not send a close.
+        if let opened { engine.close(MediaID(opened)) }
+    }
+
+    /// Before the engine is asked: its answer may come at once, and finds the entry.
+    private nonisolated func expect(_ number: UInt32, _ episode: EpisodeID, for client: ClientConnection) {
+        client.state.withLock { $0.waits[number] = ClientConnection.Wait(episode: episode) }
+    }
+
+    private nonisolated func read(_ frame: Frame, from client: ClientConnection) {
+        guard let request = ReadRequest(payload: frame.payload) else {
+            client.send(Failure(message: "malformed read"), number: frame.number)
+            return
+        }
+        expect(frame.number, request.episode, for: client)
+        read(request, number: frame.number, for: client, isVerified: false)
+    }
+
+    /// - Parameter isVerified: the file in the cache has been read as a whole, and need not be again.
+    private nonisolated func read(
+        _ request: ReadRequest, number: UInt32, for client: ClientConnection, isVerified: Bool
+    ) {
+        let name = engine.read(
+            MediaID(request.episode), range: request.range, generation: request.generation,
+            takesHead: request.takesHead,
+            load: driver.loader(request.episode)
+        ) { [self] result in
+            if case .failure(let error) = result, error.code == .unverified, !isVerified {
+                return verify(request.episode, for: number, of: client) { [self] in
+                    read(request, number: number, for: client, isVerified: true)
+                }
+            }
+            client.state.withLock { _ = $0.waits.removeValue(forKey: number) }
+            switch result {
+            case .success(let grant):
+                client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
+            case .failure(let error):
+                // After the events before it: who looks for the reason finds it. And who opens a changed file anew is to find
+                // the new generation in the library, or he gets the kernel's copy of the old one's first bytes and this error
+                // again.
+                driver.events.put(.marker { client.send(error.failure, number: number) })
+            }
+        }
+        client.state.withLock { $0.waits[number]?.name = name }
+    }
+
+    /// Answers when the episode's file has been verified, by `next`, unless nobody waits any more.
+    private nonisolated func verify(
+        _ episode: EpisodeID, for number: UInt32, of client: ClientConnection, then next: @escaping @Sendable () -> Void
+    ) {
+        startTask { [self] in
+            await verifier.verify(episode)
+            if client.state.withLock({ $0.waits[number] != nil && !$0.isClosed }) { next() }
+        }
+    }
+
+    private nonisolated func open(_ frame: Frame, from client: ClientConnection) {
+        guard let request = EpisodeReference(payload: frame.payload) else {
+            client.send(Failure(message: "malformed open"), number: frame.number)
+            return
+        }
+        expect(frame.number, request.episode, for: client)
+        open(request.episode, number: frame.number, for: client, isVerified: false)
+    }
+
+    private nonisolated func open(
+        _ episode: EpisodeID, number: UInt32, for client: ClientConnection, isVerified: Bool
+    ) {
+        let name = engine.open(MediaID(episode), load: driver.loader(episode)) { [self] result in
+            if case .failure(let error) = result, error.code == .unverified, !isVerified {
+                return verify(episode, for: number, of: client) { [self] in
+                    open(episode, number: number, for: client, isVerified: true)
+                }
+            }
+            if case .success(let grant) = result, !grant.isNewGeneration {
+                // At once: the answer says all that the library will know when the events before it are written down.
+                answerOpen(episode, result, number: number, to: client)
+                driver.events.put(.opened(episode))
+            } else {
+                // After the events before it: the name leads to another node only when the library knows its generation.
+                driver.events.put(
+                    .marker { [weak self] in
+                        self?.answerOpen(episode, result, number: number, to: client)
+                    })
+                if case .success = result { driver.events.put(.opened(episode)) }
+            }
+        }
+        client.state.withLock { $0.waits[number]?.name = name }
+    }
+
+    private nonisolated func answerOpen(
+        _ episode: EpisodeID, _ result: Result<ReadGrant, TransferError>, number: UInt32, to client: ClientConnection
+    ) {
+        switch result {
+        case .success(let grant):
+            let isWanted = client.state.withLock { state in
+                // Not there: cancelled while the answer waited for the library, or the client has gone.
+                guard state.waits.removeValue(forKey: number) != nil, !state.isClosed else { return false }
+                state.opens[number] = episode
+                return true
+            }
+            guard isWanted else {
+                engine.close(MediaID(episode))
+                return
+            }
+            client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
+        case .failure(let error):
+            client.state.withLock { $0.waits[number] = nil }
+            client.send(error.failure, number: number)
+        }
+    }
+
+    private nonisolated func close(_ frame: Frame, from client: ClientConnection) {
+        guard let request = EpisodeReference(payload: frame.payload) else { return }
+        let wasOpen = client.state.withLock { state in
+            // The oldest: a cancel may still be on its way for the newest.
+            let numbers = state.opens.lazy.filter { $0.value == request.episode }.map(\.key)
+            guard let number = numbers.min() else { return false }
+            state.opens[number] = nil
+            return true
+        }
+        if wasOpen { engine.close(MediaID(request.episode)) }
+        // Also of an open that an earlier daemon has granted.
+        driver.events.put(.closed(request.episode))
+    }
+
+    /// A client has gone: nothing waits for it any more.
+    nonisolated func leave(_ client: ClientConnection) {
+        let (opens, waits) = client.state.withLock { state in
+            defer {
+                state.opens = [:]
+                state.waits = [:]
+            }
+            return (state.opens, state.waits)
+        }
+        for wait in waits.values { if let name = wait.name { engine.cancelWait(MediaID(wait.episode), name) } }
+        for episode in opens.values { engine.close(MediaID(episode)) }
+        driver.events.put(.left(client.id, opens: Set(opens.values)))
+    }
+}
+
+extension Grant {
+    fileprivate init(_ grant: ReadGrant) {
+        self.init(
+            generation: grant.generation, total: grant.total, file: grant.file, present: grant.present, head: grant.head
+        )
+    }
+}

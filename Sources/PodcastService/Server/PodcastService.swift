@@ -1,0 +1,184 @@
+internal import DaemonCore
+internal import Foundation
+internal import Glibc
+internal import Logging
+package import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// What the daemon does: the one writer of library and cache, the one that talks to the network.
+///
+/// It puts its parts together and hands them what clients ask for. `DaemonCore` decides, `CoreDriver` runs it. Frames that
+/// readers wait for go straight from the socket's thread to the engine and back. What the engine reports is written to the
+/// library, in the order in which it happened, before anybody is told of it.
+@ServiceActor
+package final class PodcastService: ServicePart {
+    nonisolated let context: ServiceContext
+    nonisolated let driver: CoreDriver
+    let tasks: TaskCommands
+    nonisolated let verifier: CacheVerifier
+    let refresher: Refresher
+    let subscriptions: Subscriptions
+    let searches: Searches
+    let found: FoundShows
+    let uploads: Uploads
+    let sync: SyncExchange
+    private let conditions: ConditionGate
+    private let recovery: LibraryRecovery?
+    /// What the next person is to be told.
+    nonisolated let notice: Mutex<String?>
+    private let onIdle: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - recovery: what has become of a library that was damaged.
+    ///   - onIdle: called when the daemon may leave.
+    package init(
+        configuration: ServiceConfiguration, library: Library, recovery: LibraryRecovery? = nil,
+        onIdle: @escaping @Sendable () -> Void
+    ) throws {
+        self.recovery = recovery
+        self.onIdle = onIdle
+        notice = Mutex(recovery?.notice)
+        let events = EventQueue()
+        context = try ServiceContext(configuration, library, reportingTo: events)
+        driver = CoreDriver(context, events: events)
+        tasks = TaskCommands(driver)
+        verifier = CacheVerifier(driver)
+        searches = Searches(driver)
+        found = FoundShows(tasks)
+        uploads = Uploads(driver)
+        conditions = ConditionGate(driver)
+        refresher = Refresher(Tidier(tasks), driver, LibraryCopies(driver))
+        subscriptions = Subscriptions(refresher, tasks, searches, Assets(driver))
+        sync = SyncExchange(subscriptions)
+    }
+
+    /// Takes up what an earlier daemon left: compares cache and library, carries on its downloads.
+    package func start() throws {
+        driver.owner = self
+        try verifier.reconcile()
+        if let recovery {
+            log.error("\(recovery.notice)")
+            try library.skipGenerations()
+        }
+        if let problem = credentials.problem { log.error("\(problem)") }
+        try found.forgetMedia()
+        found.purge()
+        try subscriptions.restore(isRecovering: recovery != nil) { text in
+            notice.withLock { if $0 == nil { $0 = text } }
+        }
+        subscriptions.assets.store.tidy(removesBegun: true)
+        try refresher.start()
+        try refresher.tidier.bringBackWhatIsKept()
+        try tasks.start()
+        takeUpWork()
+        try uploads.start(isRecovering: recovery != nil)
+        conditions.start()
+        driver.start()
+    }
+
+    /// Ends all transfers; what was received is kept.
+    package func stop() async {
+        sync.stop()
+        context.work.close()
+        conditions.stop()
+        engine.shutDown()
+        driver.takeEvents()
+        driver.writeAgain()
+        refresher.stop()
+        driver.stop()
+        await refresher.copies.finish()
+        for task in tasks.downloads.values {
+            try? library.recordReceived(
+                episode: task.media.episode, generation: task.snapshot.generation, bytes: task.snapshot.received)
+        }
+    }
+
+    /// Whether nobody is connected and nothing is under way.
+    package var isIdle: Bool { driver.core.isIdle }
+
+    /// The socket's handler.
+    package nonisolated var handler: SocketServer.Handler {
+        SocketServer.Handler(
+            connected: { [self] client in
+                driver.clients.add(client)
+                driver.events.put(.connected(client.id))
+            },
+            received: { [self] client, frame in receive(frame, from: client) },
+            disconnected: { [self] client in
+                driver.clients.remove(client)
+                leave(client)
+            })
+    }
+
+    /// Looks at what the daemon before has left, and puts off what it has died under for the second time.
+    private func takeUpWork() {
+        let skipped = context.work.open(now: now()) { item in
+            switch item.kind {
+            case .refresh: (try? library.podcast(id: ShowID(item.id)))?.map(\.name)
+            case .sync: (try? library.syncAccount())?.map(\.url)
+            case .upload: (try? library.upload(id: TaskID(item.id)))?.map(\.title)
+            }
+        }
+        for entry in skipped { log.error("\(entry.explanation)") }
+    }
+
+    /// Forgets the search results that nobody has found or used for a day.
+    ///
+    /// - Parameter moment: when it is taken to be, in seconds.
+    package func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }
+}
+
+extension PodcastService: CoreDriver.Owner {
+    var schedule: [Chore: Int64] {
+        var moments: [Chore: Int64] = [.backUp: refresher.copies.next]
+        moments[.refresh] = refresher.next
+        moments[.synchronize] = sync.next
+        moments[.upload] = uploads.next
+        return moments
+    }
+
+    var isFetching: Bool { refresher.isFetching }
+
+    func perform(_ chore: Chore) {
+        switch chore {
+        case .backUp: startTask { [self] in await driver.underWay { await refresher.copies.backUp() } }
+        case .refresh: refresher.refreshDue()
+        case .synchronize: sync.runIfDue()
+        case .upload: uploads.beginWaiting()
+        case .tidyUp:
+            sync.forgetRemovedShows()
+            found.purge()
+        // The driver's own.
+        case .assessSpace, .writeAgain: break
+        }
+    }
+
+    func take(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws { try uploads.take(event, &batch) }
+
+    func renewAddress(of episode: EpisodeID) { refresher.renewAddress(of: episode) }
+
+    func left(_ client: ClientID, closing episodes: Set<EpisodeID>) {
+        sync.clientLeft(client)
+        driver.note(.disconnected(client))
+        for episode in episodes { found.closed(episode) }
+    }
+
+    func closed(_ episode: EpisodeID) { found.closed(episode) }
+
+    func abandon(_ media: MediaID, isEphemeral: Bool) {
+        startTask { [self] in
+            await driver.underWay {
+                do {
+                    try await tasks.abandon(media.episode, isEphemeral: isEphemeral)
+                } catch {
+                    log.error("\(error)")
+                }
+            }
+        }
+    }
+
+    func leave() { onIdle() }
+}

@@ -1,0 +1,82 @@
+internal import DaemonCore
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import Platform
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// What the parts of the service share, and what stays as it is while the daemon runs.
+final class ServiceContext: Sendable {
+    let configuration: ServiceConfiguration
+    let library: Library
+    let engine: TransferEngine
+    let fetcher: FeedFetcher
+    let credentials: CredentialStore<ShowID>
+    let netrc: Netrc
+    /// What runs by itself, for the daemon after this one.
+    let work: WorkJournal
+    let log = Logger(label: "podfs.daemon")
+    private let lastTask = Atomic<Int64>(0)
+
+    init(_ configuration: ServiceConfiguration, _ library: Library, reportingTo events: EventQueue) throws {
+        self.configuration = configuration
+        self.library = library
+        var transfers = configuration.transfers
+        // Answered by a refresh of the feed.
+        transfers.limits.renewsAddress = true
+        engine = try TransferEngine(
+            configuration: transfers, cacheFolder: configuration.places.cache,
+            events: { events.put(.transfer($0)) }, turnEnded: { events.settle(now: $0) })
+        fetcher = FeedFetcher(engine: engine, limits: configuration.feedLimits)
+        credentials = CredentialStore(path: configuration.places.credentials)
+        netrc = Netrc(path: configuration.netrcFile)
+        work = WorkJournal(places: configuration.places)
+    }
+
+    /// A number for a task that is no row. They are below zero.
+    func newTask() -> TaskID { TaskID(-lastTask.add(1, ordering: .relaxed).newValue) }
+}
+
+/// A part of the service: what it coordinates is its name.
+protocol ServicePart {
+    nonisolated var context: ServiceContext { get }
+}
+
+extension ServicePart {
+    var configuration: ServiceConfiguration { context.configuration }
+    var library: Library { context.library }
+    var engine: TransferEngine { context.engine }
+    var log: Logger { context.log }
+    var credentials: CredentialStore<ShowID> { context.credentials }
+
+    func now() -> Int64 { configuration.wallClock() }
+
+    /// By both clocks.
+    var moment: Moment {
+        let fraction = Int64(Date().timeIntervalSince1970 * 1_000) % 1_000
+        return Moment(
+            wall: .seconds(now()) + .milliseconds(fraction),
+            uptime: .milliseconds(SystemClock.boottime.milliseconds))
+    }
+
+    /// What is sent with requests that a show leads to, as far as they go to the origin it is for.
+    func credentials(of podcast: ShowID, _ access: ShowAccess) -> Credentials? {
+        let stored = credentials[podcast]
+        if let stored, stored.fit(access.url) { return stored }
+        return context.netrc.credentials(for: access.url, given: access.givenURL) ?? stored
+    }
+
+    /// What a user set for one show.
+    func settings(of show: RefreshSubject) -> ShowSettings {
+        show.settings.isEmpty ? ShowSettings() : ShowSettings(stored: show.settings)
+    }
+
+    /// What a user set for one show.
+    func settings(of podcast: ShowID) -> ShowSettings {
+        ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
+    }
+}

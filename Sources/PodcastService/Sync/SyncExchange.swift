@@ -1,0 +1,339 @@
+internal import DaemonCore
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// Keeping this installation alike with others through a server. The rules are those of podfs-sync(7).
+@ServiceActor
+final class SyncExchange: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    private let refresher: Refresher
+    private let subscriptions: Subscriptions
+    /// The one under way.
+    private var running: Task<SyncFailure?, Never>?
+    /// The client whose command has begun it; `nil` for one that came by itself. It ends with that client.
+    private var client: ClientID?
+    /// The daemon leaves: what fails now says nothing about the server.
+    private var isStopping = false
+
+    init(_ subscriptions: Subscriptions) {
+        context = subscriptions.context
+        driver = subscriptions.driver
+        refresher = subscriptions.refresher
+        self.subscriptions = subscriptions
+    }
+
+    func stop() { isStopping = true }
+
+    /// How long a show that another device has removed keeps its rows and cache, in seconds.
+    private static let removedLifetime: Int64 = 7 * 86_400
+    /// Shows that are looked after before they go, whether they have only moved. More at once is a list that was emptied.
+    private static let mostMoves = 20
+
+    // MARK: Commands
+
+    func logIn(_ request: SyncLoginRequest) async throws -> Reply {
+        let address: SyncAddress
+        do throws(SyncAddress.Refusal) {
+            address = try SyncAddress(request.url, allowsHTTP: request.allowsHTTP)
+        } catch {
+            throw Failure(kind: .usage, message: error.message)
+        }
+        guard let user = request.user ?? address.user, !user.isEmpty else {
+            throw Failure(kind: .usage, message: "whose account on \(address.url)? Give --user NAME")
+        }
+        guard let origin = Credentials.origin(of: address.url) else {
+            throw Failure(kind: .usage, message: "'\(address.url)' is no address of a server")
+        }
+        let known = try library.syncAccount()
+        let isSame = known?.url == address.url && known?.user == user
+        let device =
+            request.device ?? (isSame ? known?.device : nil)
+            ?? SyncAddress.device(host: Self.hostName, random: .random(in: 0 ... .max))
+        guard SyncAddress.isDevice(device) else {
+            throw Failure(
+                kind: .usage, message: "'\(device)' cannot be a device's name: letters, digits, '.', '_' and '-' only")
+        }
+        var kind: SyncAccount.Kind?
+        if let text = request.kind {
+            kind = SyncAccount.Kind(rawValue: text)
+            if kind == nil { throw Failure(kind: .usage, message: "'\(text)' is neither gpodder nor nextcloud") }
+        }
+        let given = Credentials(user: user, password: request.password, origin: origin)
+        let login = SyncLogin(client: syncClient(given), address: address, user: user)
+        do {
+            let found = try await login.probe(kind)
+            let account = SyncAccount(url: address.url, user: user, device: device, kind: found)
+            try await login.register(SyncMessages(account))
+            await endExchange()
+            // The password first: an account without one would be refused, one without an account is not used.
+            try credentials.setSync(given)
+            try library.beginSync(account, now: now())
+            log.info("sync: logged in to \(address.url) as device \(device) (\(found.rawValue))")
+        } catch let failure as SyncFailure {
+            let advice =
+                failure.code == .unavailable
+                ? "; check the address and the network, or try again later: nothing was changed" : ""
+            throw Failure(kind: failure.code == .refused ? .refused : .failed, message: failure.message + advice)
+        }
+        return .sync(try status())
+    }
+
+    func logOut() async throws -> Reply {
+        await endExchange()
+        try library.endSync()
+        try credentials.setSync(nil)
+        return .done
+    }
+
+    /// Exchanges with the server now, whatever the schedule says.
+    ///
+    /// - Parameter despiteHold: also when the server has asked to be left alone.
+    func run(despiteHold: Bool, for client: ClientConnection) async throws -> Reply {
+        guard let account = try library.syncAccount() else { throw Self.noAccount }
+        if !despiteHold, let until = account.heldUntil, until > now() {
+            throw Failure(
+                message:
+                    "\(FeedAddress.host(of: account.url)) has asked to be left alone for \(until - now()) s more; it is asked "
+                    + "again after that, or by podfs sync --now")
+        }
+        // What is under way may have passed what the person has just done.
+        _ = await running?.value
+        if let failure = await runSync(for: client.id) {
+            throw Failure(kind: failure.code == .refused ? .refused : .failed, message: failure.message)
+        }
+        return .sync(try status())
+    }
+
+    private static let noAccount = Failure(message: "there is no sync server: podfs sync login URL")
+
+    func status() throws -> SyncStatus {
+        guard let account = try library.syncAccount() else { return SyncStatus() }
+        let queue = try library.syncQueue()
+        var status = SyncStatus()
+        status.server = account.url
+        status.kind = account.kind.rawValue
+        status.user = account.user
+        status.device = account.device
+        status.state =
+            running != nil
+            ? .running : account.isStopped ? .stopped : account.error != nil ? .failed : .idle
+        status.error = account.error
+        status.lastSync = account.lastSync
+        status.nextSync = account.isStopped ? nil : next
+        status.waitingSubscriptions = queue.subscriptions
+        status.waitingActions = queue.actions
+        status.parkedActions = queue.parked
+        return status
+    }
+
+    private nonisolated static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    // MARK: The schedule
+
+    /// When the next exchange is due by itself; `nil` when there is none.
+    var next: Int64? {
+        guard driver.core.mayRunByItself, running == nil,
+            let account = try? library.syncAccount(), !account.isStopped, let next = account.nextSync
+        else { return nil }
+        let skipped = context.work.skippedUntil(Self.exchangeItem, now: now())
+        // What ends lets upkeep look again.
+        guard skipped != nil || !context.work.turn(of: [Self.exchangeItem], now: now()).isEmpty else { return nil }
+        guard let queue = try? library.syncQueue(), let oldest = queue.oldest, let newest = queue.newest else {
+            return max(next, skipped ?? next)
+        }
+        let due = configuration.sync.due(oldest: oldest, newest: newest, failures: account.failures, next: next)
+        return max(due, skipped ?? due)
+    }
+
+    func runIfDue() {
+        guard let due = next, due <= now() else { return }
+        context.work.begin([Self.exchangeItem])
+        startTask { [self] in await runSync() }
+    }
+
+    private static let exchangeItem = WorkItem.sync
+
+    // MARK: One exchange
+
+    /// Cancels the exchange under way, and returns when it has ended.
+    ///
+    /// It ends between two requests or two shows: what was done is in the library, and the rest is part of the next exchange.
+    private func endExchange() async {
+        running?.cancel()
+        _ = await running?.value
+    }
+
+    /// A client has gone: nobody waits any more for what it has begun.
+    func clientLeft(_ client: ClientID) { if self.client == client { running?.cancel() } }
+
+    @discardableResult
+    private func runSync(for client: ClientID? = nil) async -> SyncFailure? {
+        if let running { return await running.value }
+        let task = startTask { [self] in await exchange() }
+        running = task
+        self.client = client
+        return await driver.underWay {
+            let failure = await task.value
+            running = nil
+            self.client = nil
+            context.work.end([Self.exchangeItem])
+            return failure
+        }
+    }
+
+    private func exchange() async -> SyncFailure? {
+        do {
+            guard let account = try library.syncAccount() else { return nil }
+            do {
+                try await exchange(account)
+                try library.noteSync(
+                    error: nil, isStopped: false, next: configuration.sync.next(now: now(), random: .random(in: 0..<1)),
+                    now: now())
+                return nil
+            } catch is CancellationError {
+                let failure = SyncFailure(
+                    code: .unavailable, message: "the exchange was cancelled; the next one goes on where it stopped")
+                try library.noteSync(
+                    error: failure.message, isStopped: false,
+                    next: configuration.sync.next(now: now(), random: .random(in: 0..<1)), now: now())
+                log.info("sync: \(failure.message)")
+                return failure
+            } catch var failure as SyncFailure {
+                if isStopping { return failure }
+                switch failure.code {
+                case .unavailable: failure.message += "; it is tried again by itself"
+                // gpodder.net answers so for a device that was deleted there.
+                case .missing: failure.message += "; podfs sync login makes this device known to it again"
+                case .refused, .rejected, .unusable: break
+                }
+                let isStopped = failure.code == .refused
+                let next = configuration.sync.next(
+                    now: now(), failures: account.failures + 1, retryAfter: failure.retryAfter,
+                    random: .random(in: 0..<1))
+                try library.noteSync(
+                    error: failure.message, isStopped: isStopped, next: isStopped ? nil : next,
+                    heldUntil: failure.retryAfter.map { now() + $0 }, now: now())
+                log.warning("sync: \(failure.message)")
+                return failure
+            }
+        } catch {
+            log.error("sync: \(error)")
+            return SyncFailure(code: .unusable, message: "\(error)")
+        }
+    }
+
+    private func exchange(_ account: SyncAccount) async throws {
+        guard let credentials = credentials.sync, credentials.fit(account.url) else {
+            throw SyncFailure(
+                code: .refused, message: "the password for \(account.url) is not here; podfs sync login asks for it")
+        }
+        let run = SyncRun(library: library, client: syncClient(credentials), account: account, log: log)
+        let (merge, timestamp, space) = try await run.fetchSubscriptions()
+        try await take(merge, from: space)
+        try library.noteSubscriptions(since: timestamp)
+        try await run.sendSubscriptions()
+        try library.unpark(now: now())
+        let (taken, clock) = try await run.fetchActions { [driver] in await driver.notedNow() }
+        driver.note(taken.changed.map { .changedEpisode($0) })
+        try await run.sendActions(clock)
+    }
+
+    private func syncClient(_ credentials: Credentials) -> SyncClient {
+        SyncClient(engine: engine, credentials: credentials, userAgent: nil)
+    }
+
+    /// Does what the server's list asks for.
+    private func take(_ merge: SubscriptionMerge, from space: AddressSpace) async throws {
+        try library.noteServer(merge.notes, settled: merge.settled)
+        // A show may have moved, and go and come under two addresses: its server says so here as well.
+        if !merge.adds.isEmpty, !merge.removes.isEmpty, merge.removes.count <= Self.mostMoves {
+            _ = try await refresher.refresh(merge.removes.map(\.podcast))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, url) in merge.adds.enumerated() {
+                if index >= Self.mostArrivals { _ = try await group.next() }
+                try Task.checkCancellation()
+                group.addTask { await self.subscribe(fromServer: url, in: space) }
+            }
+        }
+        for (podcast, url) in merge.removes {
+            try Task.checkCancellation()
+            try remove(podcast, fromServer: url)
+            // Others are served between two shows.
+            await Task.yield()
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Shows that are fetched or wait for their host's turn at the same time: the more there are, the less the one waits for
+    /// a slow host, and the longer the end of a cancelled exchange.
+    private static let mostArrivals = 256
+
+    private func subscribe(fromServer url: String, in space: AddressSpace) async {
+        if Task.isCancelled { return }
+        do {
+            let others = FeedAddress(url).map { [$0.text, $0.secured?.text].compactMap(\.self) } ?? [url]
+            if let gone = try library.removedPodcast(urls: others),
+                let name = try library.restore(podcast: gone, fromServer: url, now: now())
+            {
+                driver.changed(podcast: gone, name: name)
+                subscriptions.copies.subscriptionsChanged()
+                log.info("sync: \(name) is subscribed again")
+                return
+            }
+            switch try await subscriptions.importShow(
+                ImportItem(url: url), from: Subscriptions.NamingServer(address: url, space: space))
+            {
+            case .added(let name, _), .kept(let name, _): log.info("sync: subscribed to \(name)")
+            case .known(let name):
+                guard let podcast = try library.podcast(named: name) else { return }
+                try library.noteArrival(of: podcast.id, from: url)
+            case .refused(let error):
+                // It is subscribed there and not here; it is not asked for each time.
+                try library.noteServer([ServerFeed(url: url, subscribed: true)])
+                log.warning("sync: not subscribed to \(error)")
+            }
+        } catch is CancellationError {
+            // The next exchange has it among its news again.
+        } catch {
+            log.error("sync: \(error)")
+        }
+    }
+
+    /// Another device has removed a show: it leaves the folder, and is kept for a while.
+    private func remove(_ podcast: ShowID, fromServer url: String) throws {
+        guard let show = try library.podcast(id: podcast), !show.ephemeral else { return }
+        if try library.serverHas(podcast, elsewhereThan: url) {
+            return try library.noteServer([ServerFeed(url: url, subscribed: false)])
+        }
+        driver.takeEvents()
+        let open = driver.clients.openEpisodes
+        let episodes = try library.episodes(of: podcast).map(\.id)
+        for episode in episodes where !open.contains(episode) { engine.forget(MediaID(episode)) }
+        driver.note(episodes.map { .ended(MediaID($0)) })
+        try library.remove(podcast: podcast, fromServer: url, now: now())
+        driver.changed(podcast: podcast, name: show.name)
+        subscriptions.copies.subscriptionsChanged()
+        log.info("sync: \(show.name) was removed by another device; it is kept for seven days")
+    }
+
+    /// Forgets shows that have been gone for long.
+    func forgetRemovedShows() {
+        do {
+            try library.forgetRemoved(before: now() - Self.removedLifetime)
+        } catch {
+            log.error("\(error)")
+        }
+    }
+}

@@ -1,0 +1,159 @@
+internal import ContentCache
+internal import Logging
+internal import Platform
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+/// Whether the files of the cache are still what was downloaded: another program may have cut, emptied, copied or replaced
+/// them while no daemon ran.
+@ServiceActor
+final class CacheVerifier: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    /// Whole files that are being read, by episode.
+    private var verifications: [EpisodeID: Task<String?, Never>] = [:]
+
+    init(_ driver: CoreDriver) {
+        context = driver.context
+        self.driver = driver
+    }
+
+    // MARK: At the start
+
+    /// A row whose file has gone goes too. A cache file without a row is adopted when its checkpoint names the episode's
+    /// present generation, or one that the library does not know of yet; else it is removed.
+    func reconcile() throws {
+        let names = Set(engine.fileNames)
+        var known: Set<String> = []
+        var states: [(file: String, state: String)] = []
+        for rendition in try library.renditions() {
+            guard names.contains(rendition.file) else {
+                try library.dropRendition(episode: rendition.episode, now: now())
+                continue
+            }
+            if let defect = defectAtStart(of: rendition, &states) {
+                try drop(rendition, for: defect)
+            } else {
+                known.insert(rendition.file)
+            }
+        }
+        if !states.isEmpty {
+            try library.group { for (file, state) in states { try library.record(fileState: state, of: file) } }
+        }
+        for name in names.sorted() where !known.contains(name) {
+            guard let found = engine.file(name), let episode = try library.episode(id: found.key.episode),
+                try library.rendition(of: episode.id) == nil, found.generation >= episode.generation
+            else {
+                engine.removeFile(name)
+                continue
+            }
+            let rendition = Rendition(
+                episode: episode.id, generation: found.generation, file: name, size: found.total,
+                validator: found.validator, contentType: found.contentType, finalURL: found.finalURL,
+                received: found.received, complete: found.complete,
+                sha256: found.sha256, fileState: found.state?.text, created: now(), lastOpened: now())
+            try library.pin(rendition, now: now())
+            known.insert(name)
+        }
+    }
+
+    /// What is wrong with a file so that it cannot be served: it has gone, is no file, or has another size. One that only its
+    /// digest can tell of is read when it is opened.
+    ///
+    /// - Parameter states: gets how the file looks when an earlier version has not written it down.
+    private func defectAtStart(
+        of rendition: Rendition, _ states: inout [(file: String, state: String)]
+    ) -> CacheFileDefect? {
+        let defect = engine.defect(of: rendition.file, expecting: Self.expectation(of: rendition))
+        if let defect { guard defect.isPassing || defect == .changed else { return defect } }
+        // An earlier version has written nothing down, or not when the file was changed.
+        let recorded = rendition.fileState.flatMap(FileState.init(text:))
+        let isOutdated = rendition.fileState == nil || defect == nil && recorded.map { $0.changed == nil } ?? false
+        if rendition.complete, isOutdated, let size = rendition.size,
+            let state = try? engine.state(of: rendition.file, size: size)
+        {
+            states.append((rendition.file, state.text))
+        }
+        return nil
+    }
+
+    private static func expectation(of rendition: Rendition) -> CacheExpectation {
+        expectation(isComplete: rendition.complete, size: rendition.size, state: rendition.fileState)
+    }
+
+    nonisolated static func expectation(isComplete: Bool, size: Int64?, state: String?) -> CacheExpectation {
+        guard let size else { return .file }
+        return isComplete ? .recorded(state.flatMap(FileState.init(text:)), size: size) : .size(size)
+    }
+
+    // MARK: By the digest
+
+    /// Reads a whole file and compares its digest with that of the download. One that is not the same is dropped: the episode
+    /// is fetched again when it is wanted.
+    ///
+    /// - Returns: what was wrong with it.
+    @discardableResult
+    func verify(_ episode: EpisodeID) async -> String? {
+        if let running = verifications[episode] { return await running.value }
+        let task = startTask { [self] in
+            let problem = await readAll(of: episode)
+            verifications[episode] = nil
+            return problem
+        }
+        verifications[episode] = task
+        return await task.value
+    }
+
+    private func readAll(of episode: EpisodeID) async -> String? {
+        do {
+            driver.takeEvents()
+            guard let before = try library.rendition(of: episode), before.complete else { return nil }
+            let result = await engine.verify(CachedFile(before))
+            driver.takeEvents()
+            // It may have been evicted or replaced meanwhile.
+            guard let rendition = try library.rendition(of: episode), rendition.file == before.file else { return nil }
+            switch result {
+            case .success(let state):
+                try library.record(fileState: state.text, of: rendition.file)
+                return nil
+            case .failure(let defect):
+                if !defect.isPassing {
+                    engine.forget(MediaID(episode))
+                    try drop(rendition, for: defect)
+                }
+                return defect.description
+            }
+        } catch {
+            log.error("\(error)")
+            return "\(error)"
+        }
+    }
+
+    /// Forgets a file that is not what it should be. Others are none of its business.
+    private func drop(_ rendition: Rendition, for defect: CacheFileDefect) throws {
+        let episode = try library.episode(id: rendition.episode)
+        try library.dropRendition(episode: rendition.episode, now: now())
+        engine.removeFile(rendition.file)
+        log.warning("\(episode?.name ?? rendition.file): dropped from the cache: \(defect)")
+        driver.changed(episode: rendition.episode)
+    }
+
+    /// Verifies several, one after the other.
+    func verify(_ episodes: [EpisodeID]) async throws -> Reply {
+        var problems: [String] = []
+        for episode in episodes { if let problem = await verify(episode) { problems.append(problem) } }
+        return .acted(count: episodes.count - problems.count, problems: problems)
+    }
+}
+
+extension CachedFile {
+    fileprivate init(_ rendition: Rendition) {
+        self.init(
+            name: rendition.file, key: MediaID(rendition.episode), generation: rendition.generation,
+            total: rendition.size,
+            validator: rendition.validator, contentType: rendition.contentType, finalURL: rendition.finalURL,
+            received: rendition.received, complete: rendition.complete, sha256: rendition.sha256, state: nil)
+    }
+}

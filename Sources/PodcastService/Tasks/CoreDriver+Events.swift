@@ -1,0 +1,183 @@
+internal import ContentCache
+internal import DaemonCore
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import SystemPackage
+internal import TransferCore
+internal import TransferEngine
+
+// What the engine reports: written to the library in the order in which it happened, then told to those who watch.
+extension CoreDriver {
+    /// How often an open of an episode is written down: some programs open a file a hundred times a second.
+    private static let noteInterval: Duration = .seconds(60)
+
+    /// Takes up what has been reported until now. Whoever asks what the library has of an episode that may be in transfer
+    /// calls it before.
+    func takeEvents() {
+        let items = events.take()
+        var rest = items.filter { !hasToWait($0) }[...]
+        while !rest.isEmpty {
+            let records = rest.prefix { $0.isRecord }
+            if !records.isEmpty { write(records) }
+            rest = rest.dropFirst(records.count)
+            if let item = rest.popFirst() { take(item) }
+        }
+        untold += items.count { if case .transfer = $0 { true } else { false } }
+        // What could not be written keeps its download in the engine, and with it all that were reported since.
+        guard untold > 0, unwritten.isEmpty else { return }
+        engine.eventsTaken(untold)
+        untold = 0
+    }
+
+    /// Behind a fact of the same file that could not be written comes all that was heard of it since.
+    private func hasToWait(_ item: EventQueue.Item) -> Bool {
+        guard !unwritten.isEmpty, let subject = item.subject else { return false }
+        guard unwritten.contains(where: { $0.subject == subject }) else { return false }
+        unwritten.append(item)
+        return true
+    }
+
+    /// Tries what could not be written.
+    func writeAgain() {
+        let items = unwritten
+        unwritten = []
+        for item in items where !hasToWait(item) { write([item]) }
+        note(.unwritten(unwritten.count))
+        takeEvents()
+    }
+
+    /// Writes several reports down in one transaction. Where it fails, each by itself: one of them may be to blame, or there
+    /// is room for some.
+    private func write(_ items: ArraySlice<EventQueue.Item>) {
+        do {
+            if items.count == 1, case .transfer(.progress(let snapshot))? = items.first, isKnown(snapshot) {
+                try handle([.reported(snapshot)])
+            } else {
+                try change { batch in for item in items { try take(item, &batch) } }
+            }
+        } catch {
+            log.error("\(error)")
+            guard items.count == 1 else {
+                for item in items where !hasToWait(item) { write([item]) }
+                return
+            }
+            unwritten += items.filter(\.isFact)
+            note(.unwritten(unwritten.count))
+        }
+    }
+
+    private func isKnown(_ snapshot: DownloadSnapshot) -> Bool {
+        !snapshot.isTask || core.tasks.downloads[snapshot.key] != nil
+    }
+
+    /// What comes alone.
+    private func take(_ item: EventQueue.Item) {
+        switch item {
+        case .transfer(.storageFull(_, let error)):
+            log.warning("\(error.message)")
+            let free = (try? DiskSpace(at: FilePath(configuration.places.cache)))?.free ?? 0
+            note(.writeFailed(free: free))
+        case .transfer(.addressRefused(let key, _)): owner?.renewAddress(of: key.episode)
+        case .transfer, .opened: write([item])
+        case .marker(let work): work()
+        case .connected(let client): note(.connected(client))
+        case .left(let client, let episodes): owner?.left(client, closing: episodes)
+        case .closed(let episode): owner?.closed(episode)
+        }
+    }
+
+    private func take(_ item: EventQueue.Item, _ batch: inout Batch) throws {
+        switch item {
+        case .opened(let episode): try opened(episode, &batch)
+        case .transfer(let event):
+            do {
+                try take(event, &batch)
+            } catch LibraryError.noSuchEpisode(let id) {
+                log.debug("episode \(id) was removed while something was heard of it")
+            }
+        case .marker, .connected, .left, .closed: break
+        }
+    }
+
+    private func take(_ event: TransferEvent, _ batch: inout Batch) throws {
+        switch event {
+        case .confirmed(let key, let generation, let pin): try confirmed(key.episode, generation, pin, &batch)
+        case .fileCreated(let key, let generation, let file, let pin, let finalURL):
+            let rendition = Rendition(
+                episode: key.episode, generation: generation, file: file, size: pin.total,
+                validator: pin.validator?.text,
+                contentType: pin.mediaType, finalURL: finalURL, created: now(), lastOpened: now())
+            if let old = try library.pin(rendition, now: now()) {
+                batch.whenWritten { [engine] in engine.removeFile(old.file) }
+            }
+            try batch.handle(.changedEpisode(key.episode))
+        case .abandoned(let key, let generation, let file):
+            if try library.rendition(file: file) != nil { try library.dropRendition(episode: key.episode, now: now()) }
+            batch.whenWritten { [engine, log] in
+                engine.removeFile(file)
+                log.info("episode \(key): generation \(generation) was replaced on the server")
+            }
+            try batch.handle(.changedEpisode(key.episode))
+        case .progress(let snapshot):
+            if snapshot.isTask, batch.tasks.downloads[snapshot.key] == nil {
+                // A read has made it a task.
+                let row = try library.enqueue(episode: snapshot.key.episode, session: ClientSession.common, now: now())
+                if let task = try task(of: row) { try batch.handle(.registered(task, asked: nil)) }
+            }
+            try batch.handle(.reported(snapshot))
+        case .completed(let key, let generation, let size, let sha256):
+            let file = try library.rendition(of: key.episode)?.file
+            try library.complete(
+                episode: key.episode, generation: generation, size: size, sha256: sha256,
+                fileState: file.flatMap { engine.file($0)?.state?.text }, now: now())
+            try batch.handle(.completed(key, generation: generation, size: size))
+        case .failed(let key, let error): try batch.handle(.failed(key, error))
+        case .upload(let event): try owner?.take(event, &batch)
+        // They come alone.
+        case .storageFull, .addressRefused: break
+        }
+    }
+
+    private func confirmed(_ episode: EpisodeID, _ generation: Int, _ pin: Pin, _ batch: inout Batch) throws {
+        guard let row = try library.entry(id: episode) else { return }
+        for _ in 0..<max(0, generation - row.generation) { try library.dropRendition(episode: episode, now: now()) }
+        if let total = pin.total, row.sizeSource != .server || row.size != total {
+            try library.confirm(episode: episode, size: total, now: now())
+        }
+        try batch.handle(.changedEpisode(episode))
+    }
+
+    /// Writes down that an episode was opened: eviction goes by it.
+    private func opened(_ episode: EpisodeID, _ batch: inout Batch) throws {
+        try batch.handle(.opened(MediaID(episode)))
+        let now = batch.moment.uptime
+        if let last = lastNoted[episode], now - last < Self.noteInterval { return }
+        do {
+            try library.opened(episode: episode, now: batch.moment.seconds)
+        } catch LibraryError.noSuchEpisode {
+            // It was removed a moment ago.
+        }
+        if lastNoted.count > 10_000 { lastNoted = [:] }
+        lastNoted[episode] = now
+    }
+
+    /// A row of the library as a task; `nil` when its episode has gone.
+    func task(of row: PodcastLibrary.Download) throws -> DownloadTask? {
+        guard let episode = try library.episode(id: row.episode),
+            let podcast = try library.podcast(id: episode.podcast)
+        else { return nil }
+        let snapshot = DownloadSnapshot(
+            key: MediaID(episode.id), generation: episode.generation, state: row.state, received: episode.cachedBytes,
+            total: episode.confirmedSize, error: row.error.map { TransferError(.failed, $0) }, isTask: true)
+        return DownloadTask(
+            id: row.id, show: podcast.id, path: podcast.name + "/" + episode.name,
+            session: row.session, isSuspended: row.suspended, isAutomatic: row.automatic, created: row.created,
+            guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot)
+    }
+
+    /// The kept events after a number, in order.
+    func keptEvents(since sequence: Int64) throws -> [Event] {
+        try library.events(since: sequence).compactMap { WireJSON.decode(Event.self, Array($0.payload.utf8)) }
+    }
+}

@@ -1,0 +1,50 @@
+internal import ContentCache
+internal import DaemonCore
+internal import Foundation
+internal import Logging
+internal import PodcastLibrary
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// What the engine's thread and the socket's ask for.
+extension CoreDriver {
+    /// Where the engine finds an episode.
+    nonisolated func loader(_ episode: EpisodeID) -> TransferEngine.Loader {
+        { [self] in
+            guard let row = try library.source(of: episode) else {
+                throw TransferError(.missing, "the episode is no longer in the library")
+            }
+            try checkFile(of: row)
+            let settings = ShowSettings(stored: row.settings)
+            var rateLimit: Int64?
+            if case .bytesPerSecond(let limit) = settings.rateLimit { rateLimit = limit }
+            let media = MediaID(episode)
+            var source = DownloadSource(
+                key: media, url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
+                file: row.file, expects: ContentExpectation(fileName: row.name), userAgent: settings.userAgent,
+                isSuspended: row.task.map { $0.isSuspended || view.withLock { $0.holds.isHeld(media) } } ?? false,
+                priority: row.task?.isAutomatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
+                isComplete: row.isComplete)
+            source.credentials = credentials(of: row.podcast, row.access)
+            source.reach = row.access.leads
+            source.awaitsSpace = view.withLock { $0.spaceWaits[media] }
+            return source
+        }
+    }
+
+    /// Called when an episode's file is about to be used.
+    ///
+    /// - Throws: `unverified` for one that has to be read first; and when it cannot be opened now, although it may be good.
+    ///   What is certainly bad is for the engine to drop.
+    private nonisolated func checkFile(of source: EpisodeSource) throws(TransferError) {
+        guard let file = source.file,
+            let defect = engine.defect(
+                of: file,
+                expecting: CacheVerifier.expectation(
+                    isComplete: source.isComplete, size: source.fileSize, state: source.fileState))
+        else { return }
+        if defect == .changed { throw TransferError(.unverified, "its file in the cache has to be verified") }
+        if defect.isPassing { throw TransferError(.failed, "its file in the cache: \(defect)") }
+    }
+}

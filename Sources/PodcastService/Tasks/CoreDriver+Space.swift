@@ -1,0 +1,105 @@
+internal import ContentCache
+internal import DaemonCore
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import SystemPackage
+internal import TransferCore
+internal import TransferEngine
+
+// Space in the cache: `StoragePolicy` decides, this tells it how things are and removes what it says.
+extension CoreDriver {
+    /// Decides anew which downloads have space, and evicts for them.
+    ///
+    /// - Parameter isProgress: nothing has happened but that bytes have come. Returns soon where they were foreseen.
+    func assessSpace(isProgress: Bool) {
+        var evicted: [EpisodeID] = []
+        var plan: StoragePlan?
+        do {
+            plan = try self.plan(isProgress: isProgress, evicted: &evicted)
+        } catch {
+            log.error("\(error)")
+        }
+        note(evicted.map { .evicted(MediaID($0)) } + [.planned(plan)])
+    }
+
+    /// - Returns: `nil` where all stays as it is.
+    private func plan(isProgress: Bool, evicted: inout [EpisodeID]) throws -> StoragePlan? {
+        guard let disk = try? DiskSpace(at: FilePath(configuration.places.cache)) else { return nil }
+        let policy = core.space.policy
+        var situation = try situation(disk)
+        if isProgress, policy.holds(in: situation) { return nil }
+        let episodes = try addFiles(to: &situation)
+        var plan = policy.plan(for: situation)
+        while let file = plan.evictions.first {
+            if let episode = episodes[file], try evict(file, of: episode) {
+                let name = try library.episode(id: episode)?.name ?? file
+                log.info("evicted \(name) to make room")
+                situation.remove(file)
+                evicted.append(episode)
+            } else {
+                situation.setOpen(file)
+            }
+            plan = policy.plan(for: situation)
+        }
+        return plan
+    }
+
+    private func situation(_ disk: DiskSpace) throws -> StorageSituation {
+        let tasks = core.tasks
+        let open = tasks.downloads.isEmpty ? [] : Set(clients.openEpisodes.map { MediaID($0) })
+        // As written down, and as heard since of what is in transfer.
+        return StorageSituation(
+            used: try library.cachedBytes() + tasks.unrecordedBytes, diskTotal: disk.total, diskFree: disk.free,
+            transfers: tasks.storageTransfers(open: open))
+    }
+
+    /// - Returns: the episodes of the files.
+    private func addFiles(to situation: inout StorageSituation) throws -> [String: EpisodeID] {
+        let places = Dictionary(
+            situation.transfers.enumerated().map { ($1.id.episode, $0) }, uniquingKeysWith: { first, _ in first })
+        var episodes: [String: EpisodeID] = [:]
+        for rendition in try library.evictionCandidates() {
+            episodes[rendition.file] = rendition.episode
+            if let place = places[rendition.episode], !rendition.complete {
+                situation.transfers[place].file = rendition.file
+            } else {
+                let completed = core.space.completions[MediaID(rendition.episode)] ?? .zero
+                situation.files.append(
+                    StorageFile(
+                        id: rendition.file, bytes: rendition.received,
+                        lastUse: max(.seconds(rendition.lastOpened), completed), isPlayed: rendition.played))
+            }
+        }
+        return episodes
+    }
+
+    /// Removes a cache file that nobody reads; its episode is fetched anew when it is wanted again.
+    ///
+    /// No wait between the look at who reads and the end of the transfer: a reader that comes now begins anew.
+    ///
+    /// - Returns: `false` when somebody has it open; nothing has happened then.
+    func evict(_ file: String, of episode: EpisodeID) throws -> Bool {
+        // A reader who was given the first bytes has no lease on the file until he knows of it.
+        guard !clients.openEpisodes.contains(episode), engine.evictFile(file) else { return false }
+        engine.forget(MediaID(episode))
+        try library.dropRendition(episode: episode, now: now())
+        return true
+    }
+
+    nonisolated static func error(_ reason: StorageShortage) -> TransferError {
+        TransferError(.diskFull, "no space left in the cache: \(reason.description)")
+    }
+
+    func setAwaitsSpace(_ media: MediaID, _ reason: TransferError?) {
+        let old = view.withLock { view in
+            defer { view.spaceWaits[media] = reason }
+            return view.spaceWaits[media]
+        }
+        engine.setAwaitsSpace(media, reason)
+        if old == nil, let reason, let path = core.tasks.downloads[media]?.path {
+            log.info("\(path) waits: \(reason.message)")
+        }
+    }
+}

@@ -1,0 +1,315 @@
+internal import DaemonCore
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import Platform
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// Runs `DaemonCore`: hands it what has happened, writes its rows, and does what it says.
+///
+/// A batch of inputs is handled by a copy of the core. Its rows and what else belongs to it are written in one transaction;
+/// only then is the copy adopted, and the effects are performed, in order. When the transaction fails nothing has happened.
+@ServiceActor
+final class CoreDriver: ServicePart {
+    /// What the driver asks the parts for.
+    @ServiceActor protocol Owner: AnyObject {
+        /// When each chore is due by itself, in seconds since 1970.
+        var schedule: [Chore: Int64] { get }
+        /// Whether feeds are asked for, or answers have not been taken up.
+        var isFetching: Bool { get }
+        func perform(_ chore: Chore)
+        func take(_ event: UploadEvent, _ batch: inout Batch) throws
+        /// The server refuses an episode's address: the feed may have a newer one by now.
+        func renewAddress(of episode: EpisodeID)
+        /// A client has gone, with these episodes open until then.
+        func left(_ client: ClientID, closing episodes: Set<EpisodeID>)
+        /// An episode was closed.
+        func closed(_ episode: EpisodeID)
+        func abandon(_ media: MediaID, isEphemeral: Bool)
+        /// The daemon may leave.
+        func leave()
+    }
+
+    /// What the loaders of the engine's thread ask for.
+    struct EngineView {
+        var holds = TaskHolds<ClientID>()
+        var spaceWaits: [MediaID: TransferError] = [:]
+    }
+
+    nonisolated let context: ServiceContext
+    /// The engine's events, and what has to come after them.
+    nonisolated let events: EventQueue
+    nonisolated let clients = ClientTable()
+    nonisolated let view = Mutex(EngineView())
+    private(set) var core: DaemonCore
+    weak var owner: (any Owner)?
+    /// What is still to be performed.
+    private var effects: [Effect] = []
+    private var isPerforming = false
+    /// Before it begins and after it has ended nothing comes by itself.
+    private var isRunning = false
+    private var timer: Task<Void, Never>?
+    /// Facts that could not be written, in order.
+    var unwritten: [EventQueue.Item] = []
+    /// Events of the engine that have been taken up, and that it has not been told of yet.
+    var untold = 0
+    /// When an open of an episode was last written down; on the clock that never goes back.
+    var lastNoted: [EpisodeID: Duration] = [:]
+
+    init(_ context: ServiceContext, events: EventQueue) {
+        self.context = context
+        self.events = events
+        core = DaemonCore(
+            limits: context.configuration.storage, idleExit: .seconds(context.configuration.idleExit))
+    }
+
+    // MARK: Batches
+
+    /// Inputs that are handled together, and what is done when they are written down.
+    struct Batch {
+        fileprivate var core: DaemonCore
+        let moment: Moment
+        fileprivate var effects: [Effect] = []
+        fileprivate var rows: [Effect.Row] = []
+        fileprivate var afterwards: [@ServiceActor () -> Void] = []
+        /// Where rows go at once; `nil` keeps them.
+        fileprivate let write: (@ServiceActor (Effect.Row) throws -> Void)?
+
+        var tasks: TaskRegistry { core.tasks }
+
+        @ServiceActor mutating func handle(_ input: Input) throws {
+            for effect in core.handle(input, at: moment) {
+                guard case .write(let row) = effect else {
+                    effects.append(effect)
+                    continue
+                }
+                if let write { try write(row) } else { rows.append(row) }
+            }
+        }
+
+        mutating func whenWritten(_ body: @escaping @ServiceActor () -> Void) { afterwards.append(body) }
+    }
+
+    /// Writes what `body` writes and what the core makes of its inputs, in one transaction.
+    ///
+    /// - Throws: what `body` throws, and when the transaction could not be written. Nothing has happened then.
+    @discardableResult
+    func change<Value>(_ body: (inout Batch) throws -> Value) throws -> Value {
+        reserveSequences()
+        var batch = Batch(core: core, moment: moment, write: { [self] in try write($0) })
+        let value = try library.group { try body(&batch) }
+        adopt(batch)
+        return value
+    }
+
+    /// As `change`, of inputs that go with no other change of the library.
+    func handle(_ inputs: [Input]) throws {
+        reserveSequences()
+        var batch = Batch(core: core, moment: moment, write: nil)
+        for input in inputs { try batch.handle(input) }
+        let rows = batch.rows
+        if rows.count == 1 { try write(rows[0]) }
+        if rows.count > 1 { try library.group { for row in rows { try write(row) } } }
+        adopt(batch)
+    }
+
+    /// As `handle`, of what has happened whether or not it can be written.
+    func note(_ inputs: [Input]) {
+        do {
+            try handle(inputs)
+        } catch {
+            log.error("\(error)")
+            if inputs.count > 1 { for input in inputs { note(input) } }
+        }
+    }
+
+    func note(_ inputs: Input...) { note(inputs) }
+
+    /// Now, by a clock by which all that waits is dated: it may have been set a moment ago.
+    func notedNow() -> Int64 {
+        note([])
+        return now()
+    }
+
+    private func reserveSequences() {
+        // Many at a time: progress is told four times a second, and each would be a transaction.
+        guard core.tasks.lacksSequences else { return }
+        do {
+            core.reserve(try library.reserveSequences(10_000))
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    private func adopt(_ batch: Batch) {
+        core = batch.core
+        view.withLock { $0.holds = core.tasks.holds }
+        effects += batch.effects
+        for body in batch.afterwards { body() }
+        settle()
+    }
+
+    /// What follows from the inputs until now.
+    private func settle() {
+        if isRunning {
+            let moment = moment
+            effects += core.handle(.fetching(owner?.isFetching ?? false), at: moment)
+            effects += core.settle(at: moment)
+        }
+        perform()
+    }
+
+    /// What an earlier daemon left has been taken up: it goes on.
+    func start() {
+        isRunning = true
+        startTask { [self] in for await _ in events.wakes { takeEvents() } }
+        settle()
+    }
+
+    /// Nothing more comes by itself.
+    func stop() {
+        isRunning = false
+        timer?.cancel()
+    }
+
+    private func write(_ row: Effect.Row) throws {
+        switch row {
+        case .received(let media, let generation, let bytes):
+            try library.recordReceived(episode: media.episode, generation: generation, bytes: bytes)
+        case .removed(let task): try library.removeDownload(id: task)
+        case .failed(let task, let error):
+            try library.fail(download: task, error: error.message, errorNumber: Int(error.errorNumber))
+        case .suspended(let task, let suspended): try library.setSuspended(download: task, suspended)
+        case .kept(let event): try library.keep(KeptEvent(event))
+        case .uploadFailed(let task, let error, let event):
+            try library.fail(upload: task, error: error.message, keeping: KeptEvent(event))
+        case .uploadRemoved(let task, let event):
+            try library.removeUpload(id: task, keeping: event.map(KeptEvent.init))
+        }
+    }
+
+    // MARK: Effects
+
+    /// Those that come while one is performed come after it.
+    private func perform() {
+        if isPerforming { return }
+        isPerforming = true
+        defer { isPerforming = false }
+        while !effects.isEmpty {
+            let batch = effects
+            effects = []
+            for effect in batch { perform(effect) }
+        }
+    }
+
+    private func perform(_ effect: Effect) {
+        switch effect {
+        // Written by then.
+        case .write: break
+        case .run(let media, let isSuspended, let priority):
+            let load = loader(media.episode)
+            engine.setSuspended(media, isSuspended, load: load)
+            if !isSuspended { engine.fill(media, priority: priority, load: load) }
+        case .awaitSpace(let media, let reason): setAwaitsSpace(media, reason.map(Self.error))
+        case .exceedsSpace(let media, let reason): engine.exceedsSpace(media, Self.error(reason))
+        case .stopWriting(let reason):
+            if let reason { log.warning("\(Self.error(reason).message)") }
+            if reason == nil { log.info("there is space in the cache again: transfers go on") }
+            engine.setStorageFull(reason.map(Self.error))
+        case .allowDiscretionary(let allowed): engine.setDiscretionary(allowed: allowed)
+        case .abandon(let media, let isEphemeral): owner?.abandon(media, isEphemeral: isEphemeral)
+        case .assessSpace(let isProgress): assessSpace(isProgress: isProgress)
+        case .readSchedule: if let schedule = owner?.schedule { note(.scheduled(schedule)) }
+        case .tell(let event): tell(event)
+        case .runHook(.downloaded(let media)): runHook(configuration.onDownload, episode: media.episode)
+        case .runHook(.idle): runHook(configuration.onIdle, episode: nil)
+        case .perform(.writeAgain): writeAgain()
+        case .perform(let chore): owner?.perform(chore)
+        case .forgetFutureSchedules: attempt { try library.forgetFutureSchedules(now: now()) }
+        case .moveUnsent(let jump): attempt { try library.moveUnsent(by: jump) }
+        case .wake(let deadline): wake(at: deadline)
+        case .workEnded: configuration.onWork()
+        case .leave:
+            if core.isIdle { log.info("nothing to do for \(configuration.idleExit) s: leaving") }
+            owner?.leave()
+        }
+    }
+
+    private func attempt(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    private func tell(_ event: Event) {
+        clients.broadcast(event)
+        let name = event.path ?? event.id.map { "episode \($0)" } ?? ""
+        switch event.kind {
+        case .completed where event.taskKind == .upload: log.info("published: \(name), \(event.expected ?? 0) bytes")
+        case .completed: log.info("complete: \(name), \(event.expected ?? 0) bytes")
+        case .failed: log.warning("failed: \(name): \(event.error ?? "")")
+        case .progress, .state, .library, .idle: break
+        }
+    }
+
+    private func wake(at deadline: Duration) {
+        timer?.cancel()
+        let pause = max(.zero, deadline - moment.uptime)
+        timer = startTask { [weak self] in
+            await Timers.sleep(for: pause)
+            guard !Task.isCancelled else { return }
+            self?.note(.tick)
+        }
+    }
+
+    // MARK: Work
+
+    /// Does something in the middle of which the daemon does not leave.
+    func underWay<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        note(.began)
+        defer { note(.finished) }
+        return try await body()
+    }
+
+    /// Tells of a fetch, from now on until `endFetch`.
+    func beginFetch(path: String, kind: TaskInfo.Kind = .refresh) -> TaskID {
+        let task = TaskInfo(
+            id: context.newTask(), kind: kind, path: path, episode: nil, state: .running, received: 0, expected: nil,
+            rate: nil, error: nil, started: now())
+        note(.fetchBegan(task))
+        return task.id
+    }
+
+    func endFetch(_ task: TaskID) { note(.fetchEnded(task)) }
+
+    /// An event for one client alone.
+    func event(_ kind: Event.Kind) -> Event {
+        reserveSequences()
+        return core.event(kind, at: moment)
+    }
+
+    /// An episode that can be seen has changed in the library.
+    func changed(episode: EpisodeID, formerName: String? = nil) {
+        note(.changedEpisode(episode, formerName: formerName))
+    }
+
+    /// A show, or the set of its episodes, has changed.
+    func changed(podcast: ShowID, name: String, formerName: String? = nil) {
+        note(.changedShow(podcast, name: name, formerName: formerName))
+    }
+}
+
+extension KeptEvent {
+    /// An event as the library keeps it.
+    init(_ event: Event) {
+        self.init(
+            sequence: event.sequence, time: event.time,
+            payload: String(decoding: WireJSON.encode(event), as: UTF8.self))
+    }
+}

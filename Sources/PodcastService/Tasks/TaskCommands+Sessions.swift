@@ -1,0 +1,157 @@
+internal import DaemonCore
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+// Sessions and their tasks, as programs use them.
+extension TaskCommands {
+    private var sessions: [ClientID: ClientSession] { driver.core.tasks.sessions }
+
+    func openSession(_ configuration: SessionConfiguration, for client: ClientConnection) throws -> Reply {
+        guard sessions[client.id] == nil else {
+            throw Failure(kind: .usage, message: "this connection has a session already: open another connection")
+        }
+        guard client.state.withLock({ !$0.isClosed }) else { throw Failure(message: "the client has gone") }
+        driver.note(.openedSession(client.id, configuration))
+        guard case .background(let identifier) = configuration else { return .session(tasks: [], ended: []) }
+        guard !identifier.isEmpty else {
+            throw Failure(kind: .usage, message: "a background session needs an identifier")
+        }
+        let outstanding = downloads.values.filter { $0.session == identifier }.compactMap {
+            driver.core.info(of: $0.media)
+        }
+        let ended = try driver.keptEvents(since: try library.acknowledged(session: identifier)).filter {
+            $0.session == identifier
+        }
+        return .session(tasks: outstanding.sorted { $0.id < $1.id }, ended: ended)
+    }
+
+    func acknowledge(_ sequence: Int64, for client: ClientConnection) throws -> Reply {
+        guard case .background(let identifier)? = sessions[client.id]?.configuration else {
+            throw Failure(kind: .usage, message: "only a background session acknowledges events")
+        }
+        try library.acknowledge(session: identifier, through: sequence)
+        return .done
+    }
+
+    func createTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
+        _ = try session(of: client)
+        guard let row = try library.episode(id: episode), let podcast = try library.podcast(id: row.podcast) else {
+            throw Failure(message: "episode \(episode) is not in the library")
+        }
+        driver.note(.created(MediaID(episode), by: client.id))
+        var info = TaskInfo(
+            id: downloads[MediaID(episode)]?.id ?? 0, kind: .download, path: podcast.name + "/" + row.name,
+            episode: episode, state: .suspended, received: row.cachedBytes,
+            expected: row.confirmedSize, rate: nil, error: nil, started: now())
+        if row.complete { info.state = .cached }
+        return .task(info)
+    }
+
+    func resumeTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
+        let media = MediaID(episode)
+        let session = try session(of: client)
+        // A task that was made and not begun is suspended once, beside what its client has added.
+        let isTakenBack = driver.core.tasks.holds.isHeld(media, by: client.id)
+        if isTakenBack { driver.note(.released(media, by: client.id)) }
+        guard !isTakenBack, let asked = session.created[media] else {
+            if let info = driver.core.info(of: media) { return .task(info) }
+            if isTakenBack { return .done }
+            throw Failure(kind: .usage, message: "there is no task for episode \(episode): create it first")
+        }
+        guard let row = try library.episode(id: episode) else {
+            throw Failure(message: "episode \(episode) is no longer in the library")
+        }
+        if row.complete {
+            driver.note(.begun(media, by: client.id))
+            // It is here: the completion is all there is to tell.
+            client.send(.event, number: 0, try completion(of: row, session: session.identifier))
+            return .done
+        }
+        try driver.change { batch in
+            let row = try library.enqueue(episode: episode, session: session.identifier, now: now())
+            if let task = try driver.task(of: row) { try batch.handle(.registered(task, asked: asked)) }
+            try batch.handle(.begun(media, by: client.id))
+            try batch.handle(.wanted(media, .asked))
+        }
+        return driver.core.info(of: media).map { .task($0) } ?? .done
+    }
+
+    func suspendTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
+        let media = MediaID(episode)
+        guard try session(of: client).created[media] != nil || downloads[media] != nil else {
+            throw Failure(kind: .usage, message: "there is no task for episode \(episode)")
+        }
+        driver.note(.held(media, by: client.id))
+        return driver.core.info(of: media).map { .task($0) } ?? .done
+    }
+
+    func cancelTask(
+        _ episode: EpisodeID, producesResumeData: Bool, for client: ClientConnection
+    ) async throws -> Reply {
+        _ = try session(of: client)
+        let media = MediaID(episode)
+        driver.note(.gaveUp(media, by: client.id))
+        if producesResumeData {
+            let data = await engine.cancelProducingResumeData(media, load: driver.loader(episode))
+            // One that has nothing to leave may have everything: it completes.
+            if data == nil, await !engine.cancel(media) { return .resumeData(nil) }
+            try await removeTask(episode)
+            return .resumeData(data)
+        }
+        try await cancel(episode)
+        if let row = try library.episode(id: episode), !row.complete {
+            if let problem = try await dropBytes(of: row) { throw Failure(message: "\(row.name): \(problem)") }
+        }
+        return .done
+    }
+
+    func continueTask(_ data: ResumeData, for client: ClientConnection) throws -> Reply {
+        let rendition = try library.rendition(of: data.key.episode)
+        let fits = rendition.map {
+            data.fits(generation: $0.generation, validator: $0.validator, total: $0.size)
+        }
+        guard fits ?? false else {
+            throw Failure(
+                message: "what the cancelled download had left is no longer there, or the file has changed since: "
+                    + "create a task anew")
+        }
+        return try createTask(data.key.episode, for: client)
+    }
+
+    /// The client of a task has gone, and nobody else has begun it.
+    func abandon(_ episode: EpisodeID, isEphemeral: Bool) async throws {
+        let isPassing = downloads[MediaID(episode)]?.session == ClientSession.passing
+        if driver.clients.openEpisodes.contains(episode) {
+            // Somebody reads it: it becomes what every read episode is.
+            guard !isEphemeral, isPassing else { return }
+            return try driver.change { batch in
+                let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())
+                if let task = try driver.task(of: row) { try batch.handle(.registered(task, asked: nil)) }
+            }
+        }
+        if isPassing { try await cancel(episode) }
+        if isEphemeral, let row = try library.episode(id: episode), !row.pinned { _ = try await dropBytes(of: row) }
+    }
+
+    private func session(of client: ClientConnection) throws -> ClientSession {
+        guard let session = sessions[client.id] else { throw Failure(kind: .usage, message: "open a session first") }
+        return session
+    }
+
+    private func completion(of row: Episode, session: String) throws -> Event {
+        var event = driver.event(.completed)
+        event.id = row.id
+        event.podcast = row.podcast
+        event.path = try library.podcast(id: row.podcast).map { $0.name + "/" + row.name }
+        event.generation = row.generation
+        event.state = .cached
+        event.received = row.confirmedSize
+        event.expected = row.confirmedSize
+        event.session = session
+        return event
+    }
+}

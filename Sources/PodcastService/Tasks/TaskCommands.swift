@@ -1,0 +1,150 @@
+internal import DaemonCore
+internal import Foundation
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// What people do with downloads and cached bytes. Sessions of programs are in +Sessions.
+@ServiceActor
+final class TaskCommands: ServicePart {
+    nonisolated let context: ServiceContext
+    let driver: CoreDriver
+
+    init(_ driver: CoreDriver) {
+        context = driver.context
+        self.driver = driver
+    }
+
+    var downloads: [MediaID: DownloadTask] { driver.core.tasks.downloads }
+
+    /// Takes up the downloads that an earlier daemon has left.
+    func start() throws {
+        // Their clients have gone with the daemon before this one.
+        for download in try library.downloads(session: ClientSession.passing) {
+            try library.removeDownload(id: download.id)
+        }
+        let tasks = try library.downloads().sorted { $0.id < $1.id }.compactMap { try driver.task(of: $0) }
+        // They go on as far as there is space for them.
+        try driver.change { batch in
+            for task in tasks {
+                try batch.handle(.registered(task, asked: nil))
+                guard task.snapshot.state != .failed, !task.isSuspended else { continue }
+                try batch.handle(.wanted(task.media, task.isAutomatic ? .automatic : .asked))
+            }
+        }
+    }
+
+    func act(_ action: TaskAction, on episodes: [EpisodeID]) async throws -> Reply {
+        var count = 0
+        var problems: [String] = []
+        if action == .download || action == .resume { try begin(episodes) }
+        for id in episodes {
+            guard let episode = try library.episode(id: id) else {
+                problems.append("episode \(id) is no longer in the library")
+                continue
+            }
+            if let problem = try await act(action, on: episode) {
+                problems.append("\(episode.name): \(problem)")
+            } else {
+                count += 1
+                driver.changed(episode: id)
+            }
+        }
+        return .acted(count: count, problems: problems)
+    }
+
+    /// A person wants the whole of these episodes: one decision says which have space.
+    private func begin(_ episodes: [EpisodeID]) throws {
+        try driver.change { batch in
+            for id in episodes {
+                guard let episode = try library.episode(id: id), !episode.complete else { continue }
+                try begin(id, &batch)
+                try batch.handle(.suspended(MediaID(id), false))
+                try batch.handle(.wanted(MediaID(id), .asked))
+            }
+        }
+    }
+
+    /// Makes sure that an episode has a task that people can see.
+    private func begin(_ episode: EpisodeID, _ batch: inout CoreDriver.Batch) throws {
+        let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())
+        guard let task = try driver.task(of: row) else { return }
+        try batch.handle(.registered(task, asked: batch.moment.wall))
+    }
+
+    /// - Returns: why it could not be done.
+    private func act(_ action: TaskAction, on episode: Episode) async throws -> String? {
+        let media = MediaID(episode.id)
+        switch action {
+        // They have begun.
+        case .download, .resume: break
+        case .suspend:
+            if episode.complete { return "it is cached already" }
+            try driver.change { batch in
+                try begin(episode.id, &batch)
+                try batch.handle(.suspended(media, true))
+            }
+        case .cancel:
+            let hasTask = downloads[media] != nil
+            try await cancel(episode.id)
+            // An open that was refused makes no task; who was told of the failure keeps it until told otherwise.
+            if !hasTask, !episode.complete { driver.note(.cleared(media)) }
+            try library.decline(episode: episode.id)
+        case .evict: return try await evict(episode)
+        case .pin, .unpin: try library.setPinned(episode: episode.id, action == .pin, now: now())
+        }
+        return nil
+    }
+
+    /// Ends a task for everybody; what has arrived stays. Had everything arrived, the task ends as one that completes.
+    func cancel(_ episode: EpisodeID) async throws {
+        guard await engine.cancel(MediaID(episode)) else { return }
+        try await removeTask(episode)
+    }
+
+    private func evict(_ episode: Episode) async throws -> String? {
+        if episode.pinned { return "it is pinned; podfs unpin first" }
+        let problem = try await dropBytes(of: episode)
+        if problem == nil { try library.decline(episode: episode.id) }
+        return problem
+    }
+
+    /// Removes what is cached of an episode, and ends its task.
+    ///
+    /// - Returns: why it could not be done; nothing has happened then.
+    func dropBytes(of episode: Episode) async throws -> String? {
+        driver.takeEvents()
+        guard let rendition = try library.rendition(of: episode.id) else { return nil }
+        guard try driver.evict(rendition.file, of: episode.id) else {
+            return "it is open in a program; close it first"
+        }
+        try await removeTask(episode.id)
+        return nil
+    }
+
+    /// Forgets a task that the engine has been told to end.
+    ///
+    /// After what the engine has said of it until then: an older report would make the task anew.
+    func removeTask(_ episode: EpisodeID) async throws {
+        _ = await engine.snapshots()
+        await withCheckedContinuation { continuation in
+            driver.events.put(.marker { continuation.resume() })
+        }
+        try driver.change { batch in
+            if let download = try library.download(of: episode) { try library.removeDownload(id: download.id) }
+            try batch.handle(.ended(MediaID(episode)))
+        }
+    }
+
+    /// Tasks are called by where their files are.
+    func renameTasks(of podcast: ShowID) throws {
+        guard let show = try library.podcast(id: podcast) else { return }
+        for task in downloads.values where task.show == podcast {
+            guard let place = try library.place(of: task.media.episode) else { continue }
+            driver.note(.renamed(task.media, path: "\(show.name)/\(place.name)"))
+        }
+    }
+}

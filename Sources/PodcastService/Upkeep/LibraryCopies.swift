@@ -1,0 +1,121 @@
+internal import CLinux
+internal import DaemonCore
+internal import Foundation
+internal import Glibc
+internal import Logging
+internal import Platform
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+
+/// What is kept beside the library for the time when it is lost: its backup, and the list of the subscriptions.
+@ServiceActor
+final class LibraryCopies: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    private var schedule = BackupSchedule(started: Int64(time(nil)))
+    /// What changes have come since the list was last written.
+    private var isDue = false
+    /// Writes the list.
+    private var writer: Task<Void, Never>?
+
+    init(_ driver: CoreDriver) {
+        context = driver.context
+        self.driver = driver
+    }
+
+    /// The subscriptions have changed: they are worth a backup soon, and a new copy of their list now.
+    func subscriptionsChanged() {
+        copySubscriptions()
+        if schedule.subscriptionsChanged(now: now()) { driver.note(.rescheduled) }
+    }
+
+    // MARK: The list of the subscriptions
+
+    /// The subscriptions have changed: their copy is written anew.
+    func copySubscriptions() {
+        isDue = true
+        guard writer == nil else { return }
+        writer = startTask { [weak self] in
+            while await self?.writeSubscriptionsCopy() ?? false {
+                await Timers.sleep(for: .seconds(SubscriptionsCopy.pause))
+                if Task.isCancelled { break }
+            }
+            self?.endSubscriptionsWriter()
+        }
+    }
+
+    private func endSubscriptionsWriter() {
+        writer = nil
+        // Something came in between.
+        if isDue { copySubscriptions() }
+    }
+
+    /// Writes what is due before the daemon leaves.
+    private func finishWriting() async {
+        writer?.cancel()
+        await writer?.value
+        while await writeSubscriptionsCopy() {}
+    }
+
+    /// - Returns: whether something was due.
+    private func writeSubscriptionsCopy() async -> Bool {
+        guard isDue else { return false }
+        isDue = false
+        do {
+            let document = SubscriptionsCopy.document(try library.subscriptions(), credentials)
+            try await Self.replace(configuration.places.subscriptionsCopy, with: document)
+        } catch {
+            log.error("the list of the subscriptions was not copied: \(error)")
+        }
+        return true
+    }
+
+    /// Away from the actor: it waits for the disk.
+    @concurrent private static func replace(_ path: String, with document: [UInt8]) async throws {
+        if let old = FileManager.default.contents(atPath: path), old.elementsEqual(document) { return }
+        try AtomicFile.write(document, to: path, mode: 0o600, isSoleWriter: true)
+    }
+
+    // MARK: The backup
+
+    /// When the next backup is due.
+    var next: Int64 {
+        schedule.next(backup: backupMoment, hasShows: hasShows, now: now())
+    }
+
+    /// When the present backup was made; `nil` when there is none.
+    private var backupMoment: Int64? {
+        var status = stat()
+        guard stat(configuration.places.libraryBackup, &status) == 0, status.st_size > 0 else { return nil }
+        return Int64(status.st_mtim.tv_sec)
+    }
+
+    private var hasShows: Bool { (try? library.hasSubscriptions()) ?? false }
+
+    /// The daemon leaves: a backup that is still due is made now.
+    func finish() async {
+        await finishWriting()
+        if schedule.isDueAtEnd(backup: backupMoment, hasShows: hasShows, now: now()) { await backUp() }
+    }
+
+    /// Looks the library over and copies it, away from the actor: it takes seconds for a large one. A damaged library does
+    /// not take the place of its last good backup.
+    func backUp() async {
+        schedule.begin(now: now())
+        let library = library
+        let path = configuration.places.libraryBackup
+        let problem: String? = await withCheckedContinuation { continuation in
+            DispatchQueue(label: "podfs.backup", qos: .background).async {
+                do {
+                    try library.check()
+                    try library.backup(to: path)
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(returning: "\(error)")
+                }
+            }
+        }
+        if let problem { log.error("the library was not backed up: \(problem)") }
+    }
+}

@@ -1,0 +1,17 @@
+internal import Foundation
+internal import PodcastLibrary
+
+extension LibraryRecovery {
+    /// For people, one line.
+    fileprivate static func date(_ moment: Int64) -> String {
+        ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
+    }
+
+    var notice: String {
+        let kept = "the damaged file is kept as \(damaged)"
+        guard let backup else {
+            return "the library was damaged and had no backup: it is made anew from the list of subscriptions; \(kept)"
+        }
+        return "the library was damaged: the backup of \(Self.date(backup)) has taken its place; \(kept)"
+    }
+}

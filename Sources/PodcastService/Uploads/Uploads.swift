@@ -1,0 +1,280 @@
+internal import DaemonCore
+internal import Foundation
+internal import Logging
+internal import Platform
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+/// What people publish.
+@ServiceActor
+final class Uploads: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    private let snapshots: UploadSnapshots
+    private let passwords: CredentialStore<TaskID>
+    /// Uploads of an earlier daemon that have not begun again.
+    private var waiting: [TaskID] = []
+
+    init(_ driver: CoreDriver) {
+        context = driver.context
+        self.driver = driver
+        snapshots = UploadSnapshots(folder: context.configuration.places.uploads)
+        passwords = CredentialStore(path: context.configuration.places.uploadCredentials)
+    }
+
+    private var tasks: [TaskID: UploadTask] { driver.core.tasks.uploads }
+
+    /// Takes up what an earlier daemon left.
+    ///
+    /// - Parameter isRecovering: the library is older than what lies in the folder: copies that it does not know of may be
+    ///   all that is left of somebody's work, and stay.
+    func start(isRecovering: Bool) throws {
+        if let problem = passwords.problem { log.error("\(problem)") }
+        let outstanding = try library.uploads()
+        if !isRecovering { snapshots.tidy(keeping: Set(outstanding.flatMap(\.files))) }
+        for upload in outstanding {
+            var task = UploadTask(upload)
+            if task.mayRun {
+                waiting.append(upload.id)
+                if let reason = reasonToSkip(upload) {
+                    task.snapshot = UploadSnapshot(
+                        key: upload.id, state: .suspended, sent: task.held, size: task.size,
+                        error: TransferError(.failed, reason))
+                }
+            }
+            driver.note(.uploadRegistered(task))
+        }
+        beginWaiting()
+    }
+
+    /// Why an upload does not go on unless somebody resumes it.
+    private func reasonToSkip(_ upload: Upload) -> String? {
+        context.work.skipped(WorkItem.upload(upload.id), now: now())?.explanation
+    }
+
+    /// Carries on with what may run by itself.
+    func beginWaiting() {
+        let turn = context.work.turn(of: waiting.map { WorkItem.upload($0) }, now: now())
+        context.work.begin(turn)
+        for id in turn.map({ TaskID($0.id) }) {
+            waiting.removeAll { $0 == id }
+            guard let upload = try? library.upload(id: id) else { continue }
+            driver.note(.uploadRegistered(UploadTask(upload)))
+            begin(upload)
+            // One that has run for so long kills nobody; it may take hours.
+            Timers.after(Self.probation) { [weak self] in
+                startTask { self?.proved(id) }
+            }
+        }
+    }
+
+    private static let probation = Duration.seconds(60)
+
+    /// The upload is over, halted, or beyond suspicion.
+    private func proved(_ id: TaskID) {
+        if context.work.end([WorkItem.upload(id)]) { driver.note(.rescheduled) }
+    }
+
+    /// When an upload that waits may begin; `nil` when none does, or only an end can help.
+    var next: Int64? {
+        let now = now()
+        if waiting.isEmpty { return nil }
+        if !context.work.turn(of: waiting.map { WorkItem.upload($0) }, now: now).isEmpty { return now }
+        return waiting.compactMap { context.work.skippedUntil(WorkItem.upload($0), now: now) }.min()
+    }
+
+    /// Tells the engine; without the copies there is nothing to go on with.
+    private func begin(_ upload: Upload) {
+        guard let source = source(of: upload) else {
+            proved(upload.id)
+            let error = TransferError(.missing, "the copy of \(upload.media.name) is gone: publish it again")
+            return driver.note(.uploadFailed(upload.id, error))
+        }
+        engine.upload(source)
+    }
+
+    private func source(of upload: Upload) -> UploadSource? {
+        guard let path = snapshots.path(upload.media.file), snapshots.size(of: upload.media.file) == upload.size else {
+            return nil
+        }
+        var source = UploadSource(
+            key: upload.id, url: upload.url, content: .file(path: path), size: upload.size,
+            idempotencyKey: upload.idempotencyKey)
+        source.contentType = upload.media.type
+        source.form = [FormPart(name: "title", content: .text(upload.title))]
+        if let description = upload.description {
+            source.form.append(FormPart(name: "description", content: .text(description)))
+        }
+        if let image = upload.image {
+            guard let path = snapshots.path(image.file), snapshots.size(of: image.file) != nil else { return nil }
+            source.form.append(
+                FormPart(name: "thumbnail", content: .file(path: path, name: image.name, type: image.type)))
+        }
+        source.resumeData = UploadResumeData(
+            step: UploadResumeData.Step(rawValue: upload.progress.step) ?? .posting,
+            location: upload.progress.location, speaksTus: upload.progress.tus, offset: upload.progress.held)
+        source.credentials = passwords[upload.id] ?? context.netrc.credentials(for: upload.url)
+        return source
+    }
+
+    // MARK: What clients ask for
+
+    func publish(_ request: PublishRequest) throws -> Reply {
+        // Asked once more by a client whose daemon was killed before it had answered.
+        if let known = try library.upload(file: request.media.file), let task = tasks[known.id] {
+            return .task(task.info)
+        }
+        let address = PrivateAddress(request.url)
+        guard URLReference.isHTTP(address.url) else {
+            throw Failure(
+                kind: .usage,
+                message: "'\(address.visible)' is not an address that podfs can publish to: give an http:// or "
+                    + "https:// one")
+        }
+        guard !request.title.isEmpty else { throw Failure(kind: .usage, message: "a title is needed") }
+        guard let size = snapshots.size(of: request.media.file), size > 0 else {
+            throw Failure(message: "the copy of \(request.media.name) is not there")
+        }
+        if let image = request.image, snapshots.size(of: image.file) == nil {
+            throw Failure(message: "the copy of \(image.name) is not there")
+        }
+        if let image = request.image, !snapshots.isPicture(image.file) {
+            throw Failure(
+                message: "\(image.name) is not a picture: give a JPEG, PNG, GIF, WebP, AVIF, HEIC, BMP or SVG file")
+        }
+        let upload = try library.add(
+            Upload(
+                url: address.url, title: request.title, description: request.description,
+                media: Upload.Part(request.media), size: size, image: request.image.map(Upload.Part.init),
+                idempotencyKey: UUID().uuidString.lowercased(), created: now()))
+        do {
+            if let credentials = address.credentials { try passwords.set(credentials, for: upload.id) }
+        } catch {
+            try library.removeUpload(id: upload.id, keeping: nil)
+            throw error
+        }
+        let task = UploadTask(upload)
+        driver.note(.uploadRegistered(task))
+        begin(upload)
+        return .task((tasks[task.id] ?? task).info)
+    }
+
+    func act(_ action: TaskAction, on ids: [TaskID]) throws -> Reply {
+        var count = 0
+        var problems: [String] = []
+        for id in ids {
+            guard let task = tasks[id] else {
+                problems.append("there is no upload:\(id); see: podfs status")
+                continue
+            }
+            switch action {
+            case .resume: try resume(task)
+            case .suspend:
+                try library.setSuspended(upload: id, true)
+                if let upload = try library.upload(id: id) {
+                    driver.note(.uploadRegistered(UploadTask(upload, snapshot: task.snapshot)))
+                }
+                waiting.removeAll { $0 == id }
+                engine.suspendUpload(id)
+                proved(id)
+            case .cancel:
+                guard let upload = try library.upload(id: id) else { continue }
+                try driver.change { batch in
+                    try batch.handle(.uploadCancelled(task.id))
+                    batch.whenWritten { [self] in forget(upload) }
+                }
+            case .download, .evict, .pin, .unpin:
+                problems.append("upload:\(id) is an upload: it can be resumed, suspended or cancelled")
+                continue
+            }
+            count += 1
+        }
+        return .acted(count: count, problems: problems)
+    }
+
+    private func resume(_ task: UploadTask) throws {
+        let id = task.id
+        try library.setSuspended(upload: id, false)
+        guard let upload = try library.upload(id: id) else { return }
+        var snapshot = task.snapshot
+        if task.state == .suspended || task.state == .failed { snapshot?.state = .queued }
+        snapshot?.error = nil
+        driver.note(.uploadRegistered(UploadTask(upload, snapshot: snapshot)))
+        waiting.removeAll { $0 == id }
+        begin(upload)
+    }
+
+    // MARK: What the engine reports
+
+    func take(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws {
+        switch event {
+        case .record(let id, let record, let data):
+            try library.record(
+                upload: id,
+                Upload.Progress(
+                    step: data.step.rawValue, location: data.location, tus: data.speaksTus, held: data.offset))
+            try batch.handle(.uploadRecorded(id, held: data.offset))
+            batch.whenWritten { [engine] in engine.recorded(id, record) }
+        case .doubtful(let id, _): batch.whenWritten { [self] in lookUp(id) }
+        case .progress(let snapshot):
+            // The media are on their way: what ends the daemon from now on is not how the upload begins.
+            // So is an attempt that has ended with an error and waits to be repeated.
+            if let task = tasks[snapshot.key], snapshot.sent > task.held || snapshot.error != nil {
+                batch.whenWritten { [self] in proved(snapshot.key) }
+            }
+            try batch.handle(.uploadReported(snapshot))
+        case .completed(let id, let size):
+            let upload = try library.upload(id: id)
+            try batch.handle(.uploadCompleted(id, size: size))
+            if let upload { batch.whenWritten { [self] in forget(upload) } }
+        case .failed(let id, let error):
+            try batch.handle(.uploadFailed(id, error))
+            batch.whenWritten { [self] in proved(id) }
+        }
+    }
+
+    /// Asks the server what it has, away from the queue of events.
+    private func lookUp(_ id: TaskID) {
+        guard let upload = try? library.upload(id: id) else { return }
+        let lookup = PostedLookup(engine: engine, fetcher: context.fetcher)
+        let credentials = passwords[id] ?? context.netrc.credentials(for: upload.url)
+        let engine = engine
+        startTask { engine.settle(id, await lookup.find(upload, credentials)) }
+    }
+
+    /// Nothing more comes of an upload.
+    private func forget(_ upload: Upload) {
+        waiting.removeAll { $0 == upload.id }
+        engine.cancelUpload(upload.id)
+        proved(upload.id)
+        for file in upload.files { snapshots.remove(file) }
+        do {
+            if passwords[upload.id] != nil { try passwords.set(nil, for: upload.id) }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+}
+
+extension UploadTask {
+    fileprivate init(_ row: Upload, snapshot: UploadSnapshot? = nil) {
+        self.init(
+            id: row.id, title: row.title, size: row.size, isSuspended: row.suspended, created: row.created,
+            held: row.progress.held, failure: row.error, snapshot: snapshot)
+    }
+
+    /// Nobody has suspended it, and it has not failed.
+    fileprivate var mayRun: Bool { failure == nil && !isSuspended }
+}
+
+extension Upload {
+    /// The names of its copies.
+    var files: [String] { [media.file] + [image?.file].compactMap { $0 } }
+}
+
+extension Upload.Part {
+    init(_ file: SnapshotFile) { self.init(name: file.name, file: file.file, type: file.type) }
+}

@@ -1,0 +1,48 @@
+/// The state of a download at one moment.
+package struct DownloadSnapshot: Sendable, Equatable {
+    package var key: MediaID
+    package var generation: Int
+    package var state: TaskState
+    package var received: Int64
+    package var total: Int64?
+    /// Bytes per second over the last seconds; `nil` if no connection is active.
+    package var rate: Double?
+    package var error: TransferError?
+    package var present: ByteRanges
+    /// Whether there is a task: the whole file is wanted.
+    package var isTask: Bool
+    /// The priority of the task. A reader raises it to a requested one.
+    package var priority: TransferPriority
+    /// Whether the task is automatic and waits until such tasks may run.
+    package var isWaitingForConditions: Bool
+    /// Whether the whole file has no space yet; `error` has the reason.
+    package var isWaitingForSpace: Bool
+    /// Whether the server has failed and a retry is scheduled.
+    package var isRetrying: Bool
+
+    package init(
+        key: MediaID, generation: Int, state: TaskState, received: Int64, total: Int64?, rate: Double? = nil,
+        error: TransferError? = nil, present: ByteRanges = ByteRanges(), isTask: Bool,
+        priority: TransferPriority = .asked, isWaitingForConditions: Bool = false, isWaitingForSpace: Bool = false,
+        isRetrying: Bool = false
+    ) {
+        self.key = key
+        self.generation = generation
+        self.state = state
+        self.received = received
+        self.total = total
+        self.rate = rate
+        self.error = error
+        self.present = present
+        self.isTask = isTask
+        self.priority = priority
+        self.isWaitingForConditions = isWaitingForConditions
+        self.isWaitingForSpace = isWaitingForSpace
+        self.isRetrying = isRetrying
+    }
+
+    /// Whether there are more bytes than it says, or it shows a rate, which falls by itself while none come.
+    package func isOutdated(by machine: DownloadMachine) -> Bool {
+        received != machine.present.byteCount || rate ?? 0 > 0
+    }
+}

@@ -1,0 +1,23 @@
+/// The state of an upload at one moment.
+package struct UploadSnapshot: Sendable, Equatable {
+    package var key: TaskID
+    package var state: TaskState
+    /// The number of media bytes in flight, or on the server according to it.
+    package var sent: Int64
+    package var size: Int64
+    /// Bytes per second over the last seconds; `nil` if nothing is being sent.
+    package var rate: Double?
+    /// The reason why it has failed or waits.
+    package var error: TransferError?
+
+    package init(
+        key: TaskID, state: TaskState, sent: Int64, size: Int64, rate: Double? = nil, error: TransferError? = nil
+    ) {
+        self.key = key
+        self.state = state
+        self.sent = sent
+        self.size = size
+        self.rate = rate
+        self.error = error
+    }
+}

@@ -1,0 +1,301 @@
+import PodcastProtocol
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import DaemonCore
+
+/// A driver of the core with a model of library, engine, disk and clients, that checks as it goes.
+///
+/// It does what the daemon's driver does: a batch runs on a copy, rows go into the model's library together or not at all,
+/// and what the engine has reported stays until it is written.
+struct CoreSimulation {
+    struct Violation: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    struct Rejected: Error {}
+
+    /// A row of the library.
+    struct Row {
+        var media: MediaID
+        var session: String
+        var isSuspended = false
+        var hasFailed = false
+    }
+
+    /// What the engine has of a download.
+    struct Transfer {
+        var received: Int64 = 0
+        var isSuspended = false
+        var hasFailed = false
+        var awaitsSpace = false
+    }
+
+    enum Fact {
+        case progress(DownloadSnapshot)
+        case completed(MediaID)
+        case failed(MediaID)
+
+        func isCompletion(of media: MediaID) -> Bool {
+            if case .completed(media) = self { true } else { false }
+        }
+
+        var media: MediaID {
+            switch self {
+            case .progress(let snapshot): snapshot.key
+            case .completed(let media), .failed(let media): media
+            }
+        }
+    }
+
+    static let idleExit: Duration = .seconds(300)
+    static let size: Int64 = 100
+    static let capacity: Int64 = 450
+
+    var core = DaemonCore(limits: StorageLimits(capacity: capacity, keepFree: 0), idleExit: idleExit)
+    var random: SeededGenerator
+    var uptime: Duration = .seconds(1_000)
+    var wall: Duration = .seconds(1_700_000_000)
+    // The library.
+    var rows: [TaskID: Row] = [:]
+    var cached: Set<MediaID> = []
+    var lastTask: Int64 = 0
+    var lastSequence: Int64 = 0
+    /// Of a hundred transactions so many fail.
+    var failureRate = 0
+    // The engine.
+    var transfers: [MediaID: Transfer] = [:]
+    var hasStopped = false
+    var facts: [Fact] = []
+    /// Something could not be written.
+    var hasFailedFacts = false
+    var diskFree: Int64 = 1_000
+    // Clients, and commands that wait for their answers.
+    var clients: Set<ClientID> = []
+    var lastClient: Int64 = 0
+    var commands: [Int: ClientID] = [:]
+    var lastCommand = 0
+    var answers: [Int: Int] = [:]
+    // What the core has said.
+    var effects: [Effect] = []
+    var abandoned: [MediaID] = []
+    var wakesAt: Duration?
+    var told: Int64 = 0
+    var ends: [TaskID: Int] = [:]
+    var isFetching = false
+    var hasLeft = false
+    var performed: Set<Chore> = []
+    var log: [String] = []
+
+    init(seed: UInt64) throws {
+        random = SeededGenerator(seed: seed)
+        try settle()
+        try perform()
+    }
+
+    func check(_ holds: Bool, _ message: @autoclosure () -> String) throws {
+        if !holds { throw Violation(description: message() + "\n" + log.suffix(40).joined(separator: "\n")) }
+    }
+
+    var now: Moment { Moment(wall: wall, uptime: uptime) }
+
+    // MARK: The driver
+
+    mutating func handle(_ inputs: Input...) throws { try handle(inputs) }
+
+    /// What happens whether or not it can be written; inputs without rows cannot fail.
+    mutating func handle(_ inputs: [Input]) throws {
+        do {
+            try change { _, _ in inputs }
+        } catch is Rejected {
+            try check(false, "an input without rows was rejected")
+        }
+    }
+
+    /// One transaction.
+    mutating func change(
+        _ body: (inout [TaskID: Row], inout Int64) throws -> [Input]
+    ) throws {
+        if core.tasks.lacksSequences {
+            core.reserve(lastSequence + 1..<lastSequence + 10_001)
+            lastSequence += 10_000
+        }
+        var copy = core
+        var newRows = rows
+        var newTask = lastTask
+        var newCached = cached
+        var hasRows = false
+        var wanted: [Effect] = []
+        for input in try body(&newRows, &newTask) {
+            log.append("\(input)")
+            if case .registered = input { hasRows = true }
+            if case .completed(let media, _, _) = input {
+                newCached.insert(media)
+                hasRows = true
+            }
+            for effect in copy.handle(input, at: now) {
+                guard case .write(let row) = effect else {
+                    wanted.append(effect)
+                    continue
+                }
+                hasRows = true
+                switch row {
+                case .received, .kept, .uploadFailed, .uploadRemoved: break
+                case .removed(let id): newRows[id] = nil
+                case .failed(let id, _): newRows[id]?.hasFailed = true
+                case .suspended(let id, let suspended): newRows[id]?.isSuspended = suspended
+                }
+            }
+        }
+        if hasRows, random.chance(failureRate) {
+            log.append("- the transaction fails")
+            throw Rejected()
+        }
+        core = copy
+        rows = newRows
+        // The library removes the row of what is complete.
+        for media in newCached.subtracting(cached) { rows = rows.filter { $0.value.media != media } }
+        cached = newCached
+        lastTask = newTask
+        effects += wanted
+        try settle()
+    }
+
+    mutating func settle() throws {
+        effects += core.handle(.fetching(isFetching), at: now)
+        effects += core.settle(at: now)
+        if core.isIdle { try checkThatNothingIsLeft() }
+    }
+
+    /// Effects that come while one is performed come after it.
+    mutating func perform() throws {
+        while !effects.isEmpty {
+            let effect = effects.removeFirst()
+            log.append("→ \(effect)")
+            try perform(effect)
+        }
+        // It takes a while to cancel: orders of the same batch come before.
+        guard !abandoned.isEmpty else { return }
+        let media = abandoned
+        abandoned = []
+        for media in media { try end(media) }
+        try perform()
+    }
+
+    mutating func perform(_ effect: Effect) throws {
+        switch effect {
+        case .write: try check(false, "a row came after its transaction")
+        case .run(let media, let isSuspended, _):
+            // The engine keeps what is complete until its events are taken.
+            guard !cached.contains(media), !facts.contains(where: { $0.isCompletion(of: media) }) else { return }
+            var transfer = transfers[media] ?? Transfer(awaitsSpace: core.space.waiting[media] != nil)
+            transfer.isSuspended = isSuspended
+            if !isSuspended { transfer.hasFailed = false }
+            transfers[media] = transfer
+            report(media)
+        case .awaitSpace(let media, let reason):
+            transfers[media]?.awaitsSpace = reason != nil
+            report(media)
+        case .exceedsSpace: try check(false, "what is smaller than the cache can never have space")
+        case .stopWriting(let reason):
+            hasStopped = reason != nil
+            for media in transfers.keys.sorted() { report(media) }
+        case .allowDiscretionary, .forgetFutureSchedules, .moveUnsent, .workEnded, .runHook: break
+        case .abandon(let media, _):
+            if core.tasks.downloads[media]?.session == ClientSession.passing { abandoned.append(media) }
+        case .assessSpace:
+            var evicted: [Input] = []
+            let plan = plan(&evicted)
+            try handle(evicted + [.planned(plan)])
+        case .readSchedule:
+            var due: [Chore: Int64] = [:]
+            for chore in [Chore.backUp, .refresh, .synchronize] where random.chance(50) {
+                due[chore] = now.seconds + Int64.random(in: -10...2_000, using: &random)
+            }
+            try handle(.scheduled(due))
+        case .tell(let event): try hear(event)
+        case .perform(let chore): performed.insert(chore)
+        case .wake(let deadline): wakesAt = deadline
+        case .leave:
+            try checkThatNothingIsLeft()
+            hasLeft = true
+        }
+    }
+
+    mutating func hear(_ event: Event) throws {
+        try check(event.sequence > told, "event \(event.sequence) comes after \(told)")
+        told = event.sequence
+        if event.kind == .idle { try check(!hasActive, "an idle event although something goes on") }
+        guard let task = event.task, event.taskKind == nil else { return }
+        if event.kind == .completed || event.state == .remote {
+            ends[task, default: 0] += 1
+            try check(ends[task] == 1, "task \(task) ends for the second time")
+        }
+    }
+
+    var hasActive: Bool {
+        core.tasks.downloads.contains { media, task in
+            (task.snapshot.state == .running || task.snapshot.state == .queued) && core.space.waiting[media] == nil
+        }
+    }
+
+    // MARK: Checks
+
+    /// By the model, not by the core's word.
+    func checkThatNothingIsLeft() throws {
+        try check(clients.isEmpty, "it leaves although a client is connected")
+        try check(commands.isEmpty && !isFetching, "it leaves although something is under way")
+        try check(facts.isEmpty || !hasFailedFacts, "it leaves although something is not written")
+        for (id, row) in rows where !row.isSuspended && !row.hasFailed {
+            let isHeld = core.tasks.holds.isHeld(row.media)
+            let waits = core.space.waiting[row.media] != nil
+            let state = core.tasks.downloads[row.media]?.snapshot.state
+            try check(
+                waits || isHeld || state == .suspended || state == .failed, "it leaves although \(id) could go on")
+        }
+    }
+
+    /// The core has what the library has, and nothing else.
+    func checkTasks() throws {
+        let known = Set(core.tasks.downloads.values.map(\.id))
+        try check(known == Set(rows.keys), "tasks \(known.sorted()), rows \(rows.keys.sorted())")
+        for task in core.tasks.downloads.values {
+            try check(rows[task.id]?.isSuspended == task.isSuspended, "\(task.id) is suspended here and not there")
+        }
+    }
+
+    // MARK: The end
+
+    /// All go, and what can go on does: the daemon leaves.
+    mutating func finish() throws {
+        failureRate = 0
+        diskFree = 10_000
+        isFetching = false
+        while !clients.isEmpty {
+            try disconnect()
+            try perform()
+        }
+        while !commands.isEmpty {
+            try answerCommand()
+            try perform()
+        }
+        try handle(.fetching(false))
+        for _ in 0..<200 where !hasLeft {
+            for media in transfers.keys.sorted() { try move(media) }
+            try perform()
+            try takeFacts()
+            try perform()
+            try pass(.seconds(20))
+        }
+        try check(
+            answers.count == lastCommand && answers.values.allSatisfy { $0 == 1 }, "a client was not answered once")
+        try checkTasks()
+        try check(hasLeft, "it does not leave: \(core.list())")
+        for row in rows.values {
+            let isHalted = row.isSuspended || row.hasFailed
+            log = log.filter { $0.contains("\(row.media)") }
+            try check(isHalted || core.space.waiting[row.media] != nil, "a task was lost: \(row)")
+        }
+    }
+}

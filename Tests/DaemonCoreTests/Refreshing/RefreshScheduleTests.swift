@@ -1,0 +1,247 @@
+import DaemonCore
+import TestSupport
+import Testing
+import TransferCore
+
+struct RefreshScheduleTests {
+    private static let hour: Int64 = 3_600
+    private static let day: Int64 = 86_400
+    private static let week: Int64 = 7 * 86_400
+    /// A Friday, 2026-11-20 10:00 UTC.
+    private static let now: Int64 = 1_795_168_800
+
+    private let schedule = RefreshSchedule()
+
+    private func delay(_ facts: RefreshFacts, random: Double = 0.5, now: Int64 = now) -> Int64 {
+        schedule.next(facts, now: now, random: random) - now
+    }
+
+    private static func head(_ status: Int = 200, _ fields: [String: String] = [:]) -> ResponseHead {
+        ResponseHead(status: status, fields: fields)
+    }
+
+    /// Episodes at random hours, so that the gap alone counts: one a week.
+    private static let irregular = (0..<20).map {
+        now - Int64($0) * week - [0, 9, 31, 58, 77, 101, 122][$0 % 7] * hour
+    }
+
+    @Test func withoutAnyWordItIsFourHours() {
+        #expect(delay(RefreshFacts()) == 4 * Self.hour)
+        #expect(delay(RefreshFacts(head: Self.head())) == 4 * Self.hour)
+    }
+
+    @Test func jitterIsTenPercentEachWay() {
+        #expect(delay(RefreshFacts(), random: 0) == 4 * Self.hour * 9 / 10)
+        let latest = delay(RefreshFacts(), random: 0.999_999)
+        #expect(latest > 4 * Self.hour * 109 / 100 && latest <= 4 * Self.hour * 11 / 10)
+    }
+
+    @Test func aThousandShowsSubscribedAtOnceSpread() {
+        var dice = SeededGenerator(seed: 1)
+        for facts in [
+            RefreshFacts(), RefreshFacts(head: Self.head(200, ["cache-control": "max-age=3600"])),
+            RefreshFacts(published: [1_000_000, 2_000_000, 3_000_000, 4_000_000]),
+            RefreshFacts(head: Self.head(200, ["cache-control": "max-age=86400"])),
+            RefreshFacts(updateInterval: 86_400), RefreshFacts(failures: 1), RefreshFacts(failures: 30),
+        ] {
+            var perMinute: [Int64: Int] = [:]
+            for _ in 0..<1_000 {
+                perMinute[delay(facts, random: .random(in: 0..<1, using: &dice)) / 60, default: 0] += 1
+            }
+            // The narrowest spread there is: a tenth of the quarter of an hour.
+            let most = facts.failures == 1 ? 900 : 250
+            #expect((perMinute.values.max() ?? .max) < most, "\(facts)")
+        }
+    }
+
+    @Test func retryAfterIsObeyedInFullUpToAWeek() {
+        for (text, seconds) in [("120", 120), ("7200", 7_200), ("172800", 172_800), ("31536000", 604_800)]
+            as [(String, Int64)]
+        {
+            for status in [200, 429, 503] {
+                let facts = RefreshFacts(
+                    head: Self.head(status, ["retry-after": text]), failures: status == 200 ? 0 : 1)
+                #expect(delay(facts, random: 0) >= seconds)
+                #expect(delay(facts, random: 0.999) <= max(seconds * 11 / 10, 5 * Self.hour))
+            }
+        }
+    }
+
+    @Test func freshnessIsObeyedUpToTheMaximum() {
+        func delay(_ field: String, random: Double) -> Int64 {
+            self.delay(RefreshFacts(head: Self.head(200, ["cache-control": field])), random: random)
+        }
+        #expect(delay("max-age=21600", random: 0) == 6 * Self.hour)
+        #expect(delay("max-age=86400", random: 0) == Self.day)
+        // A mistaken year does not silence a show.
+        #expect(delay("max-age=31536000", random: 0) == Self.day)
+        #expect(delay("max-age=31536000", random: 0.999) < Self.day * 11 / 10)
+        // What is fresh for less does not make looks more frequent.
+        #expect(delay("max-age=60", random: 0.5) == 4 * Self.hour)
+        #expect(delay("no-cache", random: 0.5) == 4 * Self.hour)
+    }
+
+    @Test func theDocumentsIntervalIsTheLeastUpToSixHours() {
+        #expect(delay(RefreshFacts(updateInterval: 60)) == 4 * Self.hour)
+        #expect(delay(RefreshFacts(updateInterval: 5 * Self.hour)) == 5 * Self.hour)
+        #expect(delay(RefreshFacts(updateInterval: Self.week)) == 6 * Self.hour)
+        #expect(delay(RefreshFacts(updateInterval: -1)) == 4 * Self.hour)
+        #expect(delay(RefreshFacts(updateInterval: .max)) == 6 * Self.hour)
+    }
+
+    @Test func failuresBackOffExponentiallyUpToTheMaximum() {
+        let delays = (1...10).map { delay(RefreshFacts(failures: $0)) }
+        let quarters: [Int64] = [1, 2, 4, 8, 16, 32, 64].map { $0 * 900 }
+        #expect(zip(delays.dropFirst(), quarters.dropFirst()).allSatisfy { abs($0 - $1) <= 1 })
+        // The first waits a quarter of an hour or a tenth more, since the minimum holds.
+        #expect(delays[0] >= 900 && delays[0] <= 990)
+        #expect(delays.suffix(3).allSatisfy { $0 > Self.day * 9 / 10 && $0 <= Self.day })
+        #expect(delay(RefreshFacts(failures: .max)) <= Self.day)
+    }
+
+    @Test func aRefusalForGoodStartsWithAnHour() {
+        for status in [401, 403, 404] {
+            #expect(delay(RefreshFacts(head: Self.head(status), failures: 1)) == Self.hour)
+        }
+        for status in [408, 425, 429, 500, 503] {
+            #expect(delay(RefreshFacts(head: Self.head(status), failures: 1)) < Self.hour / 2)
+        }
+    }
+
+    @Test func aShowThatWasSilentForLongIsAskedOnceADay() {
+        let published = (0..<20).map { Self.now - 40 * Self.week - Int64($0) * Self.week }
+        let delay = delay(RefreshFacts(published: published), random: 0.5)
+        #expect(delay >= Self.day * 9 / 10 && delay <= Self.day)
+    }
+
+    @Test func anIrregularWeeklyShowIsAskedAboutOnceADay() {
+        #expect(delay(RefreshFacts(published: Self.irregular)) > 18 * Self.hour)
+    }
+
+    @Test func theLimitsOfTheConfigurationHold() {
+        let narrow = RefreshSchedule(minimum: 3_600, maximum: 7_200)
+        for random in [0, 0.5, 0.999] {
+            let delay = narrow.next(RefreshFacts(), now: 0, random: random)
+            #expect((3_600...7_200).contains(delay))
+        }
+        let fixed = RefreshSchedule(minimum: 3_600, maximum: 60)
+        #expect(fixed.minimum == 3_600 && fixed.maximum == 3_600)
+        #expect(fixed.next(RefreshFacts(), now: 0, random: 0.7) == 3_600)
+    }
+
+    @Test func skippedHoursAndDaysAreLeftOut() {
+        // At 14:00 on a Friday without them.
+        #expect(delay(RefreshFacts(skipHours: [14])) == 5 * Self.hour)
+        #expect(delay(RefreshFacts(skipHours: [14, 15, 16])) == 7 * Self.hour)
+        #expect(delay(RefreshFacts(skipHours: [3])) == 4 * Self.hour)
+        #expect(delay(RefreshFacts(skipDays: [5])) == 14 * Self.hour)
+        // The whole week, or more than the maximum: a publisher cannot switch a show off.
+        #expect(delay(RefreshFacts(skipHours: Set(0..<24))) == 4 * Self.hour)
+        #expect(delay(RefreshFacts(skipDays: [5, 6, 0])) == 4 * Self.hour)
+    }
+
+    /// A year of a weekly show: how often it is asked, and how soon its episodes are found.
+    @Test func aWeeklyShowIsFoundSoonAndAskedSeldom() throws {
+        var dice = SeededGenerator(seed: 42)
+        let start = Self.now
+        // Fridays at ten, up to twenty minutes late, and up to two hours at times.
+        let episodes = (-10..<52).map { number in
+            start + Int64(number) * Self.week
+                + Int64.random(in: 0...(number % 5 == 0 ? 7_000 : 1_200), using: &dice)
+        }
+        var time = start + 3 * Self.hour
+        var requests = 0
+        var found = episodes.filter { $0 <= time }.count
+        var delays: [Int64] = []
+        while time < start + 51 * Self.week {
+            let out = episodes.filter { $0 <= time }
+            requests += 1
+            delays += out[found...].map { time - $0 }
+            found = out.count
+            let facts = RefreshFacts(
+                head: Self.head(304, ["cache-control": "max-age=300"]), published: Array(out.suffix(30)))
+            let next = schedule.next(facts, now: time, random: .random(in: 0..<1, using: &dice))
+            #expect(next >= time + 900 && next <= time + Self.day)
+            time = next
+        }
+        let sorted = delays.sorted()
+        #expect(sorted.count >= 50)
+        #expect(sorted[sorted.count / 2] < 20 * 60, "median \(sorted[sorted.count / 2]) s")
+        #expect(try #require(sorted.last) < 75 * 60, "longest \(sorted.last ?? 0) s")
+        #expect(requests < 51 * 16, "\(requests) requests in 51 weeks")
+    }
+
+    // MARK: Random facts
+
+    private static func randomFacts(_ dice: inout SeededGenerator) -> RefreshFacts {
+        func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &dice) < percent }
+        func number() -> Int64 {
+            let bits = Int.random(in: 0..<63, using: &dice)
+            return Int64.random(in: 0...(1 << Int64(bits)), using: &dice)
+        }
+        var facts = RefreshFacts()
+        if chance(80) {
+            var fields: [String: String] = [:]
+            if chance(40) {
+                let kinds = ["max-age=\(number())", "no-cache", "s-maxage=\(number())", "max-age=x", "private"]
+                fields["cache-control"] = kinds.randomElement(using: &dice)
+            }
+            if chance(30) { fields["age"] = String(number()) }
+            if chance(20) { fields["retry-after"] = String(number()) }
+            if chance(20) { fields["expires"] = "Sat, 21 Nov 2026 08:49:37 GMT" }
+            facts.head = ResponseHead(
+                status: [200, 304, 404, 429, 503].randomElement(using: &dice) ?? 200, fields: fields)
+        }
+        if chance(40) { facts.updateInterval = chance(10) ? -number() : number() }
+        if chance(20) { facts.skipHours = Set((0..<24).filter { _ in Bool.random(using: &dice) }) }
+        if chance(20) { facts.skipDays = Set((0..<7).filter { _ in Bool.random(using: &dice) }) }
+        let gap = number() % (60 * day) + 1
+        facts.published = (0..<Int.random(in: 0..<40, using: &dice)).map {
+            now - Int64($0) * gap - (Bool.random(using: &dice) ? number() % day : 0)
+        }
+        if chance(10) { facts.published.append(number()) }
+        if chance(40) { facts.failures = Int(number() % 100) }
+        return facts
+    }
+
+    @Test func theTimeIsAlwaysWithinBoundsAndMovesOneWay() {
+        var dice = SeededGenerator(seed: 2026)
+        for _ in 0..<4_000 {
+            let facts = Self.randomFacts(&dice)
+            let minimum = Int64.random(in: 1...7_200, using: &dice)
+            let schedule = RefreshSchedule(
+                minimum: minimum, maximum: minimum + Int64.random(in: 0...200_000, using: &dice))
+            let word =
+                facts.head.map { head in
+                    max(
+                        min(Freshness.seconds(head, now: Self.now) ?? 0, schedule.maximum),
+                        Freshness.retryAfter(head, now: Self.now) ?? 0)
+                } ?? 0
+            let random = Double.random(in: 0..<1, using: &dice)
+            func delay(_ facts: RefreshFacts, _ random: Double) -> Int64 {
+                schedule.next(facts, now: Self.now, random: random) - Self.now
+            }
+            let result = delay(facts, random)
+            #expect(result >= schedule.minimum && result >= word, "\(facts)")
+            #expect(result <= max(schedule.maximum, word + word / 10), "\(facts)")
+
+            // Skipping hours is a step function: the rest is monotonic without it.
+            var plain = facts
+            plain.skipHours = []
+            plain.skipDays = []
+            #expect(delay(plain, random) <= result)
+            #expect(delay(plain, random / 2) <= delay(plain, random), "by the dice: \(facts)")
+            if plain.failures > 0 {
+                var worse = plain
+                worse.failures += 1
+                #expect(delay(plain, random) <= delay(worse, random), "by failures: \(facts)")
+            }
+            var later = plain
+            later.head = later.head ?? ResponseHead(status: 200)
+            later.head?.fields["retry-after"] = String(word + Int64.random(in: 0...100_000, using: &dice))
+            if word < Freshness.longest - 100_000 {
+                #expect(delay(plain, random) <= delay(later, random), "by Retry-After: \(facts)")
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Testing
+
+@testable import DaemonCore
+
+struct UpkeepPlannerTests {
+    private var planner = UpkeepPlanner(idleExit: .seconds(300))
+    private var now = Moment(wall: .seconds(1_700_000_000), uptime: .seconds(50))
+    private static let idle = UpkeepPlanner.State(isIdle: true, isBusy: false)
+    private static let connected = UpkeepPlanner.State(isIdle: false, isBusy: false)
+    private static let busy = UpkeepPlanner.State(isIdle: false, isBusy: true)
+
+    private mutating func pass(_ duration: Duration) {
+        now.wall += duration
+        now.uptime += duration
+    }
+
+    private mutating func tick(_ state: UpkeepPlanner.State) -> [Effect] {
+        planner.tick(at: now)
+        return planner.plan(state, at: now)
+    }
+
+    @Test mutating func theFirstLookReadsTheSchedule() {
+        #expect(
+            planner.plan(Self.idle, at: now) == [.forgetFutureSchedules, .readSchedule, .wake(at: .seconds(350))])
+        #expect(planner.plan(Self.idle, at: now).isEmpty)
+    }
+
+    @Test mutating func anIdleDaemonLeavesOnceAndOnlyAfterItsTime() {
+        _ = planner.plan(Self.idle, at: now)
+        pass(.seconds(299))
+        #expect(!tick(Self.idle).contains(.leave))
+        pass(.seconds(1))
+        #expect(tick(Self.idle).contains(.leave))
+        pass(.seconds(1))
+        #expect(!tick(Self.idle).contains(.leave))
+        // Somebody has come in between: it counts anew.
+        #expect(!planner.plan(Self.connected, at: now).contains(.leave))
+        pass(.seconds(400))
+        #expect(!tick(Self.idle).contains(.leave))
+        pass(.seconds(300))
+        #expect(tick(Self.idle).contains(.leave))
+    }
+
+    @Test mutating func whatIsDueIsPerformedOnceAndThenAskedAnew() {
+        _ = planner.plan(Self.connected, at: now)
+        planner.schedule([.refresh: now.seconds + 20, .backUp: now.seconds + 700])
+        #expect(planner.plan(Self.connected, at: now) == [.wake(at: now.uptime + .milliseconds(20_010))])
+        pass(.milliseconds(20_010))
+        #expect(tick(Self.connected) == [.perform(.refresh), .wake(at: now.uptime + .seconds(1))])
+        pass(.seconds(1))
+        #expect(tick(Self.connected) == [.readSchedule, .wake(at: .milliseconds(50_000 + 700_010))])
+    }
+
+    /// A refresh that stays due, whatever the reason, must not keep the processor busy.
+    @Test mutating func whatStaysDueIsPerformedWithPauses() {
+        var performed = 0
+        for _ in 0..<1_000 {
+            for effect in tick(Self.connected) {
+                if effect == .perform(.refresh) { performed += 1 }
+                if effect == .readSchedule { planner.schedule([.refresh: now.seconds - 5]) }
+            }
+            pass(.milliseconds(10))
+        }
+        #expect((9...11).contains(performed))
+    }
+
+    @Test mutating func whileMuchGoesOnTheScheduleIsReadOnceASecond() {
+        var reads = 0
+        for _ in 0..<100 {
+            planner.reschedule()
+            reads += planner.plan(Self.busy, at: now).count { $0 == .readSchedule }
+            pass(.milliseconds(100))
+        }
+        #expect((9...11).contains(reads))
+    }
+
+    @Test mutating func aClockThatIsSetBackPutsNothingOff() {
+        _ = planner.plan(Self.connected, at: now)
+        planner.set(.assessSpace, due: now.seconds + 10)
+        now.wall -= .seconds(86_400)
+        #expect(planner.plan(Self.connected, at: now).contains(.forgetFutureSchedules))
+        pass(.milliseconds(10_010))
+        #expect(tick(Self.connected).contains(.perform(.assessSpace)))
+    }
+
+    @Test mutating func whatWaitsForTheServerMovesWithTheClock() {
+        _ = planner.plan(Self.connected, at: now)
+        now.wall += .seconds(3_600)
+        let ahead = planner.plan(Self.connected, at: now)
+        #expect(ahead.contains(.moveUnsent(by: 3_600)) && !ahead.contains(.forgetFutureSchedules))
+        now.wall -= .seconds(7_200)
+        #expect(planner.plan(Self.connected, at: now).contains(.moveUnsent(by: -7_200)))
+    }
+
+    @Test mutating func aLittleCorrectionOfTheClockIsNone() {
+        _ = planner.plan(Self.connected, at: now)
+        now.wall -= .seconds(30)
+        #expect(!planner.plan(Self.connected, at: now).contains(.forgetFutureSchedules))
+    }
+
+    @Test mutating func itSleepsNoLongerThanAQuarterOfAnHour() throws {
+        _ = planner.plan(Self.connected, at: now)
+        for _ in 0..<4 {
+            pass(.seconds(900))
+            let effects = tick(Self.connected)
+            guard case .wake(let deadline)? = effects.last else {
+                Issue.record("no wake")
+                return
+            }
+            #expect(deadline > now.uptime && deadline <= now.uptime + .seconds(901))
+            #expect(effects.contains(.perform(.tidyUp)))
+        }
+    }
+}
