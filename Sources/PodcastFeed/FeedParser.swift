@@ -8,7 +8,7 @@ package final class FeedParser {
     /// The type of the document, as far as known.
     private enum Phase {
         case undecided
-        case xml(XMLScanner)
+        case xml(XMLDocument)
         case json([UInt8])
         case html([UInt8])
         case other(beginning: String)
@@ -34,9 +34,9 @@ package final class FeedParser {
     /// Diagnostics from before the reader was created.
     private var diagnostics: [Diagnostic] = []
 
-    /// The number of bytes to determine the encoding; an XML declaration is in the first hundred.
-    private static let headSize = 4096
-    /// The number of bytes per block passed to the scanner. A token that is cut waits for the next block.
+    /// The bytes by which the encoding is judged: an XML declaration stands in the first hundred, text behind it.
+    private static let headSize = 32 << 10
+    /// The bytes that the scanner gets at once; a token that is cut waits for the next block.
     private static let blockSize = 64 * 1024
     /// The number of bytes in which a web page's title is searched.
     private static let pageSize = 64 * 1024
@@ -139,14 +139,14 @@ package final class FeedParser {
         }
     }
 
-    private func finish(_ parser: XMLScanner) -> Document {
+    private func finish(_ parser: XMLDocument) -> Document {
         if isFull {
-            parser.withReader { reader in
+            parser.scanner.withReader { reader in
                 reader.stop("the document is larger than \(limits.bytes) bytes; the rest is left out")
             }
         }
-        parser.finish()
-        let result = parser.withReader { reader in
+        parser.scanner.finish()
+        let result = parser.scanner.withReader { reader in
             reader.finish()
             return (
                 feed: reader.show.feed, outlines: reader.outlines, root: reader.root, kind: reader.stack.kind,
@@ -213,7 +213,7 @@ package final class FeedParser {
         noteMending(before: isLast ? .max : count)
         let bytes = UnsafeBufferPointer(rebasing: block.contents[..<count])
         switch phase {
-        case .xml(let parser): parser.push(bytes)
+        case .xml(let parser): parser.scanner.push(bytes)
         case .json(var collected):
             // Moved out of the enumeration first: otherwise each block would copy all of them.
             phase = .undecided
@@ -268,7 +268,7 @@ package final class FeedParser {
             }
             let reader = FeedReader(limits: limits, base: base, diagnostics: diagnostics, onItem: onItem)
             skippedLines += head[..<start].count { $0 == UInt8(ascii: "\n") }
-            phase = .xml(XMLScanner(reader: reader, skippedLines: skippedLines))
+            phase = .xml(XMLDocument(XMLScanner(reader: reader, skippedLines: skippedLines)))
             drop(start)
         }
     }
@@ -298,7 +298,16 @@ package final class FeedParser {
             diagnostics.append(Diagnostic(line: 1 + skippedLines + linesInBlock, message: message))
             return
         }
-        let line = parser.lineOfNextByte + linesInBlock
-        parser.withReader { $0.note(message, line: line) }
+        let line = parser.scanner.lineOfNextByte + linesInBlock
+        parser.scanner.withReader { $0.note(message, line: line) }
+    }
+}
+
+/// A document that turned out to be XML: holds the scanner, which cannot be copied.
+private final class XMLDocument {
+    var scanner: XMLScanner
+
+    init(_ scanner: consuming XMLScanner) {
+        self.scanner = scanner
     }
 }

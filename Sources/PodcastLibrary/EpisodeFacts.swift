@@ -8,6 +8,7 @@ struct EpisodeFacts {
     let title: String
     let guid: String?
     let sidecars: Sidecars
+    let details: EpisodeDetails?
     /// The digest of all stored values.
     let digest: Int64
     /// The digest of all stored values except the queries of media URLs: these may contain tokens that change at every
@@ -24,6 +25,7 @@ struct EpisodeFacts {
         let guid = FileName.trimmedSpace(item.guid ?? "")
         self.guid = guid.isEmpty ? nil : guid
         sidecars = Self.sidecars(of: item)
+        details = item.details
 
         var visible = Digest()
         visible.add(self.title)
@@ -51,6 +53,7 @@ struct EpisodeFacts {
             visible.add(chapter.start)
             visible.add(chapter.title)
         }
+        if let details { visible.add(StoredDetails.text(details)) }
         visible.add(Int64(item.enclosures.count))
         var all = visible
         for enclosure in item.enclosures {

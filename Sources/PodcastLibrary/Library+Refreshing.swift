@@ -1,4 +1,5 @@
 import GRDB
+package import PodcastFeed
 package import TransferCore
 
 /// The data of a show that determine its next refresh.
@@ -7,6 +8,7 @@ package struct RefreshRecord: Sendable, Equatable {
     package var failures: Int
     /// The interval in seconds that the feed asks for.
     package var updateInterval: Int64?
+    package var quietTimes = QuietTimes()
     /// Earlier addresses of the show, and rejected new ones.
     package var formerAddresses: [String]
     /// The publication times of the newest hundred episodes.
@@ -36,6 +38,7 @@ package struct RefreshSubject: Sendable, Equatable {
     package var lastRefresh: Int64?
     /// The interval in seconds requested by the feed's last document.
     package var updateInterval: Int64?
+    package var quietTimes: QuietTimes
     /// The show's own settings, as text.
     package var settings: [String: String] = [:]
     package var access: ShowAccess
@@ -81,13 +84,13 @@ extension Library {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT p.id, p.name, p.url, p.etag, p.last_modified, p.last_refresh, p.update_interval,
-                        \(ShowAccess.columns)
+                        p.quiet_times, \(ShowAccess.columns)
                     FROM podcast p WHERE \(condition)
                     """)
             var found = try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
                 RefreshSubject(
                     id: row[0], name: row[1], url: row[2], etag: row[3], lastModified: row[4], lastRefresh: row[5],
-                    updateInterval: row[6], access: ShowAccess(row, from: 7))
+                    updateInterval: row[6], quietTimes: QuietTimes(bits: row[7]), access: ShowAccess(row, from: 8))
             }
             if found.isEmpty { return found }
             var settings: [ShowID: [String: String]] = [:]
@@ -185,10 +188,11 @@ extension Library {
     package func refreshRecord(of podcast: ShowID) throws -> RefreshRecord {
         try query { db in
             let row = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT failures, update_interval FROM podcast WHERE id = ?"),
+                db.cachedStatement(sql: "SELECT failures, update_interval, quiet_times FROM podcast WHERE id = ?"),
                 arguments: [podcast])
             guard let row else { throw LibraryError.noSuchPodcast(podcast) }
             var record = RefreshRecord(failures: row[0], updateInterval: row[1])
+            record.quietTimes = QuietTimes(bits: row[2])
             record.formerAddresses = try String.fetchAll(
                 db.cachedStatement(sql: "SELECT url FROM address WHERE podcast = ?"), arguments: [podcast])
             record.published = try Self.published(of: podcast, db)

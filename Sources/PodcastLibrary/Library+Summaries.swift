@@ -28,12 +28,13 @@ package struct EpisodeSummary: Sendable, Equatable {
     /// The notes from the feed; `nil` also if they exceed the limits.
     package var notes: String?
     package var chapters: [Chapter]
+    package var details: EpisodeDetails?
 
     package init(
         id: EpisodeID, name: String, title: String, published: Int64? = nil, publishedOffset: Int = 0,
         duration: Double? = nil, type: String? = nil, link: String? = nil, changed: Int64 = 0, size: Int64 = 0,
         sizeSource: SizeSource = .unknown, complete: Bool = false, sidecars: Sidecars = [], notes: String? = nil,
-        chapters: [Chapter] = []
+        chapters: [Chapter] = [], details: EpisodeDetails? = nil
     ) {
         self.id = id
         self.name = name
@@ -50,6 +51,7 @@ package struct EpisodeSummary: Sendable, Equatable {
         self.sidecars = sidecars
         self.notes = notes
         self.chapters = chapters
+        self.details = details
     }
 }
 
@@ -80,8 +82,9 @@ extension Library {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT e.id, e.name, e.title, e.published, e.published_offset, e.duration, e.type, e.link, e.changed, \
-                    e.confirmed_size, e.length, r.complete, e.sidecars \
+                    e.confirmed_size, e.length, r.complete, e.sidecars, d.value \
                     FROM episode e LEFT JOIN rendition r ON r.episode = e.id \
+                    LEFT JOIN episode_details d ON d.episode = e.id \
                     WHERE e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC
                     """)
             var limits = limits
@@ -95,6 +98,7 @@ extension Library {
                     id: row[0], name: name, title: row[2], published: row[3], publishedOffset: row[4],
                     duration: row[5], type: row[6], link: row[7], changed: row[8], size: size.bytes,
                     sizeSource: size.source, complete: row[11] ?? false, sidecars: Sidecars(rawValue: row[12]))
+                summary.details = StoredDetails.value(row[13], as: EpisodeDetails.self)
                 if summary.sidecars.contains(.notes), limits.notesInAll > 0 {
                     summary.notes = try Self.notes(db, of: summary.id, limit: min(limits.notes, limits.notesInAll))
                     if let notes = summary.notes {

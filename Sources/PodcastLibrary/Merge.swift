@@ -204,6 +204,7 @@ struct Merge {
     }
 
     private func writeDetail(_ id: EpisodeID, _ facts: EpisodeFacts, isNew: Bool) throws {
+        try StoredDetails.write(facts.details, of: id, isNew: isNew, db)
         let notes = facts.item.description
         guard notes != nil || facts.item.chaptersURL != nil else {
             if isNew { return }
@@ -256,19 +257,21 @@ struct Merge {
         new.explicit = feed.explicit
         new.state = Podcast.active
         new.error = nil
-        let changed = isVisible || new != old ? now : old.changed
+        let hasOtherDetails = try StoredDetails.write(feed.details, of: podcast, db)
+        let changed = isVisible || hasOtherDetails || new != old ? now : old.changed
         let arguments: [(any DatabaseValueConvertible)?] = [
             title, feed.link, feed.description, feed.language, feed.image, feed.author, feed.guid, feed.type,
             feed.explicit, response.status, response.etag, response.lastModified, response.finalURL,
             response.contentType, now, response.nextRefresh, changed, response.updateInterval,
-            response.space?.rawValue, response.reach?.rawValue, podcast,
+            response.space?.rawValue, response.reach?.rawValue, feed.quietTimes.bits, podcast,
         ]
         try db.cachedStatement(
             sql: """
                 UPDATE podcast SET title = ?, link = ?, description = ?, language = ?, image = ?, author = ?, guid = ?,
                     type = ?, explicit = ?, state = 'active', error = NULL, http_status = ?, etag = ?,
                     last_modified = ?, final_url = ?, content_type = ?, last_refresh = ?, next_refresh = ?, changed = ?,
-                    failures = 0, update_interval = ?, space = coalesce(?, space), reach = coalesce(reach, ?)
+                    failures = 0, update_interval = ?, space = coalesce(?, space), reach = coalesce(reach, ?),
+                    quiet_times = ?
                 WHERE id = ?
                 """
         ).execute(arguments: StatementArguments(arguments))

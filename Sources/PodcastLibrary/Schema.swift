@@ -5,7 +5,7 @@ import GRDB
 /// Migrations are registered by name and never edited once released: a change is a new migration with a new version.
 enum Schema {
     /// The version of the tables, stored in `PRAGMA user_version`, where readers of any version find it.
-    static let version = 7
+    static let version = 8
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -37,6 +37,10 @@ enum Schema {
         migrator.registerMigration("7") { db in
             try db.execute(sql: access)
             try reach(7, db)
+        }
+        migrator.registerMigration("8") { db in
+            try db.execute(sql: details)
+            try reach(8, db)
         }
         return migrator
     }

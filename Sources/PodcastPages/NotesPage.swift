@@ -36,7 +36,10 @@ package struct NotesPage: Sendable {
         lines.append("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
         lines += ["<title>\(title)</title>", "<style>\(Self.style)</style>", "</head>", "<body>"]
         lines += ["<h1>\(title)</h1>", "<p>\(facts.joined(separator: " · "))</p>"]
-        lines += ["<div>", SanitizedHTML.text(of: notes), "</div>"]
+        lines += [
+            "<div>", SanitizedHTML.text(of: notes, base: episode.link ?? show.link ?? RedactedURL.text(show.url)),
+            "</div>",
+        ]
         if let link = episode.link.flatMap(SanitizedHTML.allowedAddress) {
             let address = SanitizedHTML.escaped(RedactedURL.text(link))
             lines.append("<p><a href=\"\(address)\" rel=\"noopener noreferrer nofollow\">\(address)</a></p>")

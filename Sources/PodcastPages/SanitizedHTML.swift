@@ -1,4 +1,5 @@
 internal import CLibXML2
+internal import PodcastFeed
 
 /// Untrusted HTML made safe: parsed by libxml2's HTML parser, and rewritten from an allowlist.
 ///
@@ -13,14 +14,16 @@ package enum SanitizedHTML {
     private static let depthLimit = 64
 
     /// Returns the sanitized markup of untrusted HTML or plain text.
-    package static func text(of html: String) -> String {
+    ///
+    /// - Parameter base: The address that relative links are relative to.
+    package static func text(of html: String, base: String? = nil) -> String {
         var input = html
         if input.utf8.count > inputLimit {
             input = String(decoding: input.utf8.prefix(inputLimit), as: UTF8.self)
         }
         // The parser would end the text at a NUL.
         if input.utf8.contains(0) { input = String(decoding: input.utf8.filter { $0 != 0 }, as: UTF8.self) }
-        return hasMarkup(input) ? rewritten(input) : paragraphs(of: input)
+        return hasMarkup(input) ? rewritten(input, base: base) : paragraphs(of: input)
     }
 
     /// Escapes text for elements and for attributes in double quotes.
@@ -86,10 +89,16 @@ package enum SanitizedHTML {
     ]
 
     /// Returns the attribute with its value if both are allowed.
-    private static func attribute(_ name: String, _ value: String, of element: String) -> String? {
+    private static func attribute(
+        _ name: String, _ value: String, of element: String, base: String?
+    ) -> String? {
         switch (element, name) {
         case ("a", "href"):
-            return allowedAddress(value).map { " href=\"\(escaped($0))\" rel=\"noopener noreferrer nofollow\"" }
+            // A place in the notes themselves is no page of the feed's.
+            let address = value.hasPrefix("#") ? value : URLReference.resolve(value, base: base)
+            return (allowedAddress(value) ?? allowedAddress(address)).map {
+                " href=\"\(escaped($0))\" rel=\"noopener noreferrer nofollow\""
+            }
         case ("ol", "start"), ("td", "colspan"), ("td", "rowspan"), ("th", "colspan"), ("th", "rowspan"):
             guard let number = Int(value), (0...1_000).contains(number) else { return nil }
             return " \(name)=\"\(number)\""
@@ -130,7 +139,7 @@ package enum SanitizedHTML {
         return false
     }
 
-    private static func rewritten(_ html: String) -> String {
+    private static func rewritten(_ html: String, base: String?) -> String {
         var html = html
         let options =
             HTML_PARSE_RECOVER.rawValue | HTML_PARSE_NOERROR.rawValue | HTML_PARSE_NOWARNING.rawValue
@@ -143,7 +152,7 @@ package enum SanitizedHTML {
         }
         guard let document else { return "" }
         defer { xmlFreeDoc(document) }
-        var writer = Writer()
+        var writer = Writer(base: base)
         writer.walk(xmlDocGetRootElement(document))
         // The parser's bytes may be invalid UTF-8, which is replaced.
         return String(decoding: writer.output, as: UTF8.self)
@@ -151,9 +160,14 @@ package enum SanitizedHTML {
 
     /// Writes a tree without recursion, since its depth is untrusted.
     private struct Writer {
-        var output: [UInt8] = []
+        private let base: String?
+        private(set) var output: [UInt8] = []
         /// Elements whose closing tag is not yet written.
         private var opened: [xmlNodePtr] = []
+
+        init(base: String?) {
+            self.base = base
+        }
 
         mutating func walk(_ root: xmlNodePtr?) {
             guard let root else { return }
@@ -202,7 +216,7 @@ package enum SanitizedHTML {
                 guard opened.count < depthLimit else { return true }
                 output.append(contentsOf: "<\(name)".utf8)
                 for (key, value) in Self.attributes(of: node) {
-                    if let text = attribute(key, value, of: name) { output.append(contentsOf: text.utf8) }
+                    if let text = attribute(key, value, of: name, base: base) { output.append(contentsOf: text.utf8) }
                 }
                 output.append(UInt8(ascii: ">"))
                 opened.append(node)

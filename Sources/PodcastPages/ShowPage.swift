@@ -1,4 +1,4 @@
-internal import PodcastFeed
+package import PodcastFeed
 package import PodcastLibrary
 
 /// The page of a show, `index.html` in its folder: art, description, and for each episode a player, chapters and notes.
@@ -22,12 +22,14 @@ package struct ShowPage: Sendable {
     private static let descriptionLimit = 16 << 10
 
     private let show: Podcast
-    private var page = PageText()
+    var page = PageText()
     private var count = 0
     private var players: [Media: String?] = [:]
 
-    /// - Parameter newest: The publication time of the newest episode, in seconds since 1970.
-    package init(_ show: Podcast, newest: Int64?) {
+    /// - Parameters:
+    ///   - newest: when the newest episode came out, in seconds since 1970.
+    ///   - details: what else its feed says of the show.
+    package init(_ show: Podcast, newest: Int64?, details: ShowDetails? = nil) {
         self.show = show
         page.begin(title: show.title, kind: "show", policy: PageStyle.policyWithPlayers)
         page.add("<nav><a href=\"../index.html\">All shows</a></nav>\n<header class=\"head\">")
@@ -51,6 +53,7 @@ package struct ShowPage: Sendable {
         }
         addLink(show.link, text: "Website")
         page.add("</p>")
+        if let details { addDetails(details) }
         if let problem = show.problem {
             page.add("<p class=\"facts line bad\">")
             page.text(problem)
@@ -86,11 +89,12 @@ package struct ShowPage: Sendable {
         addPlayer(of: episode)
         addChapters(of: episode)
         if let notes = episode.notes {
-            let text = SanitizedHTML.text(of: notes)
+            let text = SanitizedHTML.text(of: notes, base: episode.link ?? show.link ?? RedactedURL.text(show.url))
             if !text.isEmpty {
                 page.add("<div class=\"notes\" dir=\"auto\"\(LanguageTag.attribute(show.language))>\(text)</div>\n")
             }
         }
+        if let details = episode.details { addDetails(details) }
         addLinks(of: episode)
         page.add("</div></details></li>\n")
     }
@@ -108,7 +112,8 @@ package struct ShowPage: Sendable {
 
     private mutating func addDescription() {
         guard let description = show.description, !description.isEmpty else { return }
-        let text = SanitizedHTML.text(of: FileName.cut(description, to: Self.descriptionLimit))
+        let text = SanitizedHTML.text(
+            of: FileName.cut(description, to: Self.descriptionLimit), base: show.link ?? RedactedURL.text(show.url))
         page.add("<div class=\"about\" dir=\"auto\"\(LanguageTag.attribute(show.language))>\(text)</div>")
     }
 
@@ -197,12 +202,14 @@ package struct ShowPage: Sendable {
         page.add("\">\(text)</a>")
     }
 
-    /// Adds a link to a web page, without secrets in its address; nothing if it is not a web address.
-    private mutating func addLink(_ link: String?, text: String) {
+    /// A page of the web, if the address is one, without what is secret in it.
+    mutating func addLink(_ link: String?, text: String) {
         guard let address = link.flatMap(SanitizedHTML.allowedAddress) else { return }
         page.add("<a href=\"")
         page.text(show.visible(address))
-        page.add("\" rel=\"noopener noreferrer nofollow\">\(text)</a>")
+        page.add("\" rel=\"noopener noreferrer nofollow\">")
+        page.text(text)
+        page.add("</a>")
     }
 }
 

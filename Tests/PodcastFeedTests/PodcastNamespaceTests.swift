@@ -161,4 +161,58 @@ import Testing
         #expect(feed.items.first?.alternates.count == 3)
         #expect(feed.items.first?.alternates.flatMap(\.sources).count == 3)
     }
+
+    // MARK: Bad input
+
+    @Test func listsWithoutEndAreCutAndTheEpisodeStays() throws {
+        let many = 10_000
+        let parts = [
+            "<podcast:alternateEnclosure type=\"audio/opus\"><podcast:source uri=\"https://x.example/#.opus\"/>"
+                + "<podcast:integrity type=\"rot13\" value=\"zzz\"/></podcast:alternateEnclosure>",
+            "<podcast:person>P#</podcast:person>", "<podcast:soundbite startTime=\"#\" duration=\"5\"/>",
+            "<podcast:location>L#</podcast:location>", "<podcast:txt>T#</podcast:txt>",
+            "<podcast:socialInteract protocol=\"x\" uri=\"https://x.example/#\"/>",
+            "<podcast:remoteItem feedGuid=\"g#\"/>", "<podcast:image href=\"https://x.example/#.png\"/>",
+            "<podcast:value type=\"v\"><podcast:valueRecipient address=\"a\"/><podcast:valueTimeSplit startTime=\"1\" duration=\"2\">"
+                + "<podcast:valueRecipient address=\"b\"/></podcast:valueTimeSplit></podcast:value>",
+        ]
+        let inside = parts.map { part in (0..<many).map { part.replacing("#", with: "\($0)") }.joined() }.joined()
+        let recipients =
+            "<podcast:value type=\"v\">"
+            + String(repeating: "<podcast:valueRecipient address=\"a\"/>", count: many) + "</podcast:value>"
+        let feed = try FeedParser.parse(
+            Array(
+                ("<rss><channel>\(recipients)<item><guid>1</guid><enclosure url=\"https://x.example/1.mp3\"/>\(inside)</item>"
+                    + "<item><guid>2</guid></item></channel></rss>").utf8))
+        let limit = FeedLimits.standard.entries
+        #expect(feed.items.map(\.guid) == ["1", "2"])
+        let item = try #require(feed.items.first)
+        #expect(item.enclosures.map(\.url) == ["https://x.example/1.mp3"])
+        #expect(item.alternates.count == limit && item.persons.count == limit && item.soundbites.count == limit)
+        #expect(item.alternates.first?.integrity?.type == "rot13")
+        #expect(item.tags.locations.count == limit && item.tags.texts.count == limit && item.tags.images.count == limit)
+        #expect(item.tags.values.count == limit && item.tags.remoteItems.count == limit)
+        #expect(feed.tags.values.first?.recipients.count == limit)
+    }
+
+    @Test(arguments: ["", "-1", "nan", "1e400", "99999999999999999999", "0x10", "\u{1F399}", " ", "true", "<"])
+    func numbersThatAreNoneLeaveTheRest(number: String) throws {
+        let value = number.replacing("<", with: "&lt;")
+        let feed = try FeedParser.parse(
+            Array(
+                """
+                <rss><channel><podcast:image href="https://x.example/a.png" width="\(value)" height="\(value)"/>\
+                <podcast:trailer url="https://x.example/t.mp3" length="\(value)" season="\(value)" pubdate="\(value)">T</podcast:trailer>\
+                <item><guid>1</guid><podcast:season>\(value)</podcast:season><podcast:episode>\(value)</podcast:episode>\
+                <podcast:soundbite startTime="\(value)" duration="\(value)"/>\
+                <podcast:value type="v" suggested="\(value)"><podcast:valueRecipient address="a" split="\(value)" fee="\(value)"/>\
+                <podcast:valueTimeSplit startTime="\(value)" duration="\(value)" remotePercentage="\(value)"/></podcast:value>\
+                <podcast:alternateEnclosure type="audio/mpeg" length="\(value)" bitrate="\(value)" height="\(value)">\
+                <podcast:source uri="https://x.example/1.mp3"/></podcast:alternateEnclosure></item></channel></rss>
+                """.utf8))
+        #expect(feed.items.count == 1 && feed.trailers.count == 1 && feed.tags.images.count == 1)
+        #expect(feed.items.first?.enclosures.count == 1)
+        #expect(feed.items.first?.tags.values.first?.recipients.count == 1)
+        #expect(!feed.inspectJSON().isEmpty)
+    }
 }

@@ -1,3 +1,4 @@
+package import Platform
 package import TransferCore
 
 /// What is known when a refresh has ended.
@@ -6,10 +7,8 @@ package struct RefreshFacts: Sendable, Equatable {
     package var head: ResponseHead?
     /// `Feed.updateInterval` in seconds, of this document or, after a 304, of the last one.
     package var updateInterval: Int64?
-    /// The hours of the day in GMT, 0 to 23, in which the publisher wants no request (RSS 2.0 `skipHours`).
-    package var skipHours: Set<Int>
-    /// The days of the week in GMT, 0 for Sunday to 6 for Saturday, likewise (RSS 2.0 `skipDays`).
-    package var skipDays: Set<Int>
+    /// Of this document or, after a 304, of the last one.
+    package var quietTimes: QuietTimes
     /// When the show's episodes came out, in any order; the newest 100 are enough.
     package var published: [Int64]
     /// What `published` says, where that has been found out before; then it need not be given.
@@ -18,14 +17,13 @@ package struct RefreshFacts: Sendable, Equatable {
     package var failures: Int
 
     package init(
-        head: ResponseHead? = nil, updateInterval: Int64? = nil, skipHours: Set<Int> = [], skipDays: Set<Int> = [],
+        head: ResponseHead? = nil, updateInterval: Int64? = nil, quietTimes: QuietTimes = QuietTimes(),
         published: [Int64] = [], rhythm: ReleaseRhythm? = nil, failures: Int = 0
     ) {
         self.rhythm = rhythm
         self.head = head
         self.updateInterval = updateInterval
-        self.skipHours = skipHours
-        self.skipDays = skipDays
+        self.quietTimes = quietTimes
         self.published = published
         self.failures = failures
     }
@@ -132,13 +130,13 @@ package struct RefreshSchedule: Sendable, Equatable {
     ///
     /// Whole hours are added, so that what was spread stays so.
     private static func avoiding(_ facts: RefreshFacts, from time: Int64, latest: Int64) -> Int64 {
-        guard !facts.skipHours.isEmpty || !facts.skipDays.isEmpty else { return time }
+        guard facts.quietTimes != QuietTimes() else { return time }
         var candidate = time
         while candidate <= latest {
             let hour = Int(candidate / 3_600 % 24)
             // 1970-01-01 was a Thursday.
             let day = Int((candidate / 86_400 + 4) % 7)
-            if !facts.skipHours.contains(hour), !facts.skipDays.contains(day) { return candidate }
+            if !facts.quietTimes.hours.contains(hour), !facts.quietTimes.days.contains(day) { return candidate }
             candidate += 3_600
         }
         return time

@@ -69,7 +69,7 @@ struct JSONFeed {
             feed.image = feed.image ?? address
         case "authors": feed.author = try names(scanner.value()) ?? feed.author
         case "author":
-            let name = try line(scanner.value()["name"])
+            let name = try line(scanner.value()["name"]).map(PlainLine.person)
             feed.author = feed.author ?? name
         case "next_url": feed.next = try url(scanner.value())
         case "expired": if case .bool(true) = try scanner.value() { feed.isComplete = true }
@@ -110,6 +110,7 @@ struct JSONFeed {
         let item = read(&self, value, start)
         itemCount += 1
         hasMedia = hasMedia || !item.enclosures.isEmpty
+        if item.enclosures.isEmpty { feed.unplayable += 1 }
         if let onItem { onItem(item) } else { feed.items.append(item) }
     }
 
@@ -117,11 +118,11 @@ struct JSONFeed {
         var item = Item()
         item.line = start
         item.guid = identifier(object["id"])
-        item.title = line(object["title"])
+        item.title = line(object["title"]).flatMap(PlainLine.withoutTags)
         item.link = url(object["url"]) ?? url(object["external_url"])
         item.description = text(object["content_html"]) ?? text(object["content_text"]) ?? text(object["summary"])
         item.image = url(object["image"]) ?? url(object["banner_image"])
-        item.author = names(object["authors"]) ?? line(object["author"]?["name"])
+        item.author = names(object["authors"]) ?? line(object["author"]?["name"]).map(PlainLine.person)
         for written in [line(object["date_published"]), line(object["date_modified"])] {
             guard item.published == nil, let written else { continue }
             item.published = PublicationDate(parsing: written)
@@ -138,14 +139,14 @@ struct JSONFeed {
             let seconds = number(attachment["duration_in_seconds"]) ?? 0
             if item.duration == nil, seconds > 0, seconds <= 1e9 { item.duration = seconds }
         }
-        item.enclosures = Enclosure.selected(from: item.enclosures)
+        (item.enclosures, item.attachments) = Enclosure.divided(item.enclosures)
         return item
     }
 
     /// Returns the first name of `authors`, which replaces `author` since version 1.1.
     private func names(_ value: JSONScanner.Value?) -> String? {
         for author in value?.elements ?? [] {
-            if let name = line(author["name"]) { return name }
+            if let name = line(author["name"]) { return PlainLine.person(name) }
         }
         return nil
     }

@@ -1,17 +1,43 @@
 extension Enclosure {
-    /// Whether this is playable: by its type, or by the URL's extension if the type is vague.
-    package var isAudioOrVideo: Bool {
-        let type = self.type ?? ""
-        if type.hasPrefix("audio") || type.hasPrefix("video") || type == "application/ogg" { return true }
-        // Values sent by servers that do not know the type: nothing, bytes, or a word that is not a MIME type.
-        let isVague = type.isEmpty || !type.contains("/") || Self.vagueTypes.contains(type)
-        return isVague && hasMediaExtension
+    /// The use of a file to a player, as far as its type and address tell.
+    package enum Kind: Sendable {
+        /// Audio or video.
+        case media
+        /// A playlist of HTTP Live Streaming: players fetch what it lists; it is never half a file.
+        case stream
+        /// Something that may be media: only its bytes tell.
+        case unknown
+        /// An image, a document, a page, a torrent, or anything at an address that cannot be asked for.
+        case other
     }
 
-    private var hasMediaExtension: Bool {
-        let path = URLReference.path(of: url)
-        guard let dot = path.lastIndex(of: ".") else { return false }
-        return Self.mediaExtensions.contains(path[path.index(after: dot)...].lowercased())
+    /// By the type, and by the address's extension where the type says too little.
+    package var kind: Kind {
+        // A relative address is one whose base is not known.
+        guard URLReference.isHTTP(url) || URLReference.scheme(of: url) == nil else { return .other }
+        let type = self.type ?? ""
+        if type.hasPrefix("audio") || type.hasPrefix("video") {
+            return Self.streamTypes.contains(type) ? .stream : .media
+        }
+        if Self.streamTypes.contains(type) { return .stream }
+        if type == "application/ogg" { return .media }
+        let suffix = URLReference.pathExtension(of: url)
+        let hasMediaExtension = Self.mediaExtensions.contains(suffix)
+        if Self.isVague(type) {
+            if suffix == "m3u8" { return .stream }
+            return hasMediaExtension ? .media : Self.otherExtensions.contains(suffix) ? .other : .unknown
+        }
+        // Some servers call everything a page.
+        if hasMediaExtension { return .unknown }
+        let isOther = ["image/", "text/", "font/"].contains(where: type.hasPrefix) || Self.otherTypes.contains(type)
+        return isOther ? .other : .unknown
+    }
+
+    package var isAudioOrVideo: Bool { kind == .media }
+
+    /// The answers of servers that do not know: nothing, bytes, or a word that is no MIME type.
+    private static func isVague(_ type: String) -> Bool {
+        type.isEmpty || !type.contains("/") || vagueTypes.contains(type)
     }
 
     private static let vagueTypes: Set<String> = [
@@ -20,14 +46,52 @@ extension Enclosure {
         "application/mp3", "application/mpeg", "text/plain",
     ]
 
+    /// RFC 8216, section 10, and what came before it.
+    private static let streamTypes: Set<String> = [
+        "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
+    ]
+
     private static let mediaExtensions: Set<String> = [
         "mp3", "m4a", "m4b", "aac", "ogg", "oga", "opus", "flac", "wav", "wma", "aif", "aiff", "mka", "weba", "mp2",
         "mp4", "m4v", "mov", "mkv", "webm", "avi", "mpg", "mpeg", "ogv", "3gp", "wmv",
     ]
 
-    /// Returns the enclosures of one item: the first audio or video first, the others in the document's order, each URL
-    /// once. Later occurrences of a URL supply missing attributes.
-    static func selected(from all: [Enclosure]) -> [Enclosure] {
+    private static let otherTypes: Set<String> = [
+        "application/pdf", "application/epub+zip", "application/x-bittorrent", "application/zip", "application/json",
+        "application/xml", "application/rss+xml", "application/atom+xml", "application/xhtml+xml", "application/msword",
+        "application/x-shockwave-flash", "application/javascript", "application/json+chapters", "application/x-subrip",
+    ]
+
+    private static let otherExtensions: Set<String> = [
+        "jpg", "jpeg", "png", "gif", "webp", "svg", "avif", "bmp", "pdf", "epub", "mobi", "html", "htm", "xhtml", "php",
+        "zip", "torrent", "txt", "doc", "docx", "rtf", "json", "xml", "rss", "srt", "vtt", "swf", "js",
+    ]
+
+    /// Divides what an item offers: what is playable decides, and never what stands first.
+    ///
+    /// - Parameters:
+    ///   - enclosures: The item's own.
+    ///   - contents: `media:content`, which says of itself that it is audio or video.
+    ///   - alternates: The sources of `podcast:alternateEnclosure`.
+    /// - Returns: What can be played, the main medium first, no address twice; and the enclosures that cannot.
+    static func divided(
+        _ enclosures: [Enclosure], contents: [Enclosure] = [], alternates: [Enclosure] = []
+    ) -> (playable: [Enclosure], others: [Enclosure]) {
+        if enclosures.count == 1, enclosures[0].kind == .media { return (enclosures, []) }
+        let own = enclosures.filter { $0.kind != .other }
+        let others = enclosures.count == own.count ? [] : enclosures.filter { $0.kind == .other }
+        if own.contains(where: { $0.kind != .stream }) { return (selected(from: own), others) }
+        // Only streams of the item's own: a file elsewhere goes before them.
+        for group in [contents, alternates] {
+            let files = group.filter { $0.kind == .media || $0.kind == .unknown }
+            if !files.isEmpty { return (selected(from: files + own), others) }
+        }
+        return (selected(from: own + (contents + alternates).filter { $0.kind == .stream }), others)
+    }
+
+    /// The first audio or video first, then what may be, then streams; among equals in the document's order, no URL
+    /// twice. A later mention of a URL fills in what the first left out.
+    private static func selected(from all: [Enclosure]) -> [Enclosure] {
         guard all.count > 1 else { return all }
         var chosen: [Enclosure] = []
         var places: [String: Int] = [:]
@@ -40,9 +104,8 @@ extension Enclosure {
                 chosen.append(enclosure)
             }
         }
-        if let first = chosen.firstIndex(where: \.isAudioOrVideo), first > 0 {
-            chosen.insert(chosen.remove(at: first), at: 0)
-        }
+        let best = chosen.firstIndex { $0.kind == .media } ?? chosen.firstIndex { $0.kind == .unknown }
+        if let best, best > 0 { chosen.insert(chosen.remove(at: best), at: 0) }
         return chosen
     }
 }

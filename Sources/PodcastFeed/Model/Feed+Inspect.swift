@@ -59,32 +59,39 @@ package extension Feed {
 
     /// Writes the members before the items.
     private func writeFacts(to writer: inout JSONWriter) {
-        writer.name("format")
-        writer.string(format.rawValue)
-        writer.name("title")
-        writer.string(orNull: title)
-        writer.name("link")
-        writer.string(orNull: link)
-        writer.name("description")
-        writer.string(orNull: description)
-        writer.name("language")
-        writer.string(orNull: language)
-        writer.name("image")
-        writer.string(orNull: image)
-        writer.name("author")
-        writer.string(orNull: author)
-        writer.name("guid")
-        writer.string(orNull: guid)
-        writer.name("type")
-        writer.string(orNull: type)
-        writer.name("explicit")
-        writer.bool(orNull: explicit)
-        writer.name("new_feed_url")
-        writer.string(orNull: newFeedURL)
-        writer.name("next")
-        writer.string(orNull: next)
-        writer.name("categories")
-        writer.array(categories) { $1.string($0) }
+        writer.member("format", format.rawValue)
+        writer.member("title", title)
+        writer.member("link", link)
+        writer.member("description", description)
+        writer.member("language", language)
+        writer.member("image", image)
+        writer.member("author", author)
+        writer.member("guid", guid)
+        writer.member("type", type)
+        writer.member("explicit", explicit)
+        writer.member("new_feed_url", newFeedURL)
+        writer.member("next", next)
+        writer.member("previous_archive", previousArchive)
+        writer.member("update_interval", updateInterval)
+        writer.member("update_rule", updateRule)
+        writer.member("uses_podping", usesPodping)
+        writer.member("skip_hours", skipHours) { $1.int(Int64($0)) }
+        writer.member("skip_days", skipDays) { $1.string($0) }
+        writer.member("complete", isComplete)
+        writer.member("locked", isLocked)
+        writer.member("locked_owner", lockedOwner)
+        writer.member("medium", medium)
+        writer.member("blocks", blocks)
+        writer.member("persons", persons)
+        writer.member("funding", funding)
+        writer.member("trailers", trailers)
+        writer.member("podroll", podroll)
+        writer.member("publisher", publisher)
+        writer.member("tags", tags.isEmpty ? nil : tags)
+        writer.member("live_items", liveItems)
+        writer.member("categories", categories) { $1.string($0) }
+        writer.member("cut", isCut)
+        writer.member("unplayable", unplayable)
     }
 }
 
@@ -111,101 +118,5 @@ package struct InspectedItems {
         guard writer.bytes.count >= Self.pieceSize else { return }
         pieces.append(writer.take())
         writer.reserve(Self.pieceSize + Self.pieceSize / 8)
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func array<Element>(_ elements: [Element], _ write: (Element, inout JSONWriter) -> Void) {
-        beginArray()
-        for value in elements {
-            element()
-            write(value, &self)
-        }
-        endArray()
-    }
-}
-
-extension Item {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("guid")
-        writer.string(orNull: guid)
-        writer.name("title")
-        writer.string(orNull: title)
-        writer.name("published")
-        writer.string(orNull: published?.iso8601)
-        writer.name("duration")
-        writer.double(orNull: duration)
-        writer.name("season")
-        writer.int(orNull: season)
-        writer.name("episode")
-        writer.double(orNull: episode)
-        writer.name("episode_type")
-        writer.string(orNull: episodeType)
-        writer.name("explicit")
-        writer.bool(orNull: explicit)
-        writer.name("link")
-        writer.string(orNull: link)
-        writer.name("description")
-        writer.string(orNull: description)
-        writer.name("image")
-        writer.string(orNull: image)
-        writer.name("enclosures")
-        writer.array(enclosures) { $0.write(to: &$1) }
-        writer.name("transcripts")
-        writer.array(transcripts) { $0.write(to: &$1) }
-        writer.name("chapters_url")
-        writer.string(orNull: chaptersURL)
-        writer.name("chapters")
-        writer.array(chapters) { $0.write(to: &$1) }
-        writer.endObject()
-    }
-}
-
-extension Enclosure {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("url")
-        writer.string(url)
-        writer.name("length")
-        writer.int(orNull: length)
-        writer.name("type")
-        writer.string(orNull: type)
-        writer.endObject()
-    }
-}
-
-extension Transcript {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("url")
-        writer.string(url)
-        writer.name("type")
-        writer.string(orNull: type)
-        writer.name("language")
-        writer.string(orNull: language)
-        writer.endObject()
-    }
-}
-
-extension Chapter {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("start")
-        writer.double(start)
-        writer.name("title")
-        writer.string(orNull: title)
-        writer.endObject()
-    }
-}
-
-extension Diagnostic {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("line")
-        writer.int(Int64(line))
-        writer.name("message")
-        writer.string(message)
-        writer.endObject()
     }
 }

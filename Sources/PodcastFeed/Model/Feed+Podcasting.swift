@@ -1,5 +1,5 @@
 /// A person involved (`podcast:person`).
-package struct Person: Sendable, Equatable {
+package struct Person: Sendable, Equatable, Codable {
     package var name: String
     /// The person's role in lower case; `host` by default, as in the specification.
     package var role: String
@@ -19,7 +19,7 @@ package struct Person: Sendable, Equatable {
 }
 
 /// A page for payments by listeners (`podcast:funding`).
-package struct Funding: Sendable, Equatable {
+package struct Funding: Sendable, Equatable, Codable {
     package var url: String
     package var title: String?
 
@@ -30,7 +30,7 @@ package struct Funding: Sendable, Equatable {
 }
 
 /// A short excerpt that advertises an episode (`podcast:soundbite`).
-package struct Soundbite: Sendable, Equatable {
+package struct Soundbite: Sendable, Equatable, Codable {
     /// Seconds from the start.
     package var start: Double
     /// Seconds.
@@ -45,7 +45,7 @@ package struct Soundbite: Sendable, Equatable {
 }
 
 /// A trailer of a show or a season (`podcast:trailer`).
-package struct Trailer: Sendable, Equatable {
+package struct Trailer: Sendable, Equatable, Codable {
     package var title: String?
     package var media: Enclosure
     package var published: PublicationDate?

@@ -48,7 +48,25 @@ package struct Feed: Sendable, Equatable {
     /// Live streams (`podcast:liveItem`). They are not episodes, since their media have no end.
     package var liveItems: [LiveItem]
     package var categories: [String]
+    /// Further `podcast:` elements of the show.
+    package var tags: PodcastTags
+    /// Shows that the publisher recommends (`podcast:podroll`).
+    package var podroll: [RemoteItem]
+    /// The feed of the publisher of several shows (`podcast:publisher`).
+    package var publisher: RemoteItem?
+    /// The address to ask for permission to import a locked feed (`podcast:locked owner`).
+    package var lockedOwner: String?
+    package var updateRule: UpdateRule?
+    /// Whether the publisher announces changes by Podping, so that nobody need ask.
+    package var usesPodping: Bool?
+    package var blocks: [PlatformBlock]
+    /// Hours of the day in UTC, and days of the week, in which nothing changes (RSS's `skipHours` and `skipDays`).
+    package var skipHours: [Int]
+    /// English names, lower case.
+    package var skipDays: [String]
     package var items: [Item]
+    /// Items with nothing to play, which are no episodes.
+    package var unplayable: Int
     /// Whether the document was truncated, or not read to its end: missing items need not have left the feed.
     package var isCut: Bool
     package var diagnostics: [Diagnostic]
@@ -57,11 +75,17 @@ package struct Feed: Sendable, Equatable {
         self.format = format
         self.isComplete = false
         self.isCut = false
+        self.unplayable = 0
         self.persons = []
         self.funding = []
         self.trailers = []
         self.liveItems = []
         self.categories = []
+        self.tags = PodcastTags()
+        self.podroll = []
+        self.blocks = []
+        self.skipHours = []
+        self.skipDays = []
         self.items = []
         self.diagnostics = []
     }
@@ -92,6 +116,8 @@ package struct Item: Sendable, Equatable {
     package var author: String?
     /// The first audio or video enclosure comes first, the alternates follow.
     package var enclosures: [Enclosure]
+    /// Enclosures that cannot be played: images, documents, torrents, addresses that are not of the web.
+    package var attachments: [Enclosure]
     package var transcripts: [Transcript]
     /// `podcast:chapters url`.
     package var chaptersURL: String?
@@ -103,22 +129,26 @@ package struct Item: Sendable, Equatable {
     /// Other encodings of the episode (`podcast:alternateEnclosure`); they are not among the enclosures, unless there
     /// are no others.
     package var alternates: [AlternateEnclosure]
+    /// Further `podcast:` elements of the episode.
+    package var tags: PodcastTags
     /// The line of the document at which the item starts; 0 if unknown.
     package var line: Int
 
     package init() {
         enclosures = []
+        attachments = []
         transcripts = []
         chapters = []
         persons = []
         soundbites = []
         alternates = []
+        tags = PodcastTags()
         line = 0
     }
 }
 
 /// A time, with its day in the publisher's time zone.
-package struct PublicationDate: Sendable, Equatable {
+package struct PublicationDate: Sendable, Equatable, Codable {
     /// Seconds since 1970-01-01 UTC.
     package var seconds: Int64
     /// The UTC offset in seconds, as in the feed; 0 if it has none.
@@ -131,7 +161,7 @@ package struct PublicationDate: Sendable, Equatable {
 }
 
 /// A media file of an item.
-package struct Enclosure: Sendable, Equatable {
+package struct Enclosure: Sendable, Equatable, Codable {
     package var url: String
     /// Bytes as the feed claims; `nil` when absent, zero, negative or no number.
     package var length: Int64?

@@ -39,7 +39,7 @@ enum DocumentEncoding: Equatable {
             }
         }
         guard let label = charset(ofContentType: contentType) ?? declaredEncoding(head) else {
-            return Judgement(encoding: .utf8)
+            return guessed(head) ?? Judgement(encoding: .utf8)
         }
         return judge(head, label: label)
     }
@@ -47,7 +47,7 @@ enum DocumentEncoding: Equatable {
     private static func judge(_ head: [UInt8], label: String) -> Judgement {
         let name = label.lowercased()
         if ["utf-8", "utf8", "us-ascii", "ascii", "unicode-1-1-utf-8"].contains(name) {
-            return Judgement(encoding: .utf8)
+            return guessed(head) ?? Judgement(encoding: .utf8)
         }
         let isUTF8 = looksLikeUTF8(head)
         let mislabelled = "the document is labelled “\(label)”, but its text is UTF-8"
@@ -63,6 +63,14 @@ enum DocumentEncoding: Equatable {
         }
         if isUTF8 == true { return Judgement(encoding: .utf8, diagnostic: mislabelled) }
         return Judgement(encoding: .named(known))
+    }
+
+    /// The encoding of text that is no UTF-8 although nothing else is named; `nil` when it may be UTF-8.
+    private static func guessed(_ head: [UInt8]) -> Judgement? {
+        guard looksLikeUTF8(head) == false, isHardlyUTF8(head), let name = EncodingGuess(head).name else { return nil }
+        return Judgement(
+            encoding: .named(name),
+            diagnostic: "the text is no UTF-8 and names no other encoding: it is read as \(name), which is a guess")
     }
 
     /// Returns the `charset` parameter of a Content-Type field (RFC 9110, section 8.3.2).
@@ -129,6 +137,26 @@ enum DocumentEncoding: Equatable {
             }
         }
         return found
+    }
+
+    /// Whether less of the text beyond ASCII is UTF-8 than is not.
+    private static func isHardlyUTF8(_ head: [UInt8]) -> Bool {
+        var (valid, invalid, index) = (0, 0, 0)
+        while index < head.count {
+            if head[index] < 0x80 {
+                index += 1
+                continue
+            }
+            let length = head.withUnsafeBytes {
+                UTF8Cleaner.sequenceLength(UnsafeRawBufferPointer(rebasing: $0[index...]))
+            }
+            if case .complete(let count) = length {
+                (valid, index) = (valid + 1, index + count)
+            } else {
+                (invalid, index) = (invalid + 1, index + 1)
+            }
+        }
+        return invalid > valid
     }
 
     /// Labels that browsers also treat as Windows-1252 (WHATWG Encoding, section 4.2).

@@ -49,6 +49,10 @@ enum DocumentHead: Equatable {
                 rest = rest[end.upperBound...]
             } else if rest.starts(with: "<?".utf8), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
                 rest = rest[rest.index(after: end)...]
+            } else if begins(rest, with: "<!doctype html"), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
+                // Some programs put it before everything they send.
+                let element = rest[rest.index(after: end)...].drop(while: \.isXMLSpace)
+                return !["<rss", "<feed", "<rdf:rdf", "<opml", "<?xml"].contains { begins(element, with: $0) }
             } else {
                 return begins(rest, with: "<!doctype html") || begins(rest, with: "<html")
             }

@@ -181,13 +181,6 @@ enum FeedValues {
         }
         return last != 0x20 || text.isEmpty
     }
-
-    /// Returns the name in `mail@example.org (Name)`, as required by RSS, or the text itself.
-    static func person(_ text: String) -> String {
-        guard text.hasSuffix(")"), let open = text.firstIndex(of: "("), text[..<open].contains("@") else { return text }
-        let name = String(decoding: text[text.index(after: open)...].dropLast().utf8.trimmed, as: UTF8.self)
-        return name.isEmpty ? text : name
-    }
 }
 
 extension UInt8 {

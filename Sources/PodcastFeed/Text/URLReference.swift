@@ -6,7 +6,7 @@ package enum URLReference {
     /// Resolves a reference against its base, after removing white space and double escaping.
     ///
     /// - Parameter base: An absolute URL; without one, a relative reference stays relative.
-    static func resolve(_ reference: String, base: String?) -> String {
+    package static func resolve(_ reference: String, base: String?) -> String {
         var reference = reference
         return reference.withUTF8 { resolve($0, base: base) }
     }
@@ -18,15 +18,22 @@ package enum URLReference {
         return parts.resolving(clean)
     }
 
-    /// Returns the path of a URL.
-    static func path(of url: String) -> Substring {
-        var rest = Substring(url)
-        if let scheme = scheme(of: url) { rest = rest.dropFirst(scheme.count + 1) }
-        if rest.hasPrefix("//") {
-            let authority = rest.dropFirst(2)
-            rest = authority.firstIndex(where: { "/?#".contains($0) }).map { authority[$0...] } ?? ""
+    /// The extension of the URL's file in lower case, without its dot; empty when there is none.
+    static func pathExtension(of url: String) -> String {
+        var url = url
+        return url.withUTF8 { bytes in
+            var start = 0
+            if let scheme = bytes.firstRange(of: "://".utf8) { start = scheme.upperBound }
+            let end =
+                bytes[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
+            var index = end - 1
+            while index >= start, bytes[index] != UInt8(ascii: "."), bytes[index] != UInt8(ascii: "/") { index -= 1 }
+            // The last dot of a host is none of a file.
+            guard index >= start, bytes[index] == UInt8(ascii: "."), end - index <= 12,
+                start == 0 || bytes[start..<index].contains(UInt8(ascii: "/"))
+            else { return "" }
+            return String(decoding: bytes[(index + 1)..<end], as: UTF8.self).lowercased()
         }
-        return rest.prefix { $0 != "?" && $0 != "#" }
     }
 
     /// Returns the scheme, `http` for `http://…`: a letter, then letters, digits, `+`, `-` and `.` up to a colon.
@@ -48,14 +55,29 @@ package enum URLReference {
 
     /// Whether this is an address that can be asked for: `http` or `https` with a host, and without white space.
     package static func isHTTP(_ url: String) -> Bool {
-        guard let scheme = scheme(of: url), !url.contains(where: \.isWhitespace) else { return false }
-        let name = String(Substring(scheme)).lowercased()
-        guard name == "http" || name == "https" else { return false }
-        let rest = url.utf8[scheme.endIndex...].dropFirst()
-        guard rest.starts(with: "//".utf8) else { return false }
-        let authority = rest.dropFirst(2).prefix { !"/?#".utf8.contains($0) }
-        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
-        return !host.isEmpty && host.first != UInt8(ascii: ":")
+        var url = url
+        return url.withUTF8 { bytes in
+            let letters = "http".utf8
+            guard bytes.count > 8, zip(bytes, letters).allSatisfy({ $0 | 0x20 == $1 }) else { return false }
+            var start = bytes[4] | 0x20 == UInt8(ascii: "s") ? 5 : 4
+            guard bytes[start] == UInt8(ascii: ":"), bytes[start + 1] == UInt8(ascii: "/"),
+                bytes[start + 2] == UInt8(ascii: "/")
+            else { return false }
+            start += 3
+            var host = start
+            var isInHost = true
+            for index in start..<bytes.count {
+                let byte = bytes[index]
+                if byte <= 0x20 { return false }
+                if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") {
+                    isInHost = false
+                }
+                // What stands before it is who asks.
+                if isInHost, byte == UInt8(ascii: "@") { host = index + 1 }
+            }
+            guard host < bytes.count else { return false }
+            return ![UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: ":")].contains(bytes[host])
+        }
     }
 
     /// Normalizes a reference: line feeds and tabs are removed as layout; inner spaces become `%20`; `&amp;` was

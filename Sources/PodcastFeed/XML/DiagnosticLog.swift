@@ -47,7 +47,11 @@ struct LineCounter {
 
     mutating func current() -> Int {
         guard let start = counted, let cursor, cursor > start else { return line }
-        line += FeedBytes(start: start, count: cursor - start).count { $0 == UInt8(ascii: "\n") }
+        var place = start
+        while let found = place.firstPlace(of: UInt8(ascii: "\n"), before: cursor) {
+            line += 1
+            place = found + 1
+        }
         counted = cursor
         return line
     }

@@ -33,9 +33,16 @@ extension FeedReader {
         case .updateFrequency: show.schedule.frequency = FeedValues.season(text.trimmed) ?? show.schedule.frequency
         case .updatePeriod: show.schedule.period = Self.period(text) ?? show.schedule.period
         case .complete: if FeedValues.boolean(text.trimmed) == true { show.feed.isComplete = true }
-        case .locked: show.feed.isLocked = show.feed.isLocked ?? FeedValues.boolean(text.trimmed)
+        case .skipHour:
+            if let hour = FeedValues.season(text.trimmed), hour < 24 {
+                Self.add(hour, to: &show.feed.skipHours, limits)
+            }
+        case .skipDay: if let day = Self.weekday(text) { Self.add(day, to: &show.feed.skipDays, limits) }
         case .medium: show.feed.medium = show.feed.medium ?? FeedValues.string(text)?.lowercased()
-        case .personTag, .funding, .soundbite, .trailer: endPending(text)
+        case .content where current.isBase64: setBase64(text)
+        case .personTag, .funding, .soundbite, .trailer, .location, .license, .textRecord, .contentLink, .block,
+            .podcastFrequency, .locked:
+            endPending(text)
         default: set(handler, text: text)
         }
     }
@@ -44,17 +51,24 @@ extension FeedReader {
     mutating func finishItem() {
         guard isInItem else { return }
         current.isOpen = false
-        if current.item.enclosures.isEmpty {
-            current.item.enclosures =
-                current.mediaContents.isEmpty ? current.item.alternates.flatMap(\.enclosures) : current.mediaContents
+        if current.item.link == nil, current.guidIsLink, let guid = current.item.guid, URLReference.isHTTP(guid) {
+            current.item.link = guid
         }
-        current.item.enclosures = Enclosure.selected(from: current.item.enclosures)
+        (current.item.enclosures, current.item.attachments) = Enclosure.divided(
+            current.item.enclosures, contents: current.mediaContents,
+            alternates: current.item.alternates.isEmpty ? [] : current.item.alternates.flatMap(\.enclosures))
+        if current.item.enclosures.isEmpty, let other = current.item.attachments.first {
+            let isOnWeb = URLReference.isHTTP(other.url) || URLReference.scheme(of: other.url) == nil
+            let what = isOnWeb ? other.type ?? "no media" : "an address that is not of the web"
+            note("an item has nothing to play, but \(what.prefix(60)); it is passed over", line: current.item.line)
+        }
         if let live = current.live {
             guard show.feed.liveItems.count < limits.entries else { return }
             show.feed.liveItems.append(
                 LiveItem(status: live.status, start: live.start, end: live.end, item: current.take()))
         } else {
             show.itemCount += 1
+            if current.item.enclosures.isEmpty { show.feed.unplayable += 1 }
             if let onItem { onItem(current.take()) } else { show.feed.items.append(current.take()) }
         }
     }
@@ -68,11 +82,17 @@ extension FeedReader {
         }
         let isName = field == .title || field == .author
         guard var value = isName ? FeedValues.line(text) : FeedValues.string(text) else { return }
-        if handler == .coreAuthor { value = FeedValues.person(value) }
+        if field == .author { value = PlainLine.person(value) }
+        if isName {
+            guard let plain = PlainLine.withoutTags(value) else { return }
+            value = plain
+        }
         if isInItem {
             switch field {
             case .title: current.item.title = value
-            case .guid: current.item.guid = value
+            case .guid:
+                current.item.guid = value
+                current.guidIsLink = current.guidIsLink && handler == .guid
             case .description: current.item.description = value
             case .author: current.item.author = value
             default: return
@@ -90,7 +110,15 @@ extension FeedReader {
         }
     }
 
-    /// Sets a URL field, unless it has a value from a better source.
+    private mutating func setBase64(_ text: FeedBytes) {
+        guard var decoded = Base64.decoded(text) else { return note("a text in base64 cannot be read") }
+        var cleaner = UTF8Cleaner()
+        var block = UTF8Cleaner.Block(size: 3 * decoded.count)
+        decoded.withUnsafeMutableBytes { _ = cleaner.clean(UnsafeRawBufferPointer($0), into: &block) }
+        set(.content, text: block.contents)
+    }
+
+    /// Gives a field its URL, when it has none from a better source.
     mutating func set(_ handler: FeedHandler, url text: FeedBytes?) {
         guard let text, let (field, rank) = handler.field, (isInItem ? current.ranks : show.ranks).wants(field, rank),
             let address = url(text)
@@ -109,9 +137,10 @@ extension FeedReader {
         guard isInItem, let (field, rank) = handler.field else { return }
         let trimmed = text.trimmed
         guard !trimmed.isEmpty else { return }
-        guard let date = PublicationDate(parsing: trimmed) else {
+        guard let (date, guess) = PublicationDate.read(trimmed) else {
             return note("the date “\(Self.excerpt(trimmed))” cannot be read")
         }
+        if let guess { note("the date “\(Self.excerpt(trimmed))”: \(guess)") }
         current.item.published = date
         current.ranks.set(field, rank)
     }
@@ -173,6 +202,12 @@ extension FeedReader {
     static func excerpt(_ text: some Collection<UInt8>) -> String {
         let whole = String(decoding: text.prefix(160), as: UTF8.self)
         return whole.count > 40 ? whole.prefix(40) + "…" : whole
+    }
+
+    private static func weekday(_ text: FeedBytes) -> String? {
+        let day = String(decoding: text.trimmed, as: UTF8.self).lowercased()
+        let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+        return days.contains(day) ? day : nil
     }
 
     private static func period(_ text: FeedBytes) -> Int? {

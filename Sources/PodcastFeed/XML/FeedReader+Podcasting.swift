@@ -5,6 +5,13 @@ enum PendingElement {
     case funding(Funding)
     case soundbite(Soundbite)
     case trailer(Trailer)
+    case location(Location)
+    case license(License)
+    case text(TextRecord)
+    case contentLink(ContentLink)
+    case block(PlatformBlock)
+    case frequency(UpdateRule)
+    case locked(owner: String?)
 }
 
 extension FeedReader {
@@ -80,6 +87,7 @@ extension FeedReader {
         case .trailer(var trailer):
             trailer.title = line
             Self.add(trailer, to: &show.feed.trailers, limits)
+        default: endTag(current.pending, text, line)
         }
         current.pending = .none
     }
@@ -134,13 +142,15 @@ extension FeedReader {
 
     /// Processes `podcast:image` if it is the show's or the episode's art, and not a banner or a share picture.
     mutating func startPodcastImage(_ attributes: FeedAttributes) {
-        let purpose = line(attributes.value("purpose"))?.lowercased()
-        if let purpose, !purpose.split(separator: " ").contains("artwork") { return }
-        if let ratio = line(attributes.value("aspect-ratio")) {
-            let sides = ratio.split(whereSeparator: { $0 == "/" || $0 == ":" || $0 == " " })
-            if sides.count == 2, sides[0] != sides[1] { return }
-        }
-        set(.podcastImage, url: attributes.value("href"))
+        guard let address = attributes.value("href").flatMap({ url($0) }) else { return }
+        let image = PodcastImage(
+            url: address, alternativeText: line(attributes.value("alt")),
+            aspectRatio: line(attributes.value("aspect-ratio")),
+            width: attributes.value("width").flatMap { FeedValues.season($0.trimmed) },
+            height: attributes.value("height").flatMap { FeedValues.season($0.trimmed) },
+            type: attributes.value("type").flatMap(Self.type), purpose: line(attributes.value("purpose"))?.lowercased())
+        withTags { Self.add(image, to: &$0.images, $1) }
+        if image.isArt { set(.podcastImage, url: attributes.value("href")) }
     }
 
     /// Returns the address of the widest image of a `srcset`: addresses with widths (`1500w`), separated by commas.
@@ -164,7 +174,7 @@ extension FeedReader {
         return best?.url
     }
 
-    private func date(_ text: FeedBytes?) -> PublicationDate? {
-        text.flatMap { PublicationDate(parsing: $0.trimmed) }
+    func date(_ text: FeedBytes?) -> PublicationDate? {
+        text.flatMap { PublicationDate.read($0.trimmed)?.date }
     }
 }

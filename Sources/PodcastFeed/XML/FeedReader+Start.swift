@@ -38,11 +38,16 @@ extension FeedReader {
         case .imagesAttribute: set(handler, url: attributes.value("srcset").flatMap { Self.widest(ofSet: $0) })
         case .podcastImage: startPodcastImage(attributes)
         case .resourceImage: set(handler, url: attributes.value("rdf:resource"))
-        case .podcastFrequency:
-            show.schedule.rule = attributes.value("rrule").flatMap(Self.interval(ofRule:)) ?? show.schedule.rule
-            if attributes.value("complete").flatMap({ FeedValues.boolean($0.trimmed) }) == true {
-                show.feed.isComplete = true
-            }
+        case .value, .timeSplit, .recipient, .remoteItem, .podrollItem, .publisherItem, .splitItem, .socialInteract,
+            .chat,
+            .podping:
+            startTag(handler, attributes)
+        case .location, .license, .textRecord, .contentLink, .block, .podcastFrequency, .locked:
+            return startPending(handler, attributes)
+        case .guid where isInItem:
+            current.guidIsLink = attributes.value("isPermaLink").flatMap { FeedValues.boolean($0.trimmed) } ?? true
+            return current.ranks.wants(.guid, 0)
+        case .content: return startContent(attributes)
         case .podcastSeason:
             current.item.seasonName = current.item.seasonName ?? line(attributes.value("name"))
             return current.ranks.wants(.season, 0)
@@ -117,7 +122,8 @@ extension FeedReader {
             url: address, length: attributes.value("fileSize").flatMap { FeedValues.length($0.trimmed) },
             type: attributes.value("type").flatMap(Self.type))
         let medium = attributes.value("medium").map { String(decoding: $0.trimmed, as: UTF8.self).lowercased() }
-        guard medium == "audio" || medium == "video" || (medium == nil && content.isAudioOrVideo) else { return }
+        guard medium == "audio" || medium == "video" || (medium == nil && [.media, .stream].contains(content.kind))
+        else { return }
         current.mediaContents.append(content)
         if current.ranks.wants(.duration, 1), let text = attributes.value("duration"),
             let duration = FeedValues.duration(text.trimmed)
@@ -138,6 +144,22 @@ extension FeedReader {
             url: address, type: attributes.value("type").flatMap(Self.type), language: language,
             relation: word(attributes.value("rel"))?.lowercased())
         Self.add(transcript, to: &current.item.transcripts, limits)
+    }
+
+    /// Atom's `content`, which may hold anything: text of some kind, or any other type in base64 (RFC 4287, section
+    /// 4.1.3), as its predecessor had it for text too.
+    private mutating func startContent(_ attributes: FeedAttributes) -> Bool {
+        current.isBase64 = false
+        guard current.ranks.wants(.description, 0) else { return false }
+        let type = word(attributes.value("type"))?.lowercased() ?? ""
+        if word(attributes.value("mode"))?.lowercased() == "base64" {
+            current.isBase64 = true
+            return type.isEmpty || type.hasPrefix("text/") || type.hasSuffix("html")
+        }
+        // Other types are no notes.
+        let isText = !type.contains("/") || type.hasPrefix("text/") || type.hasSuffix("xml")
+        current.isBase64 = false
+        return isText
     }
 
     private mutating func startChapter(_ attributes: FeedAttributes) {
@@ -174,9 +196,8 @@ extension FeedReader {
         return String(decoding: trimmed, as: UTF8.self).lowercased()
     }
 
-    /// Returns the interval in seconds of a recurrence rule (RFC 5545, section 3.3.10), using only its frequency and
-    /// interval.
-    private static func interval(ofRule rule: FeedBytes) -> Int? {
+    /// Seconds of a recurrence rule (RFC 5545, section 3.3.10), by its frequency and interval alone.
+    static func interval(ofRule rule: FeedBytes) -> Int? {
         var unit: Int?
         var count = 1
         for part in String(decoding: rule.prefix(500), as: UTF8.self).uppercased().split(separator: ";") {

@@ -22,7 +22,14 @@ enum FeedScope: UInt8, CaseIterable {
     case opml
     case opmlHead
     case outlines
-    /// Inside an element that is ignored.
+    /// `podcast:value`, its `valueTimeSplit`, `podcast:podroll` and `podcast:publisher`.
+    case value
+    case timeSplit
+    case podroll
+    case publisher
+    /// RSS's `skipHours` and `skipDays`.
+    case skips
+    /// Nothing inside is of interest.
     case nothing
 }
 
@@ -33,6 +40,7 @@ enum FeedHandler: UInt8 {
     case rss, rdf, channel, item, feed, entry
     case enclosure, mediaContent, mediaThumbnail, alternateEnclosure, alternateSource
     case transcript, chaptersLink, chapter, atomLink, categoryAttribute, termAttribute, imageAttribute
+    case value, timeSplit, recipient, remoteItem, podrollItem, publisherItem, splitItem, socialInteract, chat, podping
     case imagesAttribute, podcastImage, resourceImage, integrity, liveItem
     case opml, outline
     // At the end. `FeedReader` collects text only for these.
@@ -42,10 +50,11 @@ enum FeedHandler: UInt8 {
     case duration, itunesSeason, podcastSeason, itunesEpisode, podcastEpisode, episodeType, explicit
     case imageURL, imageText, author, coreAuthor, dcCreator, ownerName
     case podcastGUID, showType, newFeedURL, category
-    case timeToLive, updatePeriod, updateFrequency, podcastFrequency
-    case complete, locked, medium
-    // At both: an address or a position in the attributes, its name in the text.
-    case personTag, funding, soundbite, trailer
+    case timeToLive, updatePeriod, updateFrequency, skipHour, skipDay
+    case complete, medium
+    // At both: an address or a place in the attributes, its name in the text.
+    case personTag, funding, soundbite, trailer, location, license, textRecord, contentLink, block, podcastFrequency
+    case locked
 
     /// Whether the text inside is needed.
     var collects: Bool { self >= .title || self == .imageAttribute }
@@ -140,6 +149,10 @@ struct FeedRules: Sendable {
         ([.root, .channel], .core, "managingeditor", .coreAuthor, .nothing),
         ([.root, .channel], .core, "category", .category, .nothing),
         ([.root, .channel], .core, "ttl", .timeToLive, .nothing),
+        ([.root, .channel], .core, "skiphours", .none, .skips),
+        ([.root, .channel], .core, "skipdays", .none, .skips),
+        ([.skips], .core, "hour", .skipHour, .nothing),
+        ([.skips], .core, "day", .skipDay, .nothing),
         ([.item], .core, "guid", .guid, .nothing),
         ([.item], .core, "pubdate", .pubDate, .nothing),
         ([.item], .core, "author", .coreAuthor, .nothing),
@@ -204,6 +217,23 @@ struct FeedRules: Sendable {
         (shows, .podcast, "medium", .medium, .nothing),
         (shows, .podcast, "trailer", .trailer, .nothing),
         (shows, .podcast, "liveitem", .liveItem, .item),
+        (shows, .podcast, "podping", .podping, .nothing),
+        (shows, .podcast, "block", .block, .nothing),
+        (shows, .podcast, "podroll", .none, .podroll),
+        ([.podroll], .podcast, "remoteitem", .podrollItem, .nothing),
+        (shows, .podcast, "publisher", .none, .publisher),
+        ([.publisher], .podcast, "remoteitem", .publisherItem, .nothing),
+        (both, .podcast, "remoteitem", .remoteItem, .nothing),
+        (both, .podcast, "value", .value, .value),
+        ([.value, .timeSplit], .podcast, "valuerecipient", .recipient, .nothing),
+        ([.value], .podcast, "valuetimesplit", .timeSplit, .timeSplit),
+        ([.timeSplit], .podcast, "remoteitem", .splitItem, .nothing),
+        (both, .podcast, "location", .location, .nothing),
+        (both, .podcast, "license", .license, .nothing),
+        (both, .podcast, "txt", .textRecord, .nothing),
+        (both, .podcast, "chat", .chat, .nothing),
+        (both, .podcast, "socialinteract", .socialInteract, .nothing),
+        (both, .podcast, "contentlink", .contentLink, .nothing),
         (both, .podcast, "person", .personTag, .nothing),
         (both, .podcast, "image", .podcastImage, .nothing),
         (both, .podcast, "images", .imagesAttribute, .nothing),

@@ -12,7 +12,8 @@ struct ShowState {
         if let author = feed.author {
             for index in feed.items.indices where feed.items[index].author == author { feed.items[index].author = nil }
         }
-        feed.updateInterval = schedule.seconds
+        // Where no episode will follow, a look now and then is enough.
+        feed.updateInterval = feed.isComplete ? max(schedule.seconds ?? 0, 86_400) : schedule.seconds
     }
 }
 
@@ -42,8 +43,14 @@ struct ItemState {
     var mediaContents: [Enclosure] = []
     /// The element whose attributes were read and whose text is being collected.
     var pending = PendingElement.none
-    /// The number of addresses of alternate enclosures in the item.
+    /// Whether the item's identifier may be its page too: RSS says so unless it says `isPermaLink="false"`.
+    var guidIsLink = false
+    /// Whether the text that is being collected is base64.
+    var isBase64 = false
+    /// The number of addresses of alternate enclosures.
     var sources = 0
+    /// The number of parts of the last value block.
+    var payments = 0
     /// The broadcast that the item is, if it is one.
     var live: Broadcast?
 
@@ -59,6 +66,7 @@ struct ItemState {
         ranks = FieldRanks()
         mediaContents.removeAll(keepingCapacity: true)
         pending = .none
+        guidIsLink = false
         sources = 0
         live = nil
         isOpen = true

@@ -8,16 +8,20 @@ struct TagReader: ~Copyable {
     private(set) var isEmptyElement = false
     /// The corrected mistakes.
     private(set) var mistakes: [String] = []
-    private var attributes: [FeedAttributes.Attribute] = []
-    /// Buffer of decoded values, for those that differ from the source.
+    /// In memory of its own, so that they can be handed on while the tag is looked at.
+    private var attributes: UnsafeMutableBufferPointer<FeedAttributes.Attribute>
+    private var count = 0
+    /// Values that are not what stands in the document.
     private var decoded: UnsafeMutableBufferPointer<UInt8>
     private var decodedCount = 0
 
     init() {
+        attributes = .allocate(capacity: 64)
         decoded = .allocate(capacity: 4096)
     }
 
     deinit {
+        attributes.deallocate()
         decoded.deallocate()
     }
 
@@ -34,17 +38,15 @@ struct TagReader: ~Copyable {
         !byte.isXMLSpace && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "<")
     }
 
-    /// Passes the attributes of the last tag to `body`; they are valid during the call.
-    func withAttributes(_ body: (FeedAttributes) -> Void) {
-        attributes.withUnsafeBufferPointer { body(FeedAttributes(list: $0)) }
-    }
+    /// Those of the last tag; valid until the next is read.
+    var list: FeedAttributes { FeedAttributes(list: UnsafeBufferPointer(rebasing: attributes[..<count])) }
 
     /// Replaces references, and line breaks and tabs by spaces (XML 1.0, section 3.3.3), in the values of the last tag.
     mutating func decodeValues() {
-        for index in attributes.indices {
+        for index in 0..<count {
             let value = attributes[index].value
             guard value.contains(where: { $0 == UInt8(ascii: "&") || $0 == 0x0A || $0 == 0x09 }) else { continue }
-            if decodedCount == 0 { reserve(attributes[index...].reduce(0) { $0 + 2 * $1.value.count }) }
+            if decodedCount == 0 { reserve(attributes[index..<count].reduce(0) { $0 + 2 * $1.value.count }) }
             let start = decodedCount
             var place = 0
             while place < value.count {
@@ -93,7 +95,7 @@ struct TagReader: ~Copyable {
     mutating func read(
         from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isWhole: Bool
     ) -> UnsafePointer<UInt8>? {
-        attributes.removeAll(keepingCapacity: true)
+        count = 0
         decodedCount = 0
         mistakes.removeAll(keepingCapacity: true)
         isEmptyElement = false
@@ -187,6 +189,13 @@ struct TagReader: ~Copyable {
     }
 
     private mutating func add(_ name: FeedBytes, _ value: FeedBytes) {
-        attributes.append(FeedAttributes.Attribute(name: name, value: value))
+        if count == attributes.count {
+            let larger = UnsafeMutableBufferPointer<FeedAttributes.Attribute>.allocate(capacity: 2 * count)
+            _ = larger.initialize(fromContentsOf: attributes[..<count])
+            attributes.deallocate()
+            attributes = larger
+        }
+        attributes.initializeElement(at: count, to: FeedAttributes.Attribute(name: name, value: value))
+        count += 1
     }
 }

@@ -7,10 +7,10 @@ internal import Glibc
 /// Matching end tags to elements is the reader's task. A document type is skipped: entities that a document declares
 /// are never expanded or loaded.
 ///
-/// Expects UTF-8 from ``UTF8Cleaner``. Time is linear in the bytes; memory is bounded by `tagLimit` and the size of the
-/// pieces. Not thread-safe.
-final class XMLScanner {
-    /// The construct that contains the next byte.
+/// Expects UTF-8 that ``UTF8Cleaner`` has cleaned. Time is linear in the bytes, memory is bounded by `tagLimit` and the
+/// size of the pieces. Not for two threads at once.
+struct XMLScanner: ~Copyable {
+    /// The token to which the next byte belongs.
     enum Mode: Equatable {
         /// Text, tags and references.
         case content
@@ -39,7 +39,7 @@ final class XMLScanner {
         self.reader.notes.lines = LineCounter(line: 1 + skippedLines)
     }
 
-    func withReader<Result>(_ body: (inout FeedReader) -> Result) -> Result {
+    mutating func withReader<Result>(_ body: (inout FeedReader) -> Result) -> Result {
         body(&reader)
     }
 
@@ -48,14 +48,14 @@ final class XMLScanner {
         reader.notes.lines.line + buffer.contents.count { $0 == UInt8(ascii: "\n") }
     }
 
-    /// Scans the next piece, which may end anywhere.
-    func push(_ bytes: FeedBytes) {
+    /// Scans the next piece, which may be cut anywhere.
+    mutating func push(_ bytes: FeedBytes) {
         buffer.append(bytes)
         scan(isLast: false)
     }
 
-    /// Scans the remaining bytes. No more may be pushed afterwards.
-    func finish() {
+    /// Scans what waited for more. Nothing may be pushed afterwards.
+    mutating func finish() {
         scan(isLast: true)
         switch mode {
         case .content: break
@@ -65,7 +65,7 @@ final class XMLScanner {
         }
     }
 
-    private func scan(isLast: Bool) {
+    private mutating func scan(isLast: Bool) {
         let all = buffer.contents
         guard !reader.isStopped, let start = all.baseAddress else { return }
         let end = start + all.count
@@ -82,8 +82,8 @@ final class XMLScanner {
 
     /// Scans one token, or as much of a long one as is available.
     ///
-    /// - Returns: The byte after it; `nil` if more bytes are needed.
-    private func step(
+    /// - Returns: The byte behind it; `nil` when more bytes are needed.
+    private mutating func step(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         switch mode {
@@ -100,7 +100,7 @@ final class XMLScanner {
 
     // MARK: Text
 
-    private func text(
+    private mutating func text(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         let stop = place.firstPlace(of: UInt8(ascii: "<"), before: end) ?? end
@@ -127,7 +127,7 @@ final class XMLScanner {
         return stop
     }
 
-    private func write(_ reference: CharacterReference, _ source: FeedBytes) {
+    private mutating func write(_ reference: CharacterReference, _ source: FeedBytes) {
         if reference.isText {
             reader.characters(source, isCDATA: true)
         } else {
@@ -137,8 +137,8 @@ final class XMLScanner {
         reader.note(message)
     }
 
-    /// Reports text outside of the root element.
-    private func noteText(_ text: FeedBytes) {
+    /// Text outside of the root element.
+    private mutating func noteText(_ text: FeedBytes) {
         guard !text.allSatisfy(\.isXMLSpace) else { return }
         if reader.root != nil { return reader.noteTail() }
         guard !hasNotedText else { return }
@@ -146,7 +146,7 @@ final class XMLScanner {
         reader.note("text before the first element is passed over")
     }
 
-    private func section(
+    private mutating func section(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         var bracket = place
@@ -169,7 +169,7 @@ final class XMLScanner {
 
     // MARK: Markup
 
-    private func markup(
+    private mutating func markup(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         guard end - place >= 2 else { return isLast ? lone(place) : nil }
@@ -188,14 +188,14 @@ final class XMLScanner {
         }
     }
 
-    /// Treats a `<` that starts no construct as text.
-    private func lone(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
+    /// A `<` that begins nothing.
+    private mutating func lone(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
         if reader.isInsideRoot { reader.note("a “<” stands where “&lt;” is meant") }
         reader.characters(FeedBytes(start: place, count: 1), isCDATA: false)
         return place + 1
     }
 
-    private func declarationStart(
+    private mutating func declarationStart(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         if place.begins(with: "<!--", before: end) {
@@ -214,7 +214,7 @@ final class XMLScanner {
         return place + 2
     }
 
-    private func skip(
+    private mutating func skip(
         to mark: StaticString, from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, then next: Mode
     ) -> UnsafePointer<UInt8>? {
         var start = place
@@ -229,7 +229,7 @@ final class XMLScanner {
         return end
     }
 
-    private func endTag(
+    private mutating func endTag(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         let start = place + 2
@@ -245,7 +245,7 @@ final class XMLScanner {
         return stop.pointee == UInt8(ascii: ">") ? stop + 1 : stop
     }
 
-    private func startTag(
+    private mutating func startTag(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         let isWhole = isLast || end - place > Self.tagLimit
@@ -258,7 +258,7 @@ final class XMLScanner {
         tag.decodeValues()
         for message in tag.mistakes { reader.note(message) }
         let name = tag.name
-        tag.withAttributes { reader.startElement(name, $0) }
+        reader.startElement(name, tag.list)
         if tag.isEmptyElement { reader.endElement(name) }
         return next
     }
@@ -277,7 +277,7 @@ final class XMLScanner {
         static let inSubset = DocumentType(isInSubset: true)
     }
 
-    private func declaration(
+    private mutating func declaration(
         _ type: DocumentType, from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
         var type = type

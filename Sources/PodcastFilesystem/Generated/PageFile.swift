@@ -13,7 +13,8 @@ struct PageFile: GeneratedFile {
     func render() throws -> Rendering? {
         guard let show = try mount.library.podcast(id: node.show), let folder = try mount.library.folder(id: node.show)
         else { return nil }
-        var page = ShowPage(show, newest: folder.newest)
+        var page = ShowPage(
+            show, newest: folder.newest, details: try mount.library.details(ofShow: node.show))
         // The page has the time of the last change of anything on it: a program that copies what is new goes by that.
         var moment = show.changed
         let cached = mount.cachedAssets()

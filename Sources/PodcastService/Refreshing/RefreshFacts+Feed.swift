@@ -6,7 +6,7 @@ extension RefreshFacts {
     /// The facts of a document that was just fetched.
     init(head: ResponseHead, feed: Feed) {
         self.init(
-            head: head, updateInterval: feed.updateInterval.map(Int64.init),
+            head: head, updateInterval: feed.updateInterval.map(Int64.init), quietTimes: feed.quietTimes,
             published: feed.items.compactMap { $0.published?.seconds })
     }
 }

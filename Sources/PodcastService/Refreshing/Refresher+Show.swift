@@ -66,7 +66,8 @@ extension Refresher {
         switch move.outcome {
         case .notModified:
             let facts = RefreshFacts(
-                head: found.head, updateInterval: record.updateInterval, published: record.published)
+                head: found.head, updateInterval: record.updateInterval, quietTimes: record.quietTimes,
+                published: record.published)
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
             let gone = try library.noteUnchanged([UnchangedFeed(podcast: podcast.id, response: response)], now: now())
@@ -117,7 +118,8 @@ extension Refresher {
     private func failed(_ podcast: Podcast, _ failure: FetchFailure, head: ResponseHead?) throws {
         let record = try library.refreshRecord(of: podcast.id)
         let facts = RefreshFacts(
-            head: head, updateInterval: record.updateInterval, published: record.published,
+            head: head, updateInterval: record.updateInterval, quietTimes: record.quietTimes,
+            published: record.published,
             failures: record.failures + 1)
         try library.refreshFailed(
             podcast: podcast.id, status: failure.status, error: failure.message,

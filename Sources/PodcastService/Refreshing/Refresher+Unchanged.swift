@@ -88,7 +88,8 @@ extension Refresher {
 
     private func unchanged(_ show: RefreshSubject, _ head: ResponseHead) -> UnchangedFeed {
         let facts = RefreshFacts(
-            head: head, updateInterval: show.updateInterval, rhythm: tidier.rhythms[show.id]?.rhythm)
+            head: head, updateInterval: show.updateInterval, quietTimes: show.quietTimes,
+            rhythm: tidier.rhythms[show.id]?.rhythm)
         var response = FeedFetcher.response(head, from: head.url ?? show.url)
         response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
         return UnchangedFeed(podcast: show.id, response: response)

@@ -131,13 +131,13 @@ struct RefreshScheduleTests {
 
     @Test func skippedHoursAndDaysAreLeftOut() {
         // At 14:00 on a Friday without them.
-        #expect(delay(RefreshFacts(skipHours: [14])) == 5 * Self.hour)
-        #expect(delay(RefreshFacts(skipHours: [14, 15, 16])) == 7 * Self.hour)
-        #expect(delay(RefreshFacts(skipHours: [3])) == 4 * Self.hour)
-        #expect(delay(RefreshFacts(skipDays: [5])) == 14 * Self.hour)
+        #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: [14]))) == 5 * Self.hour)
+        #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: [14, 15, 16]))) == 7 * Self.hour)
+        #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: [3]))) == 4 * Self.hour)
+        #expect(delay(RefreshFacts(quietTimes: QuietTimes(days: [5]))) == 14 * Self.hour)
         // The whole week, or more than the maximum: a publisher cannot switch a show off.
-        #expect(delay(RefreshFacts(skipHours: Set(0..<24))) == 4 * Self.hour)
-        #expect(delay(RefreshFacts(skipDays: [5, 6, 0])) == 4 * Self.hour)
+        #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: Set(0..<24)))) == 4 * Self.hour)
+        #expect(delay(RefreshFacts(quietTimes: QuietTimes(days: [5, 6, 0]))) == 4 * Self.hour)
     }
 
     /// A year of a weekly show: how often it is asked, and how soon its episodes are found.
@@ -193,8 +193,8 @@ struct RefreshScheduleTests {
                 status: [200, 304, 404, 429, 503].randomElement(using: &dice) ?? 200, fields: fields)
         }
         if chance(40) { facts.updateInterval = chance(10) ? -number() : number() }
-        if chance(20) { facts.skipHours = Set((0..<24).filter { _ in Bool.random(using: &dice) }) }
-        if chance(20) { facts.skipDays = Set((0..<7).filter { _ in Bool.random(using: &dice) }) }
+        if chance(20) { facts.quietTimes.hours = Set((0..<24).filter { _ in Bool.random(using: &dice) }) }
+        if chance(20) { facts.quietTimes.days = Set((0..<7).filter { _ in Bool.random(using: &dice) }) }
         let gap = number() % (60 * day) + 1
         facts.published = (0..<Int.random(in: 0..<40, using: &dice)).map {
             now - Int64($0) * gap - (Bool.random(using: &dice) ? number() % day : 0)
@@ -227,8 +227,7 @@ struct RefreshScheduleTests {
 
             // Skipping hours is a step function: the rest is monotonic without it.
             var plain = facts
-            plain.skipHours = []
-            plain.skipDays = []
+            plain.quietTimes = QuietTimes()
             #expect(delay(plain, random) <= result)
             #expect(delay(plain, random / 2) <= delay(plain, random), "by the dice: \(facts)")
             if plain.failures > 0 {

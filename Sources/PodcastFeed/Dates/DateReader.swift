@@ -1,0 +1,338 @@
+internal import Platform
+
+/// A left-to-right reader of the words and numbers of a date.
+struct DateReader {
+    private let bytes: FeedBytes
+    private var index = 0
+    private var numbers = Numbers()
+    private var words: InlineArray<4, DateWord?> = [nil, nil, nil, nil]
+    private var wordCount = 0
+    /// Whether an unknown word was found where only a month can be.
+    private var isUncertain = false
+    private var clock = Clock()
+    private var zone: Zone?
+    /// The doubt about the date, for a diagnostic; `nil` when there is none.
+    private(set) var guess: String?
+
+    private struct Clock {
+        var hour: Int?
+        var minute = 0
+        var second = 0
+        var isAfternoon: Bool?
+    }
+
+    private enum Zone {
+        case offset(Int)
+        case rule(TimeZoneRule)
+    }
+
+    init(bytes: FeedBytes) {
+        self.bytes = bytes
+    }
+
+    mutating func read() -> PublicationDate? {
+        while index < bytes.count {
+            let byte = bytes[index]
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                guard readNumber() else { return nil }
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...:
+                readWord()
+            case UInt8(ascii: "+"), UInt8(ascii: "-"):
+                readSign()
+            case UInt8(ascii: "("):
+                while index < bytes.count, bytes[index] != UInt8(ascii: ")") { index += 1 }
+                index += 1
+            default:
+                index += 1
+            }
+        }
+        return date()
+    }
+
+    // MARK: What was read
+
+    private mutating func date() -> PublicationDate? {
+        guard !isUncertain, let (writtenYear, month, day) = calendar() else { return nil }
+        var year = writtenYear
+        if year.digits <= 2 { year.value += year.value < 50 ? 2000 : 1900 }  // RFC 5322, section 4.3
+        if year.digits == 3 { year.value += 1900 }
+        var hour = clock.hour ?? 0
+        if let isAfternoon = clock.isAfternoon {
+            guard (1...12).contains(hour) || (hour > 12 && isAfternoon) else { return nil }
+            if hour <= 12 { hour = hour % 12 + (isAfternoon ? 12 : 0) }
+        }
+        let local = PublicationDate(
+            year: year.value, month: month, day: day, hour: hour, minute: clock.minute, second: clock.second)
+        guard let local else { return nil }
+        let offset =
+            switch zone {
+            case .offset(let offset): offset
+            case .rule(let rule): rule.offset(year: year.value, localSeconds: local.seconds)
+            case nil: 0
+            }
+        return PublicationDate(seconds: local.seconds - Int64(offset), offset: offset)
+    }
+
+    private mutating func calendar() -> (year: (value: Int, digits: Int), month: Int, day: Int)? {
+        if let months = months() {
+            guard numbers.count >= 2 else { return nil }
+            // `2024 Jan 2`, else `2 Jan 2024` and `Jan 2 2024`.
+            let isYearFirst = numbers[0].digits == 4
+            let (year, day) = isYearFirst ? (numbers[0], numbers[1].value) : (numbers[1], numbers[0].value)
+            return month(among: months, year: year.value, day: day).map { (year, $0, day) }
+        }
+        guard numbers.count > 0 else { return nil }
+        let first = numbers[0]
+        if first.digits == 8, numbers.count == 1 {
+            return ((first.value / 10_000, 4), first.value / 100 % 100, first.value % 100)
+        }
+        guard numbers.count >= 3 else { return nil }
+        if first.digits == 4 { return (first, numbers[1].value, numbers[2].value) }
+        // Only numbers, and the year last: the day comes first or second, which shows only when it is no month.
+        let second = numbers[1]
+        guard numbers[2].digits == 4 else { return nil }
+        if first.value > 12 || first.value == second.value { return (numbers[2], second.value, first.value) }
+        return second.value > 12 ? (numbers[2], first.value, second.value) : nil
+    }
+
+    /// The months that the words name. One that may be a weekday too, as `mar.` in French, is none beside another.
+    private func months() -> Int? {
+        var all: Int?
+        var certain: Int?
+        for index in 0..<wordCount {
+            guard let word = words[index], word.months != 0 else { continue }
+            all = (all ?? word.months) & word.months
+            if word.weekdays == 0 { certain = (certain ?? word.months) & word.months }
+        }
+        let months = all == 0 ? certain : all
+        return months == 0 ? nil : months
+    }
+
+    /// The month, which is another in Croatian than in Polish and Czech: the weekday tells which.
+    private mutating func month(among months: Int, year: Int, day: Int) -> Int? {
+        guard months & (months - 1) != 0 else { return months.trailingZeroBitCount + 1 }
+        var weekdays = 0x7F
+        for index in 0..<wordCount { if let word = words[index], word.months == 0 { weekdays &= word.weekdays } }
+        let fitting = (1...12).filter { month in
+            guard months >> (month - 1) & 1 == 1, let date = GregorianDay(year: year, month: month, day: day) else {
+                return false
+            }
+            return weekdays >> date.weekday & 1 == 1
+        }
+        guard fitting.count == 1, weekdays != 0x7F else { return nil }
+        guess = "its month is told by its weekday"
+        return fitting[0]
+    }
+
+    /// Whether all numbers of the day were read, so that what follows is the time.
+    private var hasDay: Bool { numbers.count >= 3 || (numbers.count == 2 && wordCount > 0 && months() != nil) }
+
+    // MARK: Numbers
+
+    /// Reads a number, or a time if a colon follows; returns `false` if it has too many digits or comes too late.
+    private mutating func readNumber() -> Bool {
+        let (value, digits) = digitRun()
+        guard digits <= 8 else { return false }
+        if readUnit(after: value) { return true }
+        let separator = index + 1 < bytes.count && bytes[index + 1].isDigit ? bytes[index] : 0
+        let isDotted = separator == UInt8(ascii: ".") && digits <= 2 && hasDay
+        if clock.hour == nil, separator == UInt8(ascii: ":") || isDotted {
+            return readTime(hour: value, separator: separator)
+        }
+        if index < bytes.count, bytes[index] == UInt8(ascii: ":"), clock.hour == nil { return false }
+        guard clock.hour == nil else { return numbers.append((value, digits)) }
+        if digits == 6, numbers.count == 1, numbers[0].digits == 8 {
+            // Of ISO 8601's basic form, `T101500`.
+            clock = Clock(hour: value / 10_000, minute: value / 100 % 100, second: value % 100)
+        } else if digits == 2, numbers.count == 3, numbers[0].digits == 4, follows(letter: "t") {
+            // Of ISO 8601 with the hour alone, `T10Z`.
+            clock.hour = value
+        } else if digits == 4, hasDay {
+            // `1000 UT`, as in military use.
+            (clock.hour, clock.minute) = (value / 100, value % 100)
+        } else {
+            return numbers.append((value, digits))
+        }
+        return true
+    }
+
+    private mutating func readTime(hour: Int, separator: UInt8) -> Bool {
+        clock.hour = hour
+        var count = 1
+        while count < 3, index + 1 < bytes.count, bytes[index] == separator, bytes[index + 1].isDigit {
+            index += 1
+            let (part, digits) = digitRun()
+            guard digits <= 2 else { return false }
+            if count == 1 { clock.minute = part } else { clock.second = part }
+            count += 1
+        }
+        if count == 3, index + 1 < bytes.count, bytes[index + 1].isDigit,
+            bytes[index] == UInt8(ascii: ".") || bytes[index] == UInt8(ascii: ",")
+        {
+            index += 1
+            _ = digitRun()
+        }
+        return true
+    }
+
+    /// A number that says what it counts: `10h30`, `10時30分`, `10시 30분`.
+    private mutating func readUnit(after value: Int) -> Bool {
+        guard index < bytes.count else { return false }
+        if clock.hour == nil, hasDay, bytes[index] | 0x20 == UInt8(ascii: "h"),
+            index + 1 == bytes.count || !bytes[index + 1].isLetter
+        {
+            index += 1
+            clock.hour = value
+            if index < bytes.count, bytes[index].isDigit { clock.minute = digitRun().value }
+            return true
+        }
+        guard bytes[index] >= 0x80 else { return false }
+        let rest = bytes[index...]
+        func begins(_ units: [String]) -> Bool { units.contains { rest.starts(with: $0.utf8) } }
+        if begins(["時", "时", "點", "点", "시"]) {
+            clock.hour = value
+        } else if clock.hour != nil, begins(["分", "분"]) {
+            clock.minute = value
+        } else if clock.hour != nil, begins(["秒", "초"]) {
+            clock.second = value
+        } else {
+            return false
+        }
+        index += 3
+        return true
+    }
+
+    /// Whether a letter precedes the two digits just read.
+    private func follows(letter: Unicode.Scalar) -> Bool {
+        index >= 3 && bytes[index - 3] | 0x20 == UInt8(ascii: letter)
+    }
+
+    private mutating func digitRun() -> (value: Int, digits: Int) {
+        var value = 0
+        var digits = 0
+        while index < bytes.count, bytes[index].isDigit {
+            if digits < 10 { value = value * 10 + Int(bytes[index] - UInt8(ascii: "0")) }
+            digits += 1
+            index += 1
+        }
+        return (value, digits)
+    }
+
+    // MARK: Words
+
+    private mutating func readWord() {
+        let start = index
+        while index < bytes.count, bytes[index].isLetter || bytes[index] >= 0x80 { index += 1 }
+        // The words of nearly all dates are English ones of three letters, or zones.
+        if index - start <= 5, let known = EnglishDateWord(FeedBytes(rebasing: bytes[start..<index])) {
+            switch known {
+            case .word(let word) where clock.hour == nil || numbers.count < 2: add(word)
+            case .zone(let offset) where clock.hour != nil: if zone == nil { zone = .offset(offset) }
+            default: break
+            }
+            return
+        }
+        let word = Substring(String(decoding: bytes[start..<index], as: UTF8.self).lowercased())
+        if let isAfternoon = halfOfDay(word) {
+            clock.isAfternoon = isAfternoon
+        } else if clock.hour != nil, readZone(word, from: start) {
+            return
+        } else {
+            add(DateWord(word), word)
+        }
+    }
+
+    private mutating func add(_ word: DateWord, _ text: Substring = "") {
+        if word.months != 0 || word.weekdays != 0 {
+            if wordCount < words.count {
+                words[wordCount] = word
+                wordCount += 1
+            }
+        } else if clock.hour == nil, !DateWord.fillers.contains(text) {
+            isUncertain = isUncertain || text == "w" || (text.count >= 3 && months() != nil)
+        }
+    }
+
+    /// `pm`, `p.m.`, `午後`.
+    private mutating func halfOfDay(_ word: Substring) -> Bool? {
+        if let isAfternoon = DateWord.isAfternoon(word) { return isAfternoon }
+        guard word == "a" || word == "p" else { return nil }
+        var place = index
+        while place < bytes.count, bytes[place] == UInt8(ascii: ".") || bytes[place].isXMLSpace { place += 1 }
+        guard place < bytes.count, bytes[place] | 0x20 == UInt8(ascii: "m"),
+            place + 1 == bytes.count || !bytes[place + 1].isLetter
+        else { return nil }
+        index = place + 1
+        return word == "p"
+    }
+
+    /// The zone behind a time.
+    ///
+    /// - Returns: Whether the word is one, or looks like one.
+    private mutating func readZone(_ word: Substring, from start: Int) -> Bool {
+        guard zone == nil else { return true }
+        if let name = DateWord.seasonalZones[word] {
+            zone = TimeZoneRule.named(name).map(Zone.rule)
+            guess = "summer or winter time of “\(word.uppercased())” is told by its day"
+            return true
+        }
+        if let offset = DateWord.zones[word] {
+            zone = .offset(offset)
+            return true
+        }
+        if index < bytes.count, bytes[index] == UInt8(ascii: "/") {
+            while index < bytes.count, bytes[index].isLetter || "/_-+".utf8.contains(bytes[index]) { index += 1 }
+            let name = String(decoding: bytes[start..<index], as: UTF8.self)
+            zone = TimeZoneRule.named(Substring(name)).map(Zone.rule)
+            guess = zone == nil ? Self.unknown(name) : "its offset is that of \(name) by today's rules"
+            return true
+        }
+        let known = DateWord(word)
+        guard known.months == 0, known.weekdays == 0, word.allSatisfy(\.isASCII), (2...5).contains(word.count),
+            !DateWord.fillers.contains(word)
+        else { return false }
+        guess = Self.unknown(word.uppercased())
+        return true
+    }
+
+    private static func unknown(_ zone: String) -> String {
+        "the time zone “\(zone.prefix(40))” is unknown, so UTC is assumed"
+    }
+
+    private mutating func readSign() {
+        let sign = bytes[index] == UInt8(ascii: "-") ? -1 : 1
+        index += 1
+        guard clock.hour != nil, index < bytes.count, bytes[index].isDigit else { return }
+        var (value, digits) = digitRun()
+        if digits <= 2 {
+            value *= 100
+            if index + 1 < bytes.count, bytes[index] == UInt8(ascii: ":"), bytes[index + 1].isDigit {
+                index += 1
+                value += digitRun().value
+            }
+        }
+        // The world's zones reach from -12:00 to +14:00; anything else says nothing about where the publisher is.
+        guard digits <= 4, value % 100 < 60, value <= 1400 else {
+            guess = "no zone is that far from UTC, so UTC is assumed"
+            return
+        }
+        zone = .offset(sign * (value / 100 * 3600 + value % 100 * 60))
+    }
+}
+
+/// The numbers of a date without its time: at most six.
+private struct Numbers {
+    private var numbers = InlineArray<6, (value: Int, digits: Int)>(repeating: (0, 0))
+    private(set) var count = 0
+
+    subscript(index: Int) -> (value: Int, digits: Int) { numbers[index] }
+
+    /// - Returns: Whether there was room for it.
+    mutating func append(_ number: (value: Int, digits: Int)) -> Bool {
+        guard count < numbers.count else { return false }
+        numbers[count] = number
+        count += 1
+        return true
+    }
+}

@@ -1,0 +1,125 @@
+/// The meaning of a word in a date.
+struct DateWord {
+    /// The months that it names in some language, bit 0 for January.
+    var months = 0
+    /// The weekdays, bit 0 for Monday.
+    var weekdays = 0
+
+    /// - Parameter word: In lower case.
+    init(_ word: Substring) {
+        if word.utf8.count == 3, let month = Self.english(word), month != 2 {
+            months = 1 << month
+        } else if let known = Self.table[word] {
+            self = known
+        } else if word.utf8.count > 3, word.allSatisfy(\.isASCII), let month = Self.english(word.prefix(3)) {
+            // `Sept`, `Janv`: the beginnings in which no weekday looks like a month.
+            months = 1 << month
+        } else if word.count >= 3, let known = Self.abbreviations[word] {
+            self = known
+        }
+    }
+
+    private init(months: Int, weekdays: Int) {
+        self.months = months
+        self.weekdays = weekdays
+    }
+
+    private static func english(_ word: Substring) -> Int? {
+        englishMonths.firstIndex { $0 == word }
+    }
+
+    private static let englishMonths: [Substring] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ]
+
+    private static let table: [Substring: DateWord] = {
+        var table: [Substring: DateWord] = [:]
+        let words = DateNameTable.text.split(whereSeparator: \.isWhitespace)
+        for index in stride(from: 0, to: words.count - 2, by: 3) {
+            table[words[index]] = DateWord(
+                months: Int(words[index + 1], radix: 16) ?? 0, weekdays: Int(words[index + 2], radix: 16) ?? 0)
+        }
+        return table
+    }()
+
+    /// The beginnings of the table's words: publishers shorten them as they like. Several words may begin so.
+    private static let abbreviations: [Substring: DateWord] = {
+        var abbreviations: [Substring: DateWord] = [:]
+        for (name, word) in table where name.count > 3 {
+            for length in 3..<name.count {
+                let known = abbreviations[name.prefix(length)] ?? DateWord(months: 0, weekdays: 0)
+                abbreviations[name.prefix(length)] = DateWord(
+                    months: known.months | word.months, weekdays: known.weekdays | word.weekdays)
+            }
+        }
+        return abbreviations
+    }()
+
+    /// Words around a date that say nothing: `5 de enero`, `10:00 Uhr`, `5 января 2024 года`.
+    static let fillers: Set<Substring> = [
+        "uhr", "klo", "ora", "ore", "года", "год", "року", "gada", "del", "the", "and",
+    ]
+
+    /// Whether a word, or the end of a run of Chinese, Japanese or Korean, names a half of the day.
+    static func isAfternoon(_ word: Substring) -> Bool? {
+        if word == "pm" { return true }
+        if word == "am" { return false }
+        if word.utf8.count < 6 { return nil }
+        if ["下午", "午後", "오후", "晚上", "中午"].contains(where: word.hasSuffix) { return true }
+        if ["上午", "午前", "오전", "凌晨", "早上"].contains(where: word.hasSuffix) { return false }
+        return nil
+    }
+
+    /// Seconds east of UTC of a zone's abbreviation. Up to `pdt` they are RFC 822's; the rest are what publishers write
+    /// all the same.
+    static let zones: [Substring: Int] = {
+        let hours: [(Substring, Double)] = [
+            ("ut", 0), ("gmt", 0), ("z", 0), ("est", -5), ("edt", -4), ("cst", -6), ("cdt", -5), ("mst", -7),
+            ("mdt", -6), ("pst", -8), ("pdt", -7), ("utc", 0), ("wet", 0), ("akst", -9), ("akdt", -8), ("hst", -10),
+            ("ast", -4), ("adt", -3), ("nst", -3.5), ("ndt", -2.5), ("brt", -3), ("art", -3), ("bst", 1), ("west", 1),
+            ("cet", 1), ("cest", 2), ("met", 1), ("mest", 2), ("mez", 1), ("mesz", 2), ("eet", 2), ("eest", 3),
+            ("sast", 2), ("msk", 3), ("мск", 3), ("ist", 5.5), ("sgt", 8), ("hkt", 8), ("awst", 8), ("jst", 9),
+            ("kst", 9), ("acst", 9.5), ("acdt", 10.5), ("aest", 10), ("aedt", 11), ("nzst", 12), ("nzdt", 13),
+        ]
+        return Dictionary(uniqueKeysWithValues: hours.map { ($0, Int($1 * 3600)) })
+    }()
+
+    /// Zones whose words say nothing of summer and winter time, which the date then does.
+    static let seasonalZones: [Substring: Substring] = [
+        "et": "America/New_York", "ct": "America/Chicago", "mt": "America/Denver", "pt": "America/Los_Angeles",
+        "akt": "America/Anchorage", "at": "America/Halifax",
+    ]
+}
+
+/// A word of English dates, or a zone, which nearly all words of dates are: recognised without making a string.
+enum EnglishDateWord {
+    case word(DateWord)
+    /// Seconds east of UTC.
+    case zone(Int)
+
+    init?(_ bytes: FeedBytes) {
+        var packed: UInt64 = 0
+        for byte in bytes {
+            guard byte.isLetter else { return nil }
+            packed = packed << 8 | UInt64(byte | 0x20)
+        }
+        guard let known = Self.words[packed] else { return nil }
+        self = known
+    }
+
+    private static let words: [UInt64: EnglishDateWord] = {
+        var words: [UInt64: EnglishDateWord] = [:]
+        for (name, offset) in DateWord.zones where name.allSatisfy(\.isASCII) { words[packed(name)] = .zone(offset) }
+        for name: Substring in [
+            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon", "tue", "wed",
+            "thu", "fri", "sat", "sun",
+        ] {
+            words[packed(name)] = .word(DateWord(name))
+        }
+        return words
+    }()
+
+    private static func packed(_ word: Substring) -> UInt64 {
+        word.utf8.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

@@ -1,0 +1,8 @@
+package import Platform
+
+extension Feed {
+    package var quietTimes: QuietTimes {
+        let names = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
+        return QuietTimes(hours: Set(skipHours), days: Set(skipDays.compactMap(names.firstIndex)))
+    }
+}

@@ -1,0 +1,61 @@
+/// The facts that a page shows of a show beside its art, name and description.
+package struct ShowDetails: Sendable, Equatable, Codable {
+    package var persons: [Person] = []
+    package var funding: [Funding] = []
+    package var trailers: [Trailer] = []
+    package var podroll: [RemoteItem] = []
+    package var locations: [Location] = []
+    package var license: License?
+
+    package init() {}
+}
+
+/// The facts that a page shows of an episode beside its title, date and notes.
+package struct EpisodeDetails: Sendable, Equatable, Codable {
+    package var season: Int?
+    package var seasonName: String?
+    package var episodeDisplay: String?
+    package var persons: [Person] = []
+    package var soundbites: [Soundbite] = []
+    package var locations: [Location] = []
+    package var license: License?
+    package var discussions: [SocialInteract] = []
+    package var links: [ContentLink] = []
+
+    package init() {}
+}
+
+package extension Feed {
+    /// `nil` when the feed says nothing of the kind.
+    var details: ShowDetails? {
+        var details = ShowDetails()
+        details.persons = persons
+        details.funding = funding
+        details.trailers = trailers
+        details.podroll = podroll
+        details.locations = tags.locations
+        details.license = tags.license
+        return details == ShowDetails() ? nil : details
+    }
+}
+
+package extension Item {
+    /// `nil` when the feed says nothing of the kind. The number of a season alone is no such thing.
+    var details: EpisodeDetails? {
+        guard
+            seasonName != nil || episodeDisplay != nil || !persons.isEmpty || !soundbites.isEmpty || !tags.isEmpty
+        else { return nil }
+        var details = EpisodeDetails()
+        details.seasonName = seasonName
+        details.episodeDisplay = episodeDisplay
+        details.persons = persons
+        details.soundbites = soundbites
+        details.locations = tags.locations
+        details.license = tags.license
+        details.discussions = tags.socialInteracts.filter { $0.url != nil }
+        details.links = tags.contentLinks
+        if details == EpisodeDetails() { return nil }
+        details.season = season
+        return details
+    }
+}

@@ -1,0 +1,121 @@
+/// Guesses the encoding of text that is no UTF-8 and that nothing names.
+///
+/// By the language that the feed names, else by the shape of its bytes: Japanese by its kana, Cyrillic and Greek by
+/// words without ASCII letters and the letters that are frequent in them, Central European by letters in places where
+/// Windows-1252 has signs.
+struct EncodingGuess {
+    private let head: [UInt8]
+
+    init(_ head: [UInt8]) {
+        self.head = head
+    }
+
+    /// A name for `iconv_open`; `nil` when the text is Windows-1252 for all that is known.
+    var name: String? {
+        if isEUC { return "EUC-JP" }
+        if isShiftJIS { return "CP932" }
+        let words = longWords
+        if let language, let named = Self.byLanguage[language] {
+            return named == "CP1251" && isKOI8(words) ? "KOI8-R" : named
+        }
+        // Letters of another script stand together; accented ones stand alone.
+        if words.count * 10 > head.count(where: { $0 >= 0xC0 }) * 6, words.count >= 6 {
+            if isKOI8(words) { return "KOI8-R" }
+            let cyrillic = words.count { [0xEE, 0xE0, 0xE8, 0xED].contains($0) }
+            let greek = words.count { [0xE1, 0xEF, 0xE9, 0xF4, 0xDC, 0xDD, 0xDE, 0xDF].contains($0) }
+            return greek > cyrillic ? "CP1253" : "CP1251"
+        }
+        return hasCentralEuropeanLetters ? "CP1250" : nil
+    }
+
+    /// The bytes beyond ASCII that stand in runs of three and more.
+    private var longWords: [UInt8] {
+        var words: [UInt8] = []
+        var start = 0
+        for index in 0...head.count where index == head.count || head[index] < 0xC0 {
+            if index - start >= 3 { words += head[start..<index] }
+            start = index + 1
+        }
+        return words
+    }
+
+    /// In KOI8 the small letters, which are most of a text, come before the capitals; in Windows-1251 behind them.
+    private func isKOI8(_ words: [UInt8]) -> Bool {
+        words.count { $0 < 0xE0 } * 2 > words.count
+    }
+
+    /// Whether there are letters of Polish and its neighbours in the places where Windows-1252 has `³ ¹ £ ¼ ¾`, which
+    /// precede no letter, and `¿`, which follows none.
+    private var hasCentralEuropeanLetters: Bool {
+        var count = 0
+        for index in head.indices.dropFirst().dropLast() where Self.isLetter(head[index + 1]) {
+            switch head[index] {
+            case 0xB3, 0xB9, 0xA3, 0xBC, 0xBE, 0x9D: count += 1
+            case 0xBF where Self.isLetter(head[index - 1]): count += 1
+            default: break
+            }
+        }
+        return count >= 2
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { byte.isLetter || byte >= 0xC0 }
+
+    // MARK: Japanese
+
+    private var isShiftJIS: Bool {
+        var (pairs, kana, index) = (0, 0, 0)
+        while index < head.count {
+            let byte = head[index]
+            if byte < 0x80 || 0xA1...0xDF ~= byte {
+                index += 1
+                continue
+            }
+            guard 0x81...0x9F ~= byte || 0xE0...0xFC ~= byte else { return false }
+            guard index + 1 < head.count else { break }
+            let trail = head[index + 1]
+            guard 0x40...0x7E ~= trail || 0x80...0xFC ~= trail else { return false }
+            pairs += 1
+            if byte == 0x82 && 0x9F...0xF1 ~= trail || byte == 0x83 && 0x40...0x96 ~= trail { kana += 1 }
+            index += 2
+        }
+        return pairs >= 2 && kana * 10 >= pairs
+    }
+
+    private var isEUC: Bool {
+        var (pairs, kana, index) = (0, 0, 0)
+        while index < head.count {
+            let byte = head[index]
+            if byte < 0x80 {
+                index += 1
+                continue
+            }
+            // 0x8E and 0x8F lead half-width kana and rare kanji.
+            guard 0xA1...0xFE ~= byte || byte == 0x8E || byte == 0x8F else { return false }
+            guard index + 1 < head.count else { break }
+            guard 0xA1...0xFE ~= head[index + 1] else { return false }
+            pairs += 1
+            if byte == 0xA4 || byte == 0xA5 { kana += 1 }
+            index += byte == 0x8F ? 3 : 2
+        }
+        return pairs >= 2 && kana * 10 >= pairs
+    }
+
+    // MARK: Language
+
+    /// The language that the beginning of the feed names, without its region.
+    private var language: String? {
+        for mark in ["<language>", "xml:lang=\"", "xml:lang='"] {
+            guard let place = head.firstRange(of: Array(mark.utf8)) else { continue }
+            let code = head[place.upperBound...].drop(while: \.isXMLSpace).prefix(while: \.isLetter)
+            if 2...3 ~= code.count { return String(decoding: code, as: UTF8.self).lowercased() }
+        }
+        return nil
+    }
+
+    private static let byLanguage: [String: String] = [
+        "ru": "CP1251", "uk": "CP1251", "bg": "CP1251", "be": "CP1251", "mk": "CP1251", "pl": "CP1250", "cs": "CP1250",
+        "sk": "CP1250", "hu": "CP1250", "hr": "CP1250", "sl": "CP1250", "ro": "CP1250", "el": "CP1253", "tr": "CP1254",
+        "he": "CP1255", "ar": "CP1256", "lt": "CP1257", "lv": "CP1257", "et": "CP1257", "vi": "CP1258", "th": "CP874",
+        "ja": "CP932", "ko": "CP949", "zh": "GB18030",
+    ]
+}

@@ -1,0 +1,76 @@
+/// Lines for people, freed of what is meant for programs.
+enum PlainLine {
+    /// The text without HTML's tags, which publishers put into titles. `a < b` and names that HTML does not know stay.
+    /// `nil` when there is nothing else.
+    static func withoutTags(_ line: String) -> String? {
+        guard line.utf8.contains(UInt8(ascii: "<")) else { return line }
+        let bytes = Array(line.utf8)
+        var output: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "<"), let (end, name) = tag(in: bytes, at: index) {
+                // A break is white space; the others are none, and may stand inside a word.
+                if blocks.contains(name), let last = output.last, last != 0x20 { output.append(0x20) }
+                index = end
+            } else {
+                output.append(bytes[index])
+                index += 1
+            }
+        }
+        return FeedValues.line(output, replacingReferences: false)
+    }
+
+    /// The tag that begins here: the byte behind it, and its name in lower case.
+    private static func tag(in bytes: [UInt8], at start: Int) -> (end: Int, name: String)? {
+        var index = start + 1
+        if index < bytes.count, bytes[index] == UInt8(ascii: "/") { index += 1 }
+        let nameStart = index
+        while index < bytes.count, bytes[index].isLetter || bytes[index].isDigit, index - nameStart < 12 { index += 1 }
+        let name = String(decoding: bytes[nameStart..<index], as: UTF8.self).lowercased()
+        guard index < bytes.count, inlines.contains(name) || blocks.contains(name),
+            bytes[index] == UInt8(ascii: ">") || bytes[index] == UInt8(ascii: "/") || bytes[index].isXMLSpace,
+            let end = bytes[index...].firstIndex(of: UInt8(ascii: ">"))
+        else { return nil }
+        return (end + 1, name)
+    }
+
+    private static let inlines: Set<String> = [
+        "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "img", "ins",
+        "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr",
+    ]
+
+    private static let blocks: Set<String> = [
+        "blockquote", "br", "center", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "ul",
+    ]
+
+    /// Returns the name in `mail (Name)`, which RSS asks for, `Name (mail)` and `Name <mail>`; the text itself when it
+    /// has none.
+    static func person(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
+        var rest = ""
+        var index = text.startIndex
+        while index < text.endIndex {
+            let open = text[index]
+            if open == "<" || open == "(" {
+                let close: Character = open == "<" ? ">" : ")"
+                let inside = text[text.index(after: index)...].prefix { $0 != close }
+                if inside.contains("@"), !inside.contains(" "), inside.endIndex < text.endIndex {
+                    index = text.index(after: inside.endIndex)
+                    continue
+                }
+            }
+            rest.append(open)
+            index = text.index(after: index)
+        }
+        // What is left may be a mail address and a name in parentheses.
+        if rest.hasSuffix(")"), let open = rest.firstIndex(of: "("), rest[..<open].contains("@"),
+            !rest[..<open].dropLast().contains(" ")
+        {
+            rest = String(rest[rest.index(after: open)...].dropLast())
+        }
+        let name = rest.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            .replacing(" ,", with: ",")
+        let isQuoted = name.count > 2 && name.hasPrefix("\"") && name.hasSuffix("\"")
+        return name.isEmpty ? text : isQuoted ? String(name.dropFirst().dropLast()) : name
+    }
+}

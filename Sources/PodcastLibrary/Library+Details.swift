@@ -1,0 +1,70 @@
+internal import Foundation
+internal import GRDB
+package import PodcastFeed
+package import TransferCore
+
+extension Schema {
+    /// The details of shows and episodes for pages, as JSON, which is written and read whole.
+    static let details = """
+        ALTER TABLE podcast ADD COLUMN quiet_times INTEGER;   -- QuietTimes
+        CREATE TABLE show_details (
+            podcast INTEGER PRIMARY KEY REFERENCES podcast ON DELETE CASCADE,
+            value TEXT NOT NULL
+        ) STRICT;
+        CREATE TABLE episode_details (
+            episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
+            value TEXT NOT NULL
+        ) STRICT;
+        """
+}
+
+/// The details of shows and episodes as the library keeps them.
+enum StoredDetails {
+    /// Returns the JSON of a value; equal values have equal text.
+    static func text(_ value: (some Encodable)?) -> String? {
+        guard let value else { return nil }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Text that cannot be read, as of another version, is none.
+    static func value<Value: Decodable>(_ text: String?, as type: Value.Type) -> Value? {
+        text.flatMap { try? JSONDecoder().decode(type, from: Data($0.utf8)) }
+    }
+
+    /// - Returns: Whether a show has others now.
+    static func write(_ details: ShowDetails?, of podcast: ShowID, _ db: Database) throws -> Bool {
+        let new = text(details)
+        let old = try String.fetchOne(
+            db.cachedStatement(sql: "SELECT value FROM show_details WHERE podcast = ?"), arguments: [podcast])
+        guard new != old else { return false }
+        if let new {
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO show_details (podcast, value) VALUES (?, ?)")
+                .execute(arguments: [podcast, new])
+        } else {
+            try db.cachedStatement(sql: "DELETE FROM show_details WHERE podcast = ?").execute(arguments: [podcast])
+        }
+        return true
+    }
+
+    static func write(_ details: EpisodeDetails?, of episode: EpisodeID, isNew: Bool, _ db: Database) throws {
+        if let text = text(details) {
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO episode_details (episode, value) VALUES (?, ?)")
+                .execute(arguments: [episode, text])
+        } else if !isNew {
+            try db.cachedStatement(sql: "DELETE FROM episode_details WHERE episode = ?").execute(arguments: [episode])
+        }
+    }
+}
+
+extension Library {
+    /// Returns the details of a show for its page; `nil` when its feed has none.
+    package func details(ofShow podcast: ShowID) throws -> ShowDetails? {
+        let text = try read { db in
+            try String.fetchOne(
+                db.cachedStatement(sql: "SELECT value FROM show_details WHERE podcast = ?"), arguments: [podcast])
+        }
+        return StoredDetails.value(text, as: ShowDetails.self)
+    }
+}

@@ -1,0 +1,72 @@
+import PodcastFeed
+import PodcastLibrary
+import Testing
+
+/// Details of shows and episodes for pages.
+struct LibraryDetailTests {
+    private let folder: TemporaryFolder
+    private let library: Library
+
+    init() throws {
+        folder = try TemporaryFolder()
+        library = try Library.openForWriting(at: folder.library)
+    }
+
+    private func summaries(of podcast: Int64) throws -> [EpisodeSummary] {
+        var found: [EpisodeSummary] = []
+        let limits = SummaryLimits(notes: 100, notesInAll: 100, chapters: 10, chaptersInAll: 10)
+        try library.summaries(of: podcast, limits: limits) { found.append($0) }
+        return found
+    }
+
+    @Test func detailsAreKeptChangedAndRemovedWithTheFeed() throws {
+        var item = makeItem("One", guid: "1", url: "https://e.com/1.mp3")
+        item.season = 2
+        item.seasonName = "Winter"
+        item.persons = [Person(name: "Piet", role: "guest")]
+        item.soundbites = [Soundbite(start: 1.5, duration: 3)]
+        item.tags.socialInteracts = [SocialInteract(network: "disabled")]
+        var feed = makeFeed([item])
+        feed.funding = [Funding(url: "https://e.com/pay")]
+        feed.trailers = [Trailer(media: Enclosure(url: "https://e.com/t.mp3", length: 5, type: "audio/mpeg"))]
+        feed.skipHours = [0, 23]
+        feed.skipDays = ["sunday", "saturday"]
+        let show = try library.subscribe(
+            url: feedURL, feed: feed, name: nil, response: ok, template: .standard, now: noon
+        ).podcast
+        #expect(try library.details(ofShow: show.id) == feed.details && feed.details != nil)
+        #expect(
+            try summaries(of: show.id).map(\.details) == [item.details] && item.details?.discussions.isEmpty == true)
+        let quiet = QuietTimes(hours: [0, 23], days: [0, 6])
+        #expect(try library.refreshRecord(of: show.id).quietTimes == quiet)
+        #expect(try library.refreshSubjects().map(\.quietTimes) == [quiet])
+
+        // The same again is no change; another person is one.
+        let same = try library.merge(feed: feed, into: show.id, response: ok, template: .standard, now: noon + 1)
+        #expect(same.updated.isEmpty && same.podcast.changed == noon)
+        feed.items[0].persons = [Person(name: "Nora")]
+        let other = try library.merge(feed: feed, into: show.id, response: ok, template: .standard, now: noon + 2)
+        #expect(other.updated.count == 1 && other.podcast.changed == noon + 2)
+        #expect(try summaries(of: show.id).first?.details?.persons == [Person(name: "Nora")])
+        feed.funding = []
+        let poorer = try library.merge(feed: feed, into: show.id, response: ok, template: .standard, now: noon + 3)
+        #expect(poorer.podcast.changed == noon + 3)
+
+        let bare = try library.merge([makeItem("One", guid: "1", url: "https://e.com/1.mp3")], into: show.id)
+        #expect(bare.updated.count == 1)
+        #expect(try summaries(of: show.id).map(\.details) == [nil])
+        #expect(try library.details(ofShow: show.id) == nil)
+        #expect(try library.refreshRecord(of: show.id).quietTimes == QuietTimes())
+    }
+
+    @Test func quietTimesComeBackFromTheirBits() {
+        for hours in [[], [0], [23], Array(0..<24)] {
+            for days in [[], [0], [6], Array(0..<7)] {
+                let times = QuietTimes(hours: Set(hours), days: Set(days))
+                #expect(QuietTimes(bits: times.bits) == times)
+            }
+        }
+        #expect(QuietTimes(bits: nil) == QuietTimes() && QuietTimes().bits == nil)
+        #expect(QuietTimes(bits: .min) == QuietTimes() && QuietTimes(bits: -1).hours.count == 24)
+    }
+}

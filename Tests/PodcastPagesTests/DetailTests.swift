@@ -1,0 +1,101 @@
+import PodcastFeed
+import PodcastLibrary
+import PodcastPages
+import Testing
+import TransferCore
+
+/// The `podcast:` namespace on a show's page.
+@Suite struct DetailTests {
+    private var show: Podcast {
+        Podcast(id: 1, name: "Show", url: "https://user:secret@example.com/feed.xml", title: "Show")
+    }
+
+    private func page(_ details: ShowDetails? = nil, _ episodes: [EpisodeSummary] = []) -> String {
+        var page = ShowPage(show, newest: nil, details: details)
+        for episode in episodes { page.add(episode) }
+        return String(decoding: page.finish(), as: UTF8.self)
+    }
+
+    @Test func aPageSaysWhatTheNamespaceSaysOfTheShow() {
+        var details = ShowDetails()
+        details.persons = [
+            Person(name: "Nora <b>Quay", link: "https://example.com/nora"), Person(name: "Piet", role: "guest"),
+        ]
+        details.funding = [Funding(url: "https://example.com/pay", title: "Keep the lamp lit")]
+        details.trailers = [Trailer(media: Enclosure(url: "https://example.com/t.mp3"), title: "Winter", season: 2)]
+        details.podroll = [
+            RemoteItem(feedURL: "https://friends.example/feed", title: "Friends"), RemoteItem(feedGUID: "g"),
+        ]
+        details.locations = [Location(name: "Cork"), Location(name: "Porto")]
+        details.license = License(name: "cc-by-4.0", url: "https://example.com/terms")
+        let text = page(details)
+        for part in [
+            "With:", ">Nora &lt;b&gt;Quay</a> (host)", "Piet (guest)", "Support:", ">Keep the lamp lit</a>",
+            "Trailers:", ">Winter</a> (season 2)", "Recommended:", "href=\"https://friends.example/feed\"",
+            "Place: Cork, Porto", "License:", "href=\"https://example.com/terms\"",
+        ] {
+            #expect(text.contains(part), "\(part)")
+        }
+        #expect(!page().contains("With:"))
+    }
+
+    @Test func aPageSaysWhatTheNamespaceSaysOfAnEpisode() {
+        var details = EpisodeDetails()
+        details.season = 2
+        details.seasonName = "Winter"
+        details.episodeDisplay = "Ch. 3"
+        details.persons = [Person(name: "Piet", role: "guest")]
+        details.soundbites = [
+            Soundbite(start: 73, duration: 60, title: "How it burns"), Soundbite(start: .nan, duration: 1),
+            Soundbite(start: 5, duration: 12.4),
+        ]
+        details.locations = [Location(name: "Roche's Point")]
+        details.license = License(name: "own")
+        details.discussions = [SocialInteract(network: "activitypub", url: "https://social.example/1")]
+        details.links = [ContentLink(url: "https://video.example/1", title: "On video")]
+        let text = page(nil, [EpisodeSummary(id: 1, name: "1.mp3", title: "One", details: details)])
+        for part in [
+            "Season 2: Winter · Ch. 3", "Piet (guest)",
+            "data-start=\"73.0\"><span>1:13</span><span dir=\"auto\">How it burns", "12 seconds", "Place: Roche",
+            "License:", ">own<", "Discussion:", ">activitypub</a>", "Also at:", ">On video</a>",
+        ] {
+            #expect(text.contains(part), "\(part)")
+        }
+        #expect(!text.contains("nan"))
+    }
+
+    @Test func hostileDetailsAreTextAndManyAreCut() {
+        var details = ShowDetails()
+        details.persons = (0..<5_000).map { Person(name: "<script>\($0)</script>", link: "javascript:alert(\($0))") }
+        details.funding = [Funding(url: "data:text/html,x", title: "\"><img src=x>")]
+        let text = page(details)
+        #expect(!text.contains("<script>0") && !text.contains("javascript:alert") && !text.contains("data:text"))
+        #expect(!text.contains("<img src=x") && text.contains("&lt;script&gt;19") && !text.contains("&lt;script&gt;20"))
+    }
+
+    @Test(
+        arguments: [
+            ("<a href=\"/about\">x</a>", "href=\"https://example.com/about\""),
+            ("<a href='more.html'>x</a>", "href=\"https://example.com/notes/more.html\""),
+            ("<a href=\"//other.example/x\">x</a>", "href=\"https://other.example/x\""),
+            ("<a href=\"?p=2\">x</a>", "href=\"https://example.com/notes/1?p=2\""),
+            ("<a href=\"https://a.example/\">x</a>", "href=\"https://a.example/\""),
+            ("<a href=\"mailto:a@x.example\">x</a>", "href=\"mailto:a@x.example\""),
+        ])
+    func relativeLinksInNotesAreResolved(html: String, expected: String) {
+        #expect(SanitizedHTML.text(of: html, base: "https://example.com/notes/1").contains(expected))
+    }
+
+    @Test(arguments: [
+        "#top", "javascript:alert(1)", "java\nscript:alert(1)", "data:text/html,x", "vbscript:x", "\u{1}javascript:x",
+    ])
+    func whatLeadsNowhereIsNoLink(address: String) {
+        #expect(!SanitizedHTML.text(of: "<a href=\"\(address)\">x</a>", base: "https://example.com/").contains("href"))
+    }
+
+    @Test func theSecretOfTheFeedsAddressIsNoBase() {
+        let notes = EpisodeSummary(id: 1, name: "1.mp3", title: "One", sidecars: [.notes], notes: "<a href='/x'>x</a>")
+        let text = page(nil, [notes])
+        #expect(text.contains("href=\"https://example.com/x\"") && !text.contains("secret"))
+    }
+}
