@@ -53,7 +53,7 @@ let package = Package(
         // Transfers. These know nothing of podcasts.
         target("TransferCore", ["Platform"]),
         // What the daemon decides, as values.
-        target("DaemonCore", ["PodcastProtocol", "TransferCore"]),
+        target("DaemonCore", ["PodcastProtocol", "TransferCore", "Platform"]),
         target("ContentCache", ["CCrypto", "CLinux", systemPackage]),
         target(
             "TransferEngine",

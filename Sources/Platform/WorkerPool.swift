@@ -14,6 +14,7 @@ internal import Synchronization
 /// inherit the preference, so use `Task(executorPreference: WorkerPool.shared)` or `Actor.startTask` instead of `Task
 /// {}`, and `Timers.sleep` instead of `Task.sleep`. `.ci/executors` checks this.
 package final class WorkerPool: TaskExecutor {
+    /// The pool of the process.
     package static let shared = WorkerPool()
 
     private struct State {
@@ -44,7 +45,7 @@ package final class WorkerPool: TaskExecutor {
 
     private init() {}
 
-    /// Runs a program: blocks the calling thread until `body` has returned on the pool.
+    /// Runs `body` on the pool and blocks the calling thread until it returns.
     package static func run(_ body: @escaping @Sendable () async -> Void) {
         let end = DispatchSemaphore(value: 0)
         Task(executorPreference: shared) {

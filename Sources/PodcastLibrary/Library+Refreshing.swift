@@ -1,5 +1,6 @@
 import GRDB
-package import PodcastFeed
+package import Platform
+internal import PodcastFeed
 package import TransferCore
 
 /// The data of a show that determine its next refresh.

@@ -1,12 +1,8 @@
 internal import TransferCore
 
-// Uploads, and their slots.
+// Uploads and their slots.
 extension EngineLoop {
-    /// The maximum number of concurrent upload requests. They share the uplink, which is slow for most people, and a
-    /// third would only slow down the first two.
-    private static let turns = 2
-
-    /// Starts or resumes the upload of a source, creating it if necessary.
+    /// Starts or resumes the upload of that source, creating it if necessary.
     func upload(_ source: UploadSource) {
         if isStopping { return }
         let upload = uploads[source.key] ?? Upload(source, engine: self)
@@ -15,41 +11,68 @@ extension EngineLoop {
     }
 
     func requestUploadTurn(_ upload: Upload, start: @escaping () -> Void) {
-        if uploadTurns.active.count < Self.turns {
-            uploadTurns.active.insert(ObjectIdentifier(upload))
-            start()
-        } else {
-            uploadTurns.waiting.append((upload, start))
-        }
+        if uploads.requestTurn(upload, start: start) { start() }
     }
 
-    func endUploadTurn(_ upload: Upload) {
-        uploadTurns.waiting.removeAll { $0.upload === upload }
-        guard uploadTurns.active.remove(ObjectIdentifier(upload)) != nil, !isStopping else { return }
-        guard uploadTurns.active.count < Self.turns, !uploadTurns.waiting.isEmpty else { return }
-        let next = uploadTurns.waiting.removeFirst()
-        uploadTurns.active.insert(ObjectIdentifier(next.upload))
-        next.start()
-    }
+    func endUploadTurn(_ upload: Upload) { uploads.endTurn(upload, givesOn: !isStopping)?() }
 
     func lookAfterUploads() {
-        for upload in uploads.values { upload.look() }
+        for upload in uploads.all { upload.look() }
     }
 
     /// Performs due work.
     ///
     /// - Returns: The time of the next due work.
     func tickUploads() -> Int64? {
-        for upload in uploads.values {
+        for upload in uploads.all {
             if let due = upload.deadline, due <= now { upload.tick() }
         }
-        for (key, upload) in uploads where upload.isOver { uploads[key] = nil }
-        return uploads.values.compactMap(\.deadline).min()
+        uploads.removeOver()
+        return uploads.all.compactMap(\.deadline).min()
     }
 }
 
-/// The uploads with a request in progress, and the deferred requests of the others.
-struct UploadTurns {
-    var active: Set<ObjectIdentifier> = []
-    var waiting: [(upload: Upload, start: () -> Void)] = []
+/// The loaded uploads: those with a request in progress, and those waiting for a slot.
+struct Uploads {
+    private var table: [TaskID: Upload] = [:]
+    private var active: Set<ObjectIdentifier> = []
+    private var waiting: [(upload: Upload, start: () -> Void)] = []
+
+    /// The number of concurrent upload requests. They share the uplink, which is narrow for most people; a third would
+    /// only slow the first two.
+    private static let turns = 2
+
+    subscript(_ key: TaskID) -> Upload? {
+        get { table[key] }
+        set { table[key] = newValue }
+    }
+
+    var all: Dictionary<TaskID, Upload>.Values { table.values }
+
+    mutating func removeOver() { for (key, upload) in table where upload.isOver { table[key] = nil } }
+
+    /// Requests a slot.
+    ///
+    /// - Returns: Whether the upload has it now; if not, `start` is called later.
+    mutating func requestTurn(_ upload: Upload, start: @escaping () -> Void) -> Bool {
+        guard active.count < Self.turns else {
+            waiting.append((upload, start))
+            return false
+        }
+        active.insert(ObjectIdentifier(upload))
+        return true
+    }
+
+    /// Frees the slot of an upload.
+    ///
+    /// - Parameter givesOn: Whether the next upload gets it.
+    /// - Returns: The start of the next upload.
+    mutating func endTurn(_ upload: Upload, givesOn: Bool) -> (() -> Void)? {
+        waiting.removeAll { $0.upload === upload }
+        guard active.remove(ObjectIdentifier(upload)) != nil, givesOn else { return nil }
+        guard active.count < Self.turns, !waiting.isEmpty else { return nil }
+        let next = waiting.removeFirst()
+        active.insert(ObjectIdentifier(next.upload))
+        return next.start
+    }
 }

@@ -11,10 +11,8 @@ package import TransferCore
 /// must not block it. Events are delivered in order, on that thread too; the owner reports the number of processed ones
 /// with `eventsTaken`.
 package final class TransferEngine: Sendable {
-    /// The handler of an open's result, called on the engine's thread.
-    package typealias OpenAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
-    /// The handler of a read's result, called on the engine's thread.
-    package typealias ReadAnswer = @Sendable (Result<ReadGrant, TransferError>) -> Void
+    /// The handler of an open's or a read's result, called on the engine's thread.
+    package typealias Answer = @Sendable (Result<ReadGrant, TransferError>) -> Void
     /// Loads the source of a file that the engine does not have. Called on the engine's thread: it may read the disk,
     /// but not use the network.
     package typealias Loader = @Sendable () throws -> DownloadSource
@@ -68,7 +66,7 @@ package final class TransferEngine: Sendable {
     ///
     /// - Returns: The id for `cancelWait`.
     @discardableResult
-    package func open(_ key: MediaID, load: @escaping Loader, answer: @escaping OpenAnswer) -> Int64 {
+    package func open(_ key: MediaID, load: @escaping Loader, answer: @escaping Answer) -> Int64 {
         let id = newWait()
         withDownload(key, load: load) {
             $0.open(id, answer: answer)
@@ -85,7 +83,7 @@ package final class TransferEngine: Sendable {
     @discardableResult
     package func read(
         _ key: MediaID, range: Range<Int64>, generation: Int, takesHead: Bool = false, load: @escaping Loader,
-        answer: @escaping ReadAnswer
+        answer: @escaping Answer
     ) -> Int64 {
         let id = newWait()
         withDownload(key, load: load) {
@@ -207,7 +205,7 @@ package final class TransferEngine: Sendable {
         return AsyncThrowingStream { continuation in
             continuation.onTermination = { [mailbox] termination in
                 guard case .cancelled = termination else { return }
-                mailbox.post { $0.cancelData(number) }
+                mailbox.post { $0.exchanges.cancelData(number) }
             }
             send([DataTask(request, DataStream(continuation))], number: number)
         }
@@ -221,14 +219,12 @@ package final class TransferEngine: Sendable {
         let isRunning = mailbox.post { loop in
             for task in tasks { loop.start(DataExchange(task), number: number) }
         }
-        if !isRunning { for task in tasks { _ = task.receiver.didEnd(Self.stopped) } }
+        if !isRunning { for task in tasks { _ = task.receiver.didEnd(EngineLoop.stopped) } }
     }
 
     // MARK: -
 
     private func newWait() -> Int64 { lastWait.wrappingAdd(1, ordering: .relaxed).newValue }
-
-    private static let stopped = TransferError(.failed, "the daemon is stopping")
 
     private func withDownload(
         _ key: MediaID, load: @escaping Loader, _ body: @escaping @Sendable (Download) -> Void,
@@ -243,7 +239,7 @@ package final class TransferEngine: Sendable {
                 failed(TransferError(.failed, "\(error)"))
             }
         }
-        if !isRunning { failed(Self.stopped) }
+        if !isRunning { failed(EngineLoop.stopped) }
     }
 
     /// Returns the number of unanswered opens and reads of a file.

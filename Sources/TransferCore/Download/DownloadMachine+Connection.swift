@@ -63,6 +63,7 @@ extension DownloadMachine {
         }
     }
 
+    /// The connections by id.
     struct Connections: Sendable, Equatable {
         private var table: [ConnectionID: Connection] = [:]
         private var last: ConnectionID = 0

@@ -7,7 +7,7 @@ extension DownloadMachine {
         /// The owner has been looking for a newer address since that time, after the given error. No connection runs,
         /// and readers wait. → fetching, failed
         case awaitingAddress(since: Int64, TransferError)
-        /// Every byte is present; the driver syncs and hashes the file. No connection runs and no reader waits.
+        /// Every byte is present; the driver syncs and hashes the file. There is no connection, and no reader waits.
         /// → cached, fetching (bytes were lost, or there was no space for them), failed
         case finishing
         /// The file is complete and hashed; from now on it is only read.
@@ -85,7 +85,7 @@ extension DownloadMachine {
     struct Address: Sendable, Equatable {
         /// Whether the address of the last response may be requested directly.
         var knowsDirect: Bool
-        /// When the owner was last asked for a newer one.
+        /// The time of the last request for a newer one.
         var lastRenewal: Int64?
     }
 }

@@ -18,25 +18,22 @@ final class DownloadConnection: EasyHandleReceiver {
     var ending: DownloadMachine.Ending?
     /// Whether the machine has released it; it only completes its exchange.
     var isReleased = false
-    var wasStopped = false
-    /// The reason why its body is rejected, if the body itself shows it.
-    var rejection: TransferError?
+    /// The end caused by `flush`: another connection has the rest, or the body itself shows that it is rejected.
+    var stop: DownloadMachine.Ending?
     /// The content shown by the first bytes of its body, once there are enough.
     private(set) var content: BodyContent?
     /// Whether it is in the download's list of connections with events.
     var isDirty = false
-    /// Whether it has a slot of `ConnectionPools`, or waits for one. A held response has none.
-    var hasTurn = false
-    var awaitsTurn = false
+    var turn = Turn.none
+    private let buffer = ReceiveBuffer()
 
-    /// It brings no bytes because it may not: for a limit of rate, or for want of a turn.
-    var isRestrained: Bool { !hasTurn || handle?.isPaused == true }
+    /// Its slot of `ConnectionPools`. A held response has none.
+    enum Turn {
+        case none, awaited, held
+    }
 
-    private let buffer: UnsafeMutableRawBufferPointer
-    private var count = 0
-
-    /// The buffer's size: large enough to make the cost of calls negligible, and the limit of a held response's memory.
-    private static let capacity = 256 * 1024
+    /// Whether it may receive nothing: because of a rate limit, or without a slot.
+    var isRestrained: Bool { turn != .held || handle?.isPaused == true }
 
     init(
         id: DownloadMachine.ConnectionID, token: ConnectionPools.Token, url: String,
@@ -47,12 +44,9 @@ final class DownloadConnection: EasyHandleReceiver {
         self.url = url
         self.request = request
         self.download = download
-        buffer = .allocate(byteCount: Self.capacity, alignment: 64)
     }
 
-    deinit { buffer.deallocate() }
-
-    var isEmpty: Bool { count == 0 }
+    var isEmpty: Bool { buffer.isEmpty }
 
     /// Whether its next bytes are the first of the file, and none are stored.
     var startsFile: Bool {
@@ -68,7 +62,7 @@ final class DownloadConnection: EasyHandleReceiver {
         guard let content = findContent(), download.machine.limits.expects.refusal(of: content) == nil else {
             return []
         }
-        return Array(UnsafeRawBufferPointer(rebasing: buffer[..<min(count, 4 * 4_096)]))
+        return Array(buffer.prefix(4 * 4_096))
     }
 
     /// Classifies the first bytes of the body, all of which are still buffered.
@@ -79,8 +73,7 @@ final class DownloadConnection: EasyHandleReceiver {
     func findContent(_ head: ResponseHead? = nil) -> BodyContent? {
         if content == nil {
             content = BodyContent(
-                UnsafeRawBufferPointer(rebasing: buffer[..<count]), isWhole: ending != nil,
-                searches: head?.doubt == .strong)
+                buffer.bytes, isWhole: ending != nil, searches: head?.doubt == .strong)
         }
         return content
     }
@@ -95,15 +88,13 @@ final class DownloadConnection: EasyHandleReceiver {
 
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
         if isReleased { return .stop }
-        guard download.engine.rates.mayReceive(token) else { return .pause }
-        if count + bytes.count > buffer.count {
+        guard download.engine.turns.rates.mayReceive(token) else { return .pause }
+        if bytes.count > buffer.room {
             guard head == nil, download.machine.isReceiving(id) else { return .pause }
             guard flush() else { return .stop }
         }
-        guard let base = buffer.baseAddress else { return .stop }
-        base.advanced(by: count).copyMemory(from: bytes.baseAddress ?? UnsafeRawPointer(base), byteCount: bytes.count)
-        count += bytes.count
-        download.engine.rates.received(token, Int64(bytes.count))
+        buffer.append(bytes)
+        download.engine.turns.rates.received(token, Int64(bytes.count))
         download.markDirty(self)
         return .taken
     }
@@ -112,16 +103,15 @@ final class DownloadConnection: EasyHandleReceiver {
     ///
     /// - Returns: `false` if the connection must end.
     func flush() -> Bool {
-        var start = 0
-        defer { count = 0 }
-        while start < count {
-            let rest = UnsafeRawBufferPointer(rebasing: buffer[start..<count])
+        var rest = buffer.bytes
+        defer { buffer.removeAll() }
+        while !rest.isEmpty {
             let step = download.machine.step(id)
             guard let taken = download.store(rest, of: self, step: step) else {
-                wasStopped = true
+                if stop == nil { stop = .stopped }
                 return false
             }
-            start += taken
+            rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
         }
         return true
     }

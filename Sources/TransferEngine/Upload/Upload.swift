@@ -145,7 +145,7 @@ final class Upload: EasyHandleReceiver {
         lookedAt = 0
         lookDue = engine.now + Self.lookInterval
         machine.began(id)
-        engine.add(handle, upload: self)
+        engine.exchanges.add(handle, owner: .upload(self))
         report(force: false)
     }
 
@@ -181,7 +181,7 @@ final class Upload: EasyHandleReceiver {
     }
 
     private func abort(_ id: UploadMachine.RequestID) {
-        if let exchange, exchange.id == id { engine.remove(exchange.handle) }
+        if let exchange, exchange.id == id { engine.exchanges.remove(exchange.handle) }
         end()
     }
 

@@ -9,7 +9,7 @@ extension Download {
         checkpoint.total = machine.pin?.total
         checkpoint.validator = machine.pin?.validator?.text
         checkpoint.contentType = machine.pin?.mediaType
-        checkpoint.finalURL = finalURL
+        checkpoint.finalURL = origin?.url
         checkpoint.setReceived(machine.present)
         checkpoint.setSynced(checkpoints.synced)
         return checkpoint
@@ -26,7 +26,7 @@ extension Download {
         }
         if checkpoints.isBehind { saveCheckpoint(synchronously: false) }
         // The queue is serial: this runs after the checkpoint.
-        engine.storage.async { [data] in answer(data) }
+        engine.queues.storage.async { [data] in answer(data) }
     }
 
     /// Whether checkpoints are written here; `finish` writes those of a file being finished.
@@ -56,12 +56,12 @@ extension Download {
             }
         }
         if synchronously {
-            if engine.storage.sync(execute: save) == nil { checkpoints.end(synced: nil) }
+            if engine.queues.storage.sync(execute: save) == nil { checkpoints.end(synced: nil) }
             return
         }
         let key = source.key
         let mailbox = engine.mailbox
-        engine.storage.async {
+        engine.queues.storage.async {
             let failure = save()
             mailbox.post { loop in
                 guard let download = loop.download(key), download.file === file else { return }
@@ -92,8 +92,8 @@ extension Download {
         let cache = engine.cache
         let key = source.key
         let mailbox = engine.mailbox
-        let storage = engine.storage
-        engine.hashing.async {
+        let storage = engine.queues.storage
+        engine.queues.hashing.async {
             let result: Result<String, StorageFailure>
             do {
                 // On the queue of the other checkpoints, so that an older one cannot overwrite it. Written before the

@@ -11,26 +11,53 @@ final class Download {
     var machine: DownloadMachine
     var file: CacheFile?
     /// The address of the last response that the machine accepted.
-    var finalURL: String?
-    /// The most private space that a request to `finalURL` may reach; unknown after a restart.
-    var finalReach: AddressSpace?
+    var origin: Origin?
     var connections: [DownloadMachine.ConnectionID: DownloadConnection] = [:]
     /// Whether it is in the engine's list of downloads with pending work.
     var isDirty = false
-    /// Connections with events deferred while curl is active.
-    var dirty: [DownloadConnection] = []
-    /// Actions that need curl, deferred until `process`.
-    var deferred: [DownloadMachine.Action] = []
+    var pending = Pending()
     var checkpoints = CheckpointPace()
     var rate = RateMeter()
-    private var openAnswers: [DownloadMachine.WaitID: TransferEngine.OpenAnswer] = [:]
-    private var readAnswers: [DownloadMachine.WaitID: TransferEngine.ReadAnswer] = [:]
-    /// The number of its last event.
-    private var lastEvent = 0
-    private var reported: DownloadSnapshot?
-    private var reportDue: Int64 = 0
-    /// The digest of a file that was complete when it was loaded, until the owner was notified again.
-    private var untold: String?
+    private var answers: [DownloadMachine.WaitID: TransferEngine.Answer] = [:]
+    private var reports = Reports()
+
+    /// An address that a response came from.
+    struct Origin {
+        var url: String
+        /// The most private space that a request to `url` may reach; unknown after a restart.
+        var reach: AddressSpace?
+    }
+
+    /// Work deferred while curl is active.
+    struct Pending {
+        /// Connections with events.
+        var connections: [DownloadConnection] = []
+        /// Actions that need curl.
+        var actions: [DownloadMachine.Action] = []
+
+        var isEmpty: Bool { connections.isEmpty && actions.isEmpty }
+
+        mutating func takeActions() -> [DownloadMachine.Action] {
+            defer { actions = [] }
+            return actions
+        }
+
+        mutating func takeConnections() -> [DownloadConnection] {
+            defer { connections = [] }
+            return connections
+        }
+    }
+
+    /// The events sent to the owner.
+    private struct Reports {
+        /// The number of the last event.
+        var lastEvent = 0
+        var last: DownloadSnapshot?
+        /// The time of the next progress report in milliseconds.
+        var due: Int64 = 0
+        /// The digest of a file that was complete when it was loaded, until the owner was notified again.
+        var untold: String?
+    }
 
     /// The interval of progress reports in milliseconds: four times a second looks smooth.
     private static let reportInterval: Int64 = 250
@@ -48,16 +75,16 @@ final class Download {
             if let found = engine.cache.reopen(name), found.checkpoint.generation == source.generation {
                 file = found.file
                 present = found.present
-                finalURL = found.checkpoint.finalURL
+                origin = found.checkpoint.finalURL.map { Origin(url: $0) }
                 pin = Pin(
                     total: found.checkpoint.total, validator: found.checkpoint.validator.flatMap(Validator.init(text:)),
                     mediaType: found.checkpoint.contentType)
                 isCached = found.checkpoint.complete && pin?.total.map { found.present.covers(0..<$0) } ?? false
-                if isCached, !source.isComplete { untold = found.checkpoint.sha256 }
+                if isCached, !source.isComplete { reports.untold = found.checkpoint.sha256 }
                 checkpoints.synced = found.checkpoint.syncedRanges.intersection(found.present)
             } else {
                 // The file cannot be trusted: readers of that generation must not see bytes of another.
-                lastEvent = engine.emit(.abandoned(key: source.key, generation: generation, file: name))
+                reports.lastEvent = engine.emit(.abandoned(key: source.key, generation: generation, file: name))
                 generation += 1
             }
         }
@@ -65,46 +92,48 @@ final class Download {
             pin = Pin(total: size, validator: nil)
         }
         machine = DownloadMachine(
-            generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: finalURL != nil,
+            generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: origin != nil,
             priority: source.priority, limits: limits)
         // If all bytes are present this starts the remaining work.
         if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
-        if !engine.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
-        if let full = engine.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
+        if !engine.downloads.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
+        if let full = engine.downloads.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
         if let reason = source.awaitsSpace { _ = machine.setAwaitsSpace(reason, now: engine.now) }
     }
 
     /// The number of unanswered opens and reads.
-    var waits: Int { openAnswers.count + readAnswers.count }
+    var waits: Int { answers.count }
 
     /// Whether it can be released: nothing is in progress, a checkpoint contains all received bytes, and the owner's
     /// loader knows them.
     var isIdle: Bool {
         machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind
-            && engine.isTaken(lastEvent)
+            && engine.isTaken(reports.lastEvent)
     }
 
     /// The time of the next `tick` in the engine's milliseconds, if any. After a `tick` it is later than that.
     var deadline: Int64? {
         var result = machine.deadline
-        if let reported, reported.isOutdated(by: machine) { result = min(result ?? .max, reportDue) }
+        if let last = reports.last, last.isOutdated(by: machine) {
+            result = min(result ?? .max, reports.due)
+        }
         if savesCheckpoints, checkpoints.isBehind, !checkpoints.isBusy { result = min(result ?? .max, checkpoints.due) }
         return result
     }
 
     // MARK: Requests
 
-    func open(_ id: DownloadMachine.WaitID, answer: @escaping TransferEngine.OpenAnswer) {
-        openAnswers[id] = answer
+    func open(_ id: DownloadMachine.WaitID, answer: @escaping TransferEngine.Answer) {
+        answers[id] = answer
         apply(machine.open(id, now: engine.now))
     }
 
     func read(
         _ id: DownloadMachine.WaitID, _ range: Range<Int64>, generation: Int, takesHead: Bool,
-        answer: @escaping TransferEngine.ReadAnswer
+        answer: @escaping TransferEngine.Answer
     ) {
         tellIfWhole()
-        readAnswers[id] = answer
+        answers[id] = answer
         let actions = machine.read(id, range, generation: generation, now: engine.now)
         if takesHead, machine.isWaiting(id) { answerWithHead(id, range) }
         apply(actions)
@@ -116,7 +145,7 @@ final class Download {
         guard file == nil else { return }
         let grant = grantWithHead()
         guard !grant.head.isEmpty, min(range.upperBound, grant.total ?? .max) <= Int64(grant.head.count) else { return }
-        readAnswers.removeValue(forKey: id)?(.success(grant))
+        answers.removeValue(forKey: id)?(.success(grant))
     }
 
     func fill(_ priority: TransferPriority) {
@@ -183,7 +212,7 @@ final class Download {
     }
 
     func cancelWait(_ id: DownloadMachine.WaitID) {
-        guard readAnswers.removeValue(forKey: id) != nil || openAnswers.removeValue(forKey: id) != nil else { return }
+        guard answers.removeValue(forKey: id) != nil else { return }
         apply(machine.cancelWait(id, now: engine.now))
     }
 
@@ -207,8 +236,8 @@ final class Download {
     /// Notifies an owner that does not know that the file is complete: the event was lost when an earlier process
     /// ended.
     private func tellIfWhole() {
-        guard let sha256 = untold, let size = machine.pin?.total else { return }
-        untold = nil
+        guard let sha256 = reports.untold, let size = machine.pin?.total else { return }
+        reports.untold = nil
         emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
     }
 
@@ -224,8 +253,8 @@ final class Download {
         case .connect, .abort, .hold, .resume, .serving, .prioritized:
             // Deferred: this may run in a callback of curl, or during the processing of a buffer; and the actions may
             // resume other connections, which may deliver bytes at once.
-            deferred.append(action)
-            engine.markDirty(self)
+            pending.actions.append(action)
+            engine.downloads.markDirty(self)
         case .pause:
             break  // The buffer fills, then curl is told to pause.
         case .release(let id):
@@ -243,10 +272,10 @@ final class Download {
             if let error, machine.failure == nil, !machine.isFilling, [.unreachable, .timedOut].contains(error.code) {
                 emit(.failed(key: source.key, error))
             }
-            openAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grantWithHead()))
+            answers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grantWithHead()))
         case .answerRead(let id, let error):
             if error != nil { report(force: false) }
-            readAnswers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
+            answers.removeValue(forKey: id)?(error.map { .failure($0) } ?? .success(grant()))
         case .finish:
             finish()
         case .failed(let error):
@@ -258,7 +287,7 @@ final class Download {
         }
     }
 
-    func emit(_ event: TransferEvent) { lastEvent = engine.emit(event) }
+    func emit(_ event: TransferEvent) { reports.lastEvent = engine.emit(event) }
 
     private func grant() -> ReadGrant {
         ReadGrant(
@@ -297,7 +326,7 @@ final class Download {
             file = created
             emit(
                 .fileCreated(
-                    key: source.key, generation: generation, file: created.name, pin, finalURL: finalURL))
+                    key: source.key, generation: generation, file: created.name, pin, finalURL: origin?.url))
         } catch {
             if let made { engine.cache.remove(made.name) }
             apply(machine.fileMissing(StorageFailure.describe(error), now: engine.now))
@@ -329,17 +358,18 @@ final class Download {
     func report(force: Bool) {
         let now = engine.now
         let state = machine.state
+        let reported = reports.last
         let isNews =
             force || reported?.state != state || reported?.generation != machine.generation
             || reported?.error != machine.error || reported?.priority != machine.priority
             || reported?.isWaitingForConditions != machine.isWaitingForConditions
             || reported?.isRetrying != machine.isRetrying
-        guard isNews || now >= reportDue && reported?.isOutdated(by: machine) != false else { return }
+        guard isNews || now >= reports.due && reports.last?.isOutdated(by: machine) != false else { return }
         let snapshot = self.snapshot
         // Loading a machine is not worth an event.
         let isNewsToOwner = force || reported != nil || state != .remote
-        reported = snapshot
-        reportDue = now + Self.reportInterval
+        reports.last = snapshot
+        reports.due = now + Self.reportInterval
         if isNewsToOwner { emit(.progress(snapshot)) }
     }
 

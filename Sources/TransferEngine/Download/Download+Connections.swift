@@ -17,45 +17,44 @@ extension Download {
         case .resume(let id, let forReader):
             guard let connection = connections[id] else { return }
             markDirty(connection)
-            if connection.hasTurn {
-                connection.handle?.resume()
-            } else if connection.awaitsTurn {
-                engine.setServing(connection.token, forReader)
-            } else {
+            switch connection.turn {
+            case .held: connection.handle?.resume()
+            case .awaited: engine.turns.setServing(connection.token, forReader, now: engine.now)
+            case .none:
                 requestTurn(connection, forReader: forReader) { [unowned self] in
                     markDirty(connection)
                     connection.handle?.resume()
                 }
             }
         case .serving(let id, let serving):
-            if let connection = connections[id] { engine.setServing(connection.token, serving) }
+            if let connection = connections[id] { engine.turns.setServing(connection.token, serving, now: engine.now) }
         case .prioritized(let priority):
-            for connection in connections.values { engine.setPriority(connection.token, priority) }
+            for connection in connections.values {
+                engine.turns.setPriority(connection.token, priority, now: engine.now)
+            }
         default: break
         }
     }
 
     private func connect(_ id: DownloadMachine.ConnectionID, _ request: DownloadMachine.ConnectRequest) {
-        let url = request.direct ? finalURL ?? source.url : source.url
+        let url = request.direct ? origin?.url ?? source.url : source.url
         let connection = DownloadConnection(
-            id: id, token: engine.newToken(), url: url, request: request, download: self)
+            id: id, token: engine.turns.newToken(), url: url, request: request, download: self)
         connections[id] = connection
         requestTurn(connection, forReader: request.forReader) { [unowned self] in begin(connection) }
     }
 
     private func requestTurn(_ connection: DownloadConnection, forReader: Bool, start: @escaping () -> Void) {
-        connection.awaitsTurn = true
-        engine.requestTurn(connection, forReader: forReader, priority: machine.priority) {
-            connection.awaitsTurn = false
-            connection.hasTurn = true
+        connection.turn = .awaited
+        engine.turns.request(connection, forReader: forReader, priority: machine.priority, now: engine.now) {
+            connection.turn = .held
             start()
         }
     }
 
     private func giveBackTurn(_ connection: DownloadConnection) {
-        connection.awaitsTurn = false
-        connection.hasTurn = false
-        engine.endTurn(connection.token)
+        connection.turn = .none
+        engine.turns.end(connection.token, now: engine.now)
     }
 
     private func begin(_ connection: DownloadConnection) {
@@ -63,9 +62,9 @@ extension Download {
         var request = EasyHandle.Request(
             url: connection.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
             connectTimeout: machine.limits.stall, stall: max(1, machine.limits.stall / 1_000))
-        request.reach = asked.direct ? finalReach ?? source.reach : source.reach
+        request.reach = asked.direct ? origin?.reach ?? source.reach : source.reach
         request.rateLimit = rateLimit
-        request.others = engine.running
+        request.others = engine.exchanges.downloads
         request.credentials = source.credentials
         if asked.ranged { request.range = "\(asked.offset)-\(asked.end.map { "\($0 - 1)" } ?? "")" }
         if let validator = asked.ifRange { request.fields.append(("If-Range", validator.headerValue)) }
@@ -77,19 +76,19 @@ extension Download {
         handle.receiver = connection
         connection.handle = handle
         machine.began(connection.id, now: engine.now)
-        engine.rates.add(connection.token, group: source.key, groupLimit: source.rateLimit ?? 0, now: engine.now)
+        engine.turns.rates.add(connection.token, group: source.key, groupLimit: source.rateLimit ?? 0, now: engine.now)
         engine.add(handle, owner: connection)
     }
 
     /// The maximum rate of a connection in bytes per second; 0 for no limit.
     private var rateLimit: Int64 {
-        [engine.rates.limit, source.rateLimit ?? 0].filter { $0 > 0 }.min() ?? 0
+        [engine.turns.rates.limit, source.rateLimit ?? 0].filter { $0 > 0 }.min() ?? 0
     }
 
     private func end(_ connection: DownloadConnection) {
         connections[connection.id] = nil
-        if let handle = connection.handle { engine.remove(handle) }
-        engine.rates.remove(connection.token)
+        if let handle = connection.handle { engine.exchanges.remove(handle) }
+        engine.turns.rates.remove(connection.token)
         giveBackTurn(connection)
     }
 
@@ -108,10 +107,12 @@ extension Download {
         }
         if code.isSuccess {
             connection.ending = .complete
-        } else if code.isStopped, let rejection = connection.rejection ?? connection.handle?.rejection {
+        } else if code.isStopped, case .refusal? = connection.stop {
+            connection.ending = connection.stop
+        } else if code.isStopped, let rejection = connection.handle?.rejection {
             connection.ending = .refusal(rejection)
-        } else if code.isStopped, connection.wasStopped {
-            connection.ending = .stopped
+        } else if code.isStopped, let stop = connection.stop {
+            connection.ending = stop
         } else {
             let failure = connection.handle?.failure(code) ?? code.failure
             connection.ending = failure.passes ? .failure(failure.error) : .refusal(failure.error)
@@ -122,20 +123,17 @@ extension Download {
     func markDirty(_ connection: DownloadConnection) {
         if !connection.isDirty {
             connection.isDirty = true
-            dirty.append(connection)
+            pending.connections.append(connection)
         }
-        engine.markDirty(self)
+        engine.downloads.markDirty(self)
     }
 
     /// Performs the work deferred while curl was active: heads, buffered bytes, ends, actions.
     func process() {
-        while !dirty.isEmpty || !deferred.isEmpty {
-            let actions = deferred
-            deferred = []
+        while !pending.isEmpty {
+            let actions = pending.takeActions()
             for action in actions { performWithCurl(action) }
-            let connections = dirty
-            dirty = []
-            for connection in connections {
+            for connection in pending.takeConnections() {
                 connection.isDirty = false
                 if self.connections[connection.id] === connection { process(connection) }
             }
@@ -152,17 +150,17 @@ extension Download {
                 if content == nil, connection.ending == nil { return }
             }
             connection.head = nil
-            let before = (finalURL, finalReach)
-            if let url = head.url { (finalURL, finalReach) = (url, head.space) }
+            let before = origin
+            if let url = head.url { origin = Origin(url: url, reach: head.space) }
             apply(
                 machine.head(
                     connection.id, head, content: content, now: engine.now, random: Double.random(in: 0..<1)))
-            if !machine.has(connection.id), !connection.isReleased { (finalURL, finalReach) = before }
+            if !machine.has(connection.id), !connection.isReleased { origin = before }
             guard connections[connection.id] === connection, !connection.isReleased else { return }
         }
         if machine.isReceiving(connection.id), !connection.isEmpty, connection.mayStore, !connection.flush() {
             // Also if curl has reached the end of the body already.
-            connection.ending = connection.rejection.map { .refusal($0) } ?? .stopped
+            connection.ending = connection.stop
         }
         guard connections[connection.id] === connection else { return }
         if connection.isReleased {
@@ -171,7 +169,7 @@ extension Download {
         }
         guard let ending = connection.ending else {
             // The buffer was full at curl's last call, and has space again.
-            if connection.hasTurn, machine.isReceiving(connection.id) { connection.handle?.resume() }
+            if connection.turn == .held, machine.isReceiving(connection.id) { connection.handle?.resume() }
             return
         }
         // A held response may have ended while its bytes are still buffered.
@@ -202,7 +200,7 @@ extension Download {
             if position == 0 {
                 guard let content = connection.findContent() else { return nil }
                 if let refusal = machine.limits.expects.refusal(of: content) {
-                    connection.rejection = refusal
+                    connection.stop = .refusal(refusal)
                     return nil
                 }
             }

@@ -1,0 +1,93 @@
+internal import CCurl
+internal import TransferCore
+
+/// The requests in progress in curl, and their owners.
+///
+/// Confined to the engine's thread.
+final class Exchanges {
+    enum Owner {
+        case download(DownloadConnection)
+        case upload(Upload)
+        /// - Parameter number: The number for `cancelData`.
+        case data(DataExchange, number: Int64)
+    }
+
+    private let multi: MultiHandle
+    private var owners: [ObjectIdentifier: Owner] = [:]
+    /// curl handles of completed data requests, for reuse: as many as feeds are fetched concurrently.
+    private var idleHandles: [OpaquePointer] = []
+    private static let mostIdleHandles = 16
+    /// Whether curl has not yet started some requests.
+    private(set) var hasNew = false
+    /// The number of download requests in progress.
+    private(set) var downloads = 0
+
+    init?() {
+        guard let multi = MultiHandle() else { return nil }
+        self.multi = multi
+    }
+
+    deinit { for handle in idleHandles { EasyHandle.discard(handle) } }
+
+    func add(_ handle: EasyHandle, owner: Owner) {
+        if case .download = owner { downloads += 1 }
+        owners[ObjectIdentifier(handle)] = owner
+        multi.add(handle)
+        hasNew = true
+    }
+
+    /// Cancels a request. Must not be called in a callback.
+    func remove(_ handle: EasyHandle) {
+        _ = removeOwner(of: handle)
+        multi.remove(handle)
+    }
+
+    private func removeOwner(of handle: EasyHandle) -> Owner? {
+        let owner = owners.removeValue(forKey: ObjectIdentifier(handle))
+        if case .download? = owner { downloads -= 1 }
+        return owner
+    }
+
+    /// Advances all requests without blocking; calls the callbacks.
+    func perform() {
+        hasNew = false
+        multi.perform()
+    }
+
+    /// Returns the next completed request with curl's code.
+    func nextEnded() -> (owner: Owner, handle: EasyHandle, code: CurlCode)? {
+        while let (handle, code) = multi.nextEnded() {
+            if let owner = removeOwner(of: handle) { return (owner, handle, code) }
+        }
+        return nil
+    }
+
+    func wait(milliseconds: Int32, wakeUp: Int32) { multi.wait(milliseconds: milliseconds, wakeUp: wakeUp) }
+
+    // MARK: Data requests
+
+    func start(_ exchange: DataExchange, number: Int64, configuration: TransferConfiguration) {
+        guard let handle = exchange.makeHandle(configuration: configuration, reusing: idleHandles.popLast()) else {
+            exchange.fail(TransferError(.failed, "out of memory"))
+            return
+        }
+        add(handle, owner: .data(exchange, number: number))
+    }
+
+    /// Keeps the handle of a completed data request, up to the limit.
+    func recycle(_ handle: EasyHandle) {
+        if idleHandles.count < Self.mostIdleHandles, let idle = handle.surrender() { idleHandles.append(idle) }
+    }
+
+    func cancelData(_ number: Int64) {
+        for case .data(let exchange, number) in owners.values {
+            if let handle = exchange.handle { remove(handle) }
+        }
+    }
+
+    /// Reports the end of the engine to the receivers of data.
+    func failData(_ error: TransferError) {
+        for case .data(let exchange, _) in owners.values { exchange.fail(error) }
+        owners = owners.filter { if case .data = $0.value { false } else { true } }
+    }
+}

@@ -1,0 +1,77 @@
+internal import TransferCore
+
+/// The slots and rate limits of the connections of downloads.
+///
+/// Confined to the engine's thread.
+final class ConnectionTurns {
+    private var pools: ConnectionPools
+    /// The rate limits of connections, by their tokens.
+    var rates: RateLimits
+    /// Connections with a slot or waiting for one.
+    private var connections: [ConnectionPools.Token: DownloadConnection] = [:]
+    /// The actions of waiting connections when they get their slots.
+    private var starts: [ConnectionPools.Token: () -> Void] = [:]
+    private var lastToken = 0
+
+    init(_ configuration: TransferConfiguration) {
+        pools = ConnectionPools(limits: configuration.pools)
+        rates = RateLimits(limit: configuration.rateLimit)
+    }
+
+    /// The time of the next due work in milliseconds, if any.
+    var deadline: Int64? { [pools.deadline, rates.deadline].compactMap(\.self).min() }
+
+    func newToken() -> ConnectionPools.Token {
+        lastToken += 1
+        return lastToken
+    }
+
+    func request(
+        _ connection: DownloadConnection, forReader: Bool, priority: TransferPriority, now: Int64,
+        start: @escaping () -> Void
+    ) {
+        connections[connection.token] = connection
+        let host = Self.host(of: connection.url)
+        if pools.request(connection.token, host: host, forReader: forReader, priority: priority, now: now) {
+            start()
+        } else {
+            starts[connection.token] = start
+        }
+    }
+
+    func end(_ token: ConnectionPools.Token, now: Int64) {
+        connections[token] = nil
+        starts[token] = nil
+        begin(pools.release(token, now: now))
+    }
+
+    /// Sets whether a reader is blocked on a connection.
+    func setServing(_ token: ConnectionPools.Token, _ serving: Bool, now: Int64) {
+        begin(pools.setServing(token, serving, now: now))
+    }
+
+    /// Sets the priority of a connection's task.
+    func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority, now: Int64) {
+        begin(pools.setPriority(token, priority, now: now))
+    }
+
+    private func begin(_ tokens: [ConnectionPools.Token]) {
+        for token in tokens { starts.removeValue(forKey: token)?() }
+    }
+
+    /// Returns the connections that must free their slots.
+    func preempted(now: Int64) -> [DownloadConnection] { pools.preempted(now: now).compactMap { connections[$0] } }
+
+    /// Resumes connections paused by rate limits. A held connection is resumed when it is needed again.
+    func refill(now: Int64) {
+        guard let due = rates.deadline, due <= now else { return }
+        for token in rates.refill(now: now) { connections[token]?.handle?.resume() }
+    }
+
+    /// Returns the authority of a URL without user info, in lower case, by which connections are counted.
+    static func host(of url: String) -> String {
+        guard let scheme = url.firstRange(of: "://") else { return url }
+        let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        return authority.split(separator: "@").last.map { $0.lowercased() } ?? ""
+    }
+}
