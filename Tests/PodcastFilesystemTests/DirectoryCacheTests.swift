@@ -182,9 +182,9 @@ struct DirectoryCacheTests {
         #expect(listing.rewind(1, to: 2000))
     }
 
-    /// Any order of opens, reads, changes and what else may happen, against the kernel's own rules: every stream gives
-    /// the names of one moment, not earlier than its opendir(3), and after a rewinddir(3) not earlier than the last
-    /// change that the kernel had been told of by then.
+    /// Simulates random orders of opens, reads, changes and other events against the kernel's rules: every stream
+    /// returns the names of one moment, not before its opendir(3), and after a rewinddir(3) not before the last change
+    /// of which the kernel had been notified.
     @Test(arguments: 0..<200) func everyStreamGivesTheNamesOfOneMoment(seed: UInt64) {
         var simulation = ListingSimulation(seed: seed)
         for _ in 0..<2_000 { simulation.step() }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PodcastFilesystem
 
-/// The ways in which the handles of one node are opened, one after the other.
+/// Modes of several handles of one node, opened one after the other.
 struct HandleModeTests {
     typealias Mode = HandleMode
 
-    /// Opens a handle; a backing file that is asked for is `backing`.
+    /// The outcome of an open; a requested backing file gets the id `backing`.
     private static func open(_ mode: inout Mode, _ wish: Mode.Wish, backing: Int32? = 1) -> String {
         if let way = mode.open(wish) { return text(way) }
         return "asked, " + text(mode.opened(with: backing.map(BackingID.init(rawValue:))))

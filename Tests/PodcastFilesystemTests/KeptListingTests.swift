@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Answers to a folder's streams that make the kernel cache its names; `KernelListingTests` tests the rule.
+/// Answers to a folder's streams that make the kernel cache its names; `DirectoryCacheTests` tests the rule.
 struct KeptListingTests {
     private let mounted: Mounted
     private let podcast: Podcast

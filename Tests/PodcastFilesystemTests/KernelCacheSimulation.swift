@@ -94,7 +94,7 @@ struct KernelCacheSimulation {
         for id in 1...3 as ClosedRange<Int64> {
             rows.append(
                 EpisodeEntry(
-                    id: id, podcast: 1, name: "\(id)", published: 1, changed: 1, size: 4, sizeSource: .feed))
+                    id: EpisodeID(id), podcast: 1, name: "\(id)", published: 1, changed: 1, size: 4, sizeSource: .feed))
             sizes.append(4)
             renew(Int(id) - 1)
         }
@@ -188,7 +188,7 @@ struct KernelCacheSimulation {
     mutating func hear() {
         let (place, isRenamed) = events.removeFirst()
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
-        let row = cache.grants.isPending(number) ? rows[Int(place.id) - 1] : nil
+        let row = cache.grants.isPending(number) ? rows[Int(place.id.rawValue) - 1] : nil
         send(cache.changed(place, row: row, isRenamed: isRenamed))
     }
 
@@ -202,7 +202,7 @@ struct KernelCacheSimulation {
         let entry = cache.grants.applied(to: row)
         var facts = NodeFacts(NodeNumber(entry), size: entry.size, modified: 1, changed: entry.changed)
         facts.blocks = entry.cachedBytes / 512
-        if let accessed = cache.accessTimes[EpisodeID(entry.id)] { facts.accessed = accessed }
+        if let accessed = cache.accessTimes[entry.id] { facts.accessed = accessed }
         return facts
     }
 

@@ -1,5 +1,4 @@
-/// The kernel's cache of one folder's names, after fs/fuse/readdir.c: what is `rdc` there is here, function by
-/// function.
+/// A model of the kernel's cache of one folder's names, after fs/fuse/readdir.c: `rdc` there, function by function.
 struct KernelDirectoryCache {
     struct Entry: Equatable {
         /// Which listing it is of, and which of its names.

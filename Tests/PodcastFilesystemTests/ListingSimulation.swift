@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import PodcastFilesystem
 
-/// Programs that list one folder, the kernel's cache of it, and a filesystem that goes by `DirectoryCache`: every step
-/// of any of them may come between those of the others.
+/// A simulation of programs that list one folder, the kernel's cache of it, and a filesystem that applies
+/// `DirectoryCache`, with the steps of all interleaved in any order.
 struct ListingSimulation {
     private enum Activity: Equatable {
         /// The opendir is answered, and open(2) has not returned.
