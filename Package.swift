@@ -96,12 +96,12 @@ let package = Package(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PlatformTests", ["Platform", "CLinux", "TestSupport"]),
         tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
-        tests("PodcastLibraryTests", ["PodcastLibrary", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
+        tests("PodcastLibraryTests", ["PodcastLibrary", "Platform", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
         tests(
             "PodcastPagesTests",
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore", "TestSupport"]),
-        tests("DaemonCoreTests", ["DaemonCore", "PodcastProtocol", "TransferCore", "TestSupport"]),
+        tests("DaemonCoreTests", ["DaemonCore", "Platform", "PodcastProtocol", "TransferCore", "TestSupport"]),
         tests("ContentCacheTests", ["ContentCache", "CLinux", "TestSupport", systemPackage]),
         tests(
             "TransferEngineTests", ["TransferEngine", "TransferCore", "ContentCache", "TestSupport", systemPackage]),

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import Platform
 package import PodcastFeed
 package import TransferCore
 

@@ -1,4 +1,5 @@
 import GRDB
+internal import Platform
 internal import PodcastFeed
 internal import TransferCore
 

@@ -1,3 +1,4 @@
+import Platform
 import PodcastFeed
 import PodcastLibrary
 import Testing

@@ -1,4 +1,5 @@
 internal import DaemonCore
+internal import Platform
 internal import PodcastFeed
 internal import TransferCore
 

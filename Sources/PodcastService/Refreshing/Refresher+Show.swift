@@ -1,5 +1,6 @@
 internal import DaemonCore
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
