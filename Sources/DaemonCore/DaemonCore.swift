@@ -121,7 +121,7 @@ package struct DaemonCore: Sendable {
         case .disconnected(let client):
             clients.remove(client)
             tasks.end(client, &outcome)
-            // What it had open may go now.
+            // Files it had open may now be evicted.
             lookAgain()
             upkeep.reschedule()
             outcome.effects.append(.workEnded)
@@ -167,10 +167,10 @@ package struct DaemonCore: Sendable {
     private mutating func handleSpace(_ input: Input, at now: Moment) {
         switch input {
         case .opened(let media):
-            // A download that waits for space does not wait for a reader.
+            // A reader's download must not wait for space.
             if tasks.downloads[media] != nil { lookAgain() }
         case .closed(let media):
-            // Its download is one in the background from now on; or its file may go.
+            // Its download is now a background one, or its file may be evicted.
             guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
             outcome.changesDemand = true
             // A reader's lease on a file may end a moment after the file was closed.
@@ -194,7 +194,7 @@ package struct DaemonCore: Sendable {
         case .began: underWay += 1
         case .finished:
             underWay -= 1
-            // It may have freed space, or taken away what waited for it.
+            // The command may have freed space, or removed a download that waited for it.
             lookAgain()
             upkeep.reschedule()
             outcome.effects.append(.workEnded)

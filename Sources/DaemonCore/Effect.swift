@@ -59,12 +59,12 @@ package enum Effect: Sendable, Equatable {
 /// The results of a batch's inputs until now.
 struct Outcome: Sendable {
     var effects: [Effect] = []
-    /// Bytes have come: the limits of the cache are to be looked at.
+    /// Whether bytes have arrived, so that the cache limits have to be checked.
     var hasNewBytes = false
     /// The demand for space in the cache has changed.
     var changesDemand = false
     /// A task has ended, which may have been the last.
     var hasEnding = false
-    /// Episodes of which it is told that they have changed: once is enough.
+    /// Episodes to broadcast as changed, each once.
     var changed: Set<EpisodeID> = []
 }

@@ -4,7 +4,7 @@ internal import PodcastLibrary
 internal import Synchronization
 internal import SystemPackage
 
-// Names and attributes: from the library alone.
+// Names and attributes, from the library only.
 extension PodcastFilesystem: FilesystemOperations {
     /// The longest name in bytes, as statfs(2) tells it. The kernel asks for names four times as long (FUSE_NAME_MAX),
     /// or as long as a path.
@@ -69,7 +69,7 @@ extension PodcastFilesystem: FilesystemOperations {
         if mask & W_OK != 0 {
             request.reply(error: .readOnlyFileSystem)
         } else if mask & X_OK != 0, behaviour(of: number).form.kind == .regular {
-            // Nobody may, not even root: no file here is a program.
+            // Denied to everybody, root included, since no file here is a program.
             request.reply(error: .permissionDenied)
         } else if mask & R_OK != 0, refuses(number, to: request.caller.uid) {
             request.reply(error: .permissionDenied)

@@ -7,7 +7,7 @@ internal import Synchronization
 package import SystemPackage
 internal import TransferCore
 
-/// The folder of podcasts: answers the kernel's requests from the library, the cache and what the daemon says.
+/// The podcast filesystem: answers the kernel's requests from the library, the cache and the daemon's events.
 ///
 /// No thread waits here for the network. What needs it is parked with the daemon's answer as its continuation;
 /// everything else is answered on the thread that asks, from files of this machine.
@@ -21,11 +21,11 @@ package final class PodcastFilesystem: Sendable {
         package var cache: FilePath
         /// The limit of the cache in bytes; `df` shows it.
         package var cacheLimit: Int64
-        /// The folder where the daemon keeps the feeds' documents.
+        /// The folder in which the daemon stores feed documents.
         package var feeds: FilePath
-        /// The folder where it keeps art, transcripts and chapters.
+        /// The folder in which it stores art, transcripts and chapters.
         package var assets: FilePath
-        /// Programs that are refused what is not cached, by the name of their executable.
+        /// Programs that may not open uncached files, by the names of their executables.
         package var indexers: Set<String>
         /// Called after an event of the daemon, and after a request that may have taken much memory: a folder's
         /// listing, the content of a generated file.
@@ -83,9 +83,9 @@ package final class PodcastFilesystem: Sendable {
         action?()
     }
 
-    /// Begins to follow the daemon, and to tell `notifier` of what changes.
+    /// Starts following the daemon's events and sending invalidations to `notifier`.
     ///
-    /// - Parameter backings: where the kernel takes files to read by itself.
+    /// - Parameter backings: The registration of files for passthrough.
     package func start(notifier: any ChangeNotifier, backings: (any BackingFileTaker)? = nil, startsDaemon: Bool) {
         kernelLink.withLock { $0 = (notifier, backings) }
         heard.withLock { $0.moment = now }
@@ -96,15 +96,15 @@ package final class PodcastFilesystem: Sendable {
             startsDaemon: startsDaemon)
     }
 
-    /// Answers everything that is parked, so that nothing holds up the unmounting.
+    /// Answers all parked requests, so that they do not delay the unmount.
     package func stop() {
         parked.stop()
         failParked()
         link.end()
     }
 
-    /// Answers every parked request with EIO, and for a second all that would be parked: the kernel asks once more for
-    /// each page that it could not have.
+    /// Fails every parked request with EIO, and for a second all further ones: the kernel requests each failed page
+    /// once more.
     package func failParked() {
         for read in parked.takeAll() {
             link.cancel(read.token)

@@ -1,22 +1,22 @@
 package import TransferCore
 
-/// Which feeds are fetched now: so many at once in all, fewer from one host, in the order in which they were asked for.
+/// A queue of feeds, first come first served, with a total and a per-host limit on running fetches.
 ///
-/// A value without clock or tasks: a driver starts what `start` returns and reports each end. Times are in seconds, of
+/// A value without clock or tasks: the driver starts what `start` returns and reports each end. Times are in seconds of
 /// any clock that does not go back.
 package struct HostQueue: Sendable {
     private struct Host: Sendable {
-        /// With the number of their arrival, in its order; `first` is the first that still waits.
+        /// Waiting feeds in order of arrival; `first` is the index of the first that still waits.
         var waiting: [(number: Int, id: ShowID)] = []
         var first = 0
         var running = 0
-        /// 429 and 503 in a row.
+        /// Consecutive 429 and 503 answers.
         var refusals = 0
         var blockedUntil: Int64 = .min
 
         var next: (number: Int, id: ShowID)? { first < waiting.count ? waiting[first] : nil }
 
-        /// Drops what was taken from the front, now and then, so that the whole stays linear.
+        /// Removes the consumed prefix occasionally, so that the total cost stays linear.
         mutating func compact() {
             guard first >= 64 || first == waiting.count else { return }
             waiting.removeFirst(first)
@@ -26,21 +26,21 @@ package struct HostQueue: Sendable {
 
     /// How the fetch of a feed ended, as far as its host is concerned.
     package enum End: Sendable, Equatable {
-        /// An answer, or none for which the host is to be left alone.
+        /// An answer, or a failure that does not require a pause.
         case answered
-        /// 429 or 503; seconds of Retry-After where it gave some.
+        /// 429 or 503, with the seconds of Retry-After if present.
         case refused(retryAfter: Int64?)
     }
 
-    /// The pause after a first refusal without Retry-After, doubled with each further one: a minute, since that is the
-    /// span most servers count requests in.
+    /// The pause after a first refusal without Retry-After, doubled with each further one. A minute, since most servers
+    /// count requests per minute.
     private static let firstPause: Int64 = 60
-    /// An hour, after which one more request is no burden.
+    /// Maximum pause in seconds: after an hour one more request is no burden.
     private static let longestPause: Int64 = 3_600
-    /// How long after a pause a further refusal counts as one in a row: as long as the longest pause.
+    /// How long after a pause a further refusal counts as consecutive: as long as the longest pause.
     private static let memory: Int64 = longestPause
 
-    /// A host whose feed with that number may be the next, unless something has come in between.
+    /// A host that may be next with this feed, unless its state has changed.
     private struct Candidate {
         var number: Int
         var host: String
@@ -49,20 +49,19 @@ package struct HostQueue: Sendable {
     private let total: Int
     private let perHost: Int
     private var hosts: [String: Host] = [:]
-    /// A binary heap with the smallest number first. Every host of which a feed may start now stands in it with that
-    /// feed's number; others may too, and are passed over when their turn comes.
+    /// A binary heap ordered by number. Contains every host with a feed that may start now; stale entries are skipped
+    /// on removal.
     private var candidates: [Candidate] = []
-    /// Hosts that are left alone, or were until not long ago.
+    /// Hosts that are paused, or were until recently.
     private var blocked: Set<String> = []
-    /// The host of each that waits or runs.
+    /// The host of each queued or running feed.
     private var hostOf: [ShowID: String] = [:]
     private var isRunning: Set<ShowID> = []
     private var arrivals = 0
 
     /// - Parameters:
     ///   - total: `refresh.connections`.
-    ///   - perHost: two, as many as browsers were asked to keep to for decades (RFC 2616 §8.1.4): most shows live with a
-    ///     few hosting companies.
+    ///   - perHost: two, the limit that RFC 2616 §8.1.4 set for browsers: most shows are hosted by a few companies.
     package init(total: Int = 8, perHost: Int = 2) {
         self.total = max(1, total)
         self.perHost = max(1, perHost)
@@ -72,13 +71,13 @@ package struct HostQueue: Sendable {
     package var runningCount: Int { isRunning.count }
     package var waitingCount: Int { hostOf.count - isRunning.count }
 
-    /// Whether this feed waits or is being fetched.
+    /// Returns whether a feed is queued or running.
     package func contains(_ id: ShowID) -> Bool { hostOf[id] != nil }
 
-    /// Puts a feed at the end.
+    /// Appends a feed to the queue.
     ///
     /// - Parameter host: `FeedAddress.host(of:)`.
-    /// - Returns: `false` when it waits or runs already: one fetch serves both.
+    /// - Returns: `false` if it is already queued or running: one fetch serves both.
     @discardableResult
     package mutating func enqueue(_ id: ShowID, host: String) -> Bool {
         guard hostOf[id] == nil else { return false }
@@ -89,9 +88,9 @@ package struct HostQueue: Sendable {
         return true
     }
 
-    /// Takes the feeds that may be fetched now, the first that came first; they count as running until `finish`.
+    /// Removes and returns the feeds that may be fetched now, in order; they count as running until `finish`.
     ///
-    /// Logarithmic in hosts for each feed taken.
+    /// Logarithmic in the number of hosts per feed returned.
     package mutating func start(now: Int64) -> [ShowID] {
         var started: [ShowID] = []
         for host in blocked where hosts[host].map({ $0.blockedUntil <= now }) ?? true {
@@ -113,7 +112,7 @@ package struct HostQueue: Sendable {
         return started
     }
 
-    /// Makes the first feed of a host a candidate, when the host has room for it.
+    /// Adds the first feed of a host to the candidates if the host has a free slot.
     private mutating func offer(_ name: String) {
         guard let host = hosts[name], host.running < perHost, let next = host.next else { return }
         var place = candidates.count
@@ -140,7 +139,7 @@ package struct HostQueue: Sendable {
         }
     }
 
-    /// Gives back a place.
+    /// Frees the slot of a feed.
     package mutating func finish(_ id: ShowID, _ end: End, now: Int64) {
         guard isRunning.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
         hosts[name]?.running -= 1
@@ -153,7 +152,7 @@ package struct HostQueue: Sendable {
 
     private mutating func refuse(_ name: String, retryAfter: Int64?, now: Int64) {
         guard var host = hosts[name] else { return }
-        // Two fetches that were under way together are refused together: that is one refusal.
+        // Two concurrent fetches that are both refused count as one refusal.
         if host.blockedUntil < now - Self.memory { host.refusals = 0 }
         if host.blockedUntil <= now { host.refusals += 1 }
         let pause = min(Self.longestPause, Self.firstPause << Int64(min(max(host.refusals, 1) - 1, 10)))
@@ -163,7 +162,7 @@ package struct HostQueue: Sendable {
         blocked.insert(name)
     }
 
-    /// Takes out a feed that waits. One that runs stays until `finish`.
+    /// Removes a waiting feed. A running one stays until `finish`.
     package mutating func remove(_ id: ShowID) {
         guard !isRunning.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
         if let place = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: place) }
@@ -171,15 +170,16 @@ package struct HostQueue: Sendable {
         offer(name)
     }
 
-    /// Until when a host is left alone; `nil` when it may be asked.
+    /// Returns until when a host is paused; `nil` if it may be asked.
     package func blockedUntil(host: String, now: Int64) -> Int64? {
         guard let until = hosts[host]?.blockedUntil, until > now else { return nil }
         return until
     }
 
-    /// When `start` is to be called again although nothing ended; `nil` when only an end or an arrival can help.
+    /// Returns when `start` has to be called again although no fetch ended; `nil` if only an end or an arrival can
+    /// help.
     ///
-    /// Also forgets the hosts of whom nothing waits or runs and whose last pause is long over.
+    /// Also removes hosts without queued or running feeds whose last pause ended long ago.
     package mutating func nextWake(now: Int64) -> Int64? {
         hosts = hosts.filter { _, host in
             host.next != nil || host.running > 0 || host.blockedUntil >= now - Self.memory

@@ -1,19 +1,19 @@
 package import Platform
 package import TransferCore
 
-/// What is known when a refresh has ended.
+/// The input of `RefreshSchedule`, known when a refresh has ended.
 package struct RefreshFacts: Sendable, Equatable {
-    /// The head of the final answer; `nil` when none came.
+    /// The head of the final answer; `nil` if there was none.
     package var head: ResponseHead?
     /// `Feed.updateInterval` in seconds, of this document or, after a 304, of the last one.
     package var updateInterval: Int64?
     /// Of this document or, after a 304, of the last one.
     package var quietTimes: QuietTimes
-    /// When the show's episodes came out, in any order; the newest 100 are enough.
+    /// The show's publication dates in any order; the newest 100 suffice.
     package var published: [Int64]
-    /// What `published` says, where that has been found out before; then it need not be given.
+    /// The rhythm computed from `published`, if known; `published` may then be empty.
     package var rhythm: ReleaseRhythm?
-    /// Refreshes in a row that failed, this one included; 0 after a success.
+    /// Consecutive failed refreshes, including this one; 0 after a success.
     package var failures: Int
 
     package init(
@@ -29,37 +29,37 @@ package struct RefreshFacts: Sendable, Equatable {
     }
 }
 
-/// When a show is refreshed next. Pure: the clock and the dice are the caller's.
+/// When a show is refreshed next. Pure: the caller supplies clock and random number.
 ///
-/// In this order, each outranking those below it:
-/// 1. the server's word: Retry-After in full up to a week, freshness (`max-age`, `Expires`) up to `maximum`;
+/// In order of precedence:
+/// 1. the server's demands: Retry-After up to a week, freshness (`max-age`, `Expires`) up to `maximum`;
 /// 2. `minimum` and `maximum`, which the user may configure;
-/// 3. after failures an exponential back-off;
-/// 4. `ttl` and the other intervals of the document, as the least between two looks, up to six hours;
-/// 5. the show's own rhythm.
+/// 3. after failures, exponential back-off;
+/// 4. `ttl` and the document's other intervals, as the minimum between two refreshes, up to six hours;
+/// 5. the show's release rhythm.
 package struct RefreshSchedule: Sendable, Equatable {
     /// `refresh.min` and `refresh.max`, in seconds.
     package let minimum: Int64
     package let maximum: Int64
 
-    /// The defaults are those of the configuration: a quarter of an hour is what news shows need, and a day is what a
-    /// person waits at most for an episode of a show that was silent.
+    /// The defaults are those of the configuration: a quarter of an hour is what news shows need, and a day is the
+    /// longest that a person waits for an episode of a show that was inactive.
     package init(minimum: Int64 = 15 * 60, maximum: Int64 = 24 * 3_600) {
         self.minimum = max(1, minimum)
         self.maximum = max(self.minimum, maximum)
     }
 
-    /// How far a document's own interval is obeyed. Generators write `ttl` 1440 or `weekly` to say how often episodes
-    /// come, and an episode is not to be a day late for it; six hours are at most four requests a day.
+    /// Maximum effect of the document's own interval. Generators write `ttl` 1440 or `weekly` for the publication
+    /// frequency, which must not delay an episode by a day; six hours are at most four requests a day.
     private static let longestInterval: Int64 = 6 * 3_600
 
-    /// The time of the next refresh, in seconds since 1970.
+    /// Returns the time of the next refresh, in seconds since 1970.
     ///
-    /// Never before `now` + `minimum` or before the server's word, never after `now` + `maximum` unless the server's
-    /// word demands it (then at most a tenth later than that).
+    /// Never before `now` + `minimum` or the time the server demands, and never after `now` + `maximum` unless the
+    /// server demands it (then at most a tenth later).
     ///
-    /// - Parameter random: uniform in 0..<1. Spreads what was due together by 10 % each way, and what waits for a server
-    ///   or an episode by a little to the later side.
+    /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes by 10 % each way, and those that wait for a
+    ///   server or an episode slightly later.
     package func next(_ facts: RefreshFacts, now: Int64, random: Double) -> Int64 {
         let word = serverWord(facts.head, now: now)
         let window = window(facts, word: word, now: now)
@@ -69,14 +69,14 @@ package struct RefreshSchedule: Sendable, Equatable {
         return Self.avoiding(facts, from: now + delay, latest: latest)
     }
 
-    /// Seconds before which the server is not to be asked again.
+    /// Returns the seconds before which the server must not be asked again.
     private func serverWord(_ head: ResponseHead?, now: Int64) -> Int64 {
         guard let head else { return 0 }
         let freshness = min(Freshness.seconds(head, now: now) ?? 0, maximum)
         return max(freshness, Freshness.retryAfter(head, now: now) ?? 0)
     }
 
-    /// The delays from which one is drawn.
+    /// Returns the range from which the delay is drawn.
     private func window(_ facts: RefreshFacts, word: Int64, now: Int64) -> ClosedRange<Int64> {
         var low: Int64
         var high: Int64
@@ -111,7 +111,8 @@ package struct RefreshSchedule: Sendable, Equatable {
 
     private func wish(_ facts: RefreshFacts, now: Int64) -> ReleaseRhythm.Wish {
         if facts.failures > 0 {
-            // A refusal for good (401, 404…) is mostly a feed that moved or was taken down: it starts two steps later.
+            // A permanent refusal (401, 404…) usually means that the feed moved or was removed: back-off starts two
+            // steps later.
             let isPermanent = facts.head.map { Self.isPermanent($0.status) } ?? false
             let steps = min(facts.failures - 1 + (isPermanent ? 2 : 0), 20)
             let (product, overflow) = minimum.multipliedReportingOverflow(by: 1 << Int64(steps))
@@ -121,14 +122,16 @@ package struct RefreshSchedule: Sendable, Equatable {
         return rhythm.wish(now: now, minimum: minimum)
     }
 
-    /// Whether the same request will be refused again: 4xx but 408, 425 and 429 (RFC 9110 §15.5, RFC 8470, RFC 6585).
+    /// Returns whether the same request will be refused again: 4xx except 408, 425 and 429 (RFC 9110 §15.5, RFC 8470,
+    /// RFC 6585).
     private static func isPermanent(_ status: Int) -> Bool {
         (400...499).contains(status) && ![408, 425, 429].contains(status)
     }
 
-    /// The first allowed hour from a time on, at the same minute; the time itself when there is none up to `latest`.
+    /// Returns the first allowed hour from a time on, at the same minute; the time itself if there is none before
+    /// `latest`.
     ///
-    /// Whole hours are added, so that what was spread stays so.
+    /// Adds whole hours, so that the spread is preserved.
     private static func avoiding(_ facts: RefreshFacts, from time: Int64, latest: Int64) -> Int64 {
         guard facts.quietTimes != QuietTimes() else { return time }
         var candidate = time

@@ -3,9 +3,9 @@ package import TransferCore
 /// The last decision about space in the cache, and what the next one needs beside the library.
 package struct SpaceKeeper: Sendable {
     package private(set) var policy: StoragePolicy
-    /// When episodes became whole in this run; since 1970. Finer than the library's seconds.
+    /// When episodes became complete in this run, since 1970; finer than the library's seconds.
     package private(set) var completions: [MediaID: Duration] = [:]
-    /// Downloads that the last decision let fail.
+    /// Downloads that the last decision failed.
     private(set) var hopeless: Set<MediaID> = []
 
     /// The limits did not hold: what is closed may go.
@@ -39,7 +39,7 @@ package struct SpaceKeeper: Sendable {
             effects.append(.exceedsSpace(media, reason))
         }
         if let stop = plan.stop {
-            // Where the disk has refused a write the engine has found it out itself, and may try again.
+            // After a refused write the engine itself detects free space and retries.
             if !stop.isWriteRefused, before.stop == nil || before.stop?.isWriteRefused == true {
                 effects.append(.stopWriting(stop))
             }

@@ -3,15 +3,15 @@ package import TransferCore
 
 /// The session of a client, and its own tasks.
 package struct ClientSession: Sendable, Equatable {
-    /// The session of downloads that nobody's program has begun: people's, and readers'.
+    /// The session of downloads started by people and by readers.
     package static let common = "podfs"
-    /// Of downloads that end with their clients; they are not carried over to another run.
+    /// The session of downloads that end with their client; they do not survive the daemon.
     package static let passing = ""
 
     package let configuration: SessionConfiguration
-    /// Tasks that it has created and not begun, and when; since 1970.
+    /// Tasks that the client has created and not resumed, with the creation time since 1970.
     package internal(set) var created: [MediaID: Duration] = [:]
-    /// Tasks that it has begun and that end with it.
+    /// Tasks that the client has resumed and that are cancelled with it.
     package internal(set) var begun: Set<MediaID> = []
 
     /// The identifier of its tasks in the library.

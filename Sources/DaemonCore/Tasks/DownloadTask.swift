@@ -15,7 +15,7 @@ package struct DownloadTask: Sendable, Equatable {
     package let isAutomatic: Bool
     /// Seconds since 1970.
     package let created: Int64
-    /// When somebody last asked for it; since 1970.
+    /// The time of the last request; since 1970.
     package internal(set) var asked: Duration
     /// The size of the file in bytes by its feed; `nil` if that does not say.
     package let guess: Int64?

@@ -14,12 +14,12 @@ extension TaskRegistry {
 
     mutating func report(_ snapshot: UploadSnapshot, at now: Moment, _ outcome: inout Outcome) {
         guard var upload = uploads[snapshot.key] else { return }
-        // Of a task that was resumed or suspended since, this is old news.
+        // Outdated: the task has been resumed or suspended since.
         if snapshot.state == .suspended, !upload.isSuspended { return }
         let kind: Event.Kind = upload.state != snapshot.state || upload.snapshot == nil ? .state : .progress
         upload.snapshot = snapshot
         uploads[upload.id] = upload
-        // The failure was told as such, and is the last that is heard of the task.
+        // The failure has already been broadcast as the task's last event.
         if snapshot.state != .failed { outcome.effects.append(.tell(event(kind, upload, at: now))) }
     }
 

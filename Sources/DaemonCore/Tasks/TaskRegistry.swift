@@ -13,7 +13,7 @@ package struct TaskRegistry: Sendable {
     package private(set) var holds = TaskHolds<ClientID>()
     /// Downloads that are to be told to go on, or to rest, when it is known who has space.
     private var orders: [MediaID: Order] = [:]
-    /// Numbers for events that the library has set aside.
+    /// Event numbers reserved in the library.
     private var sequences: Range<Int64> = 0..<0
 
     private struct Order {
@@ -42,7 +42,7 @@ package struct TaskRegistry: Sendable {
         !downloads.contains { $1.isUnderWay && waiting[$0] == nil } && !uploads.values.contains(where: \.isUnderWay)
     }
 
-    /// Whether a person or a client has suspended a task.
+    /// Returns whether a person or a client has suspended a task.
     func isSuspended(_ media: MediaID) -> Bool { downloads[media]?.isSuspended ?? false || holds.isHeld(media) }
 
     /// Downloads as those that decide about space see them.
@@ -137,7 +137,7 @@ package struct TaskRegistry: Sendable {
         outcome.effects.append(.write(.suspended(task.id, suspended)))
         downloads[media]?.isSuspended = suspended
         guard suspended else { return }
-        // Until the engine reports it.
+        // Until the engine reports the state.
         downloads[media]?.snapshot.state = .suspended
         orderAsItIs(media)
     }
@@ -168,7 +168,7 @@ package struct TaskRegistry: Sendable {
         }
         task.snapshot = snapshot
         downloads[media] = task
-        // The failure was told as such, and is the last that is heard of the task.
+        // The failure has already been broadcast as the task's last event.
         if snapshot.state == .failed { return }
         let kind: Event.Kind = old.state != snapshot.state ? .state : .progress
         outcome.effects.append(.tell(event(kind, snapshot, task, at: now)))
@@ -180,7 +180,7 @@ package struct TaskRegistry: Sendable {
         _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment, _ outcome: inout Outcome
     ) {
         outcome.changesDemand = true
-        // The completion was told as such, and is the last that is heard of the task.
+        // The completion has already been broadcast as the task's last event.
         if snapshot.state == .cached { return }
         if task?.isUnderWay ?? false { outcome.hasEnding = true }
         // It was cancelled, with a part of the file here.
@@ -251,7 +251,7 @@ package struct TaskRegistry: Sendable {
 
     // MARK: Orders
 
-    /// Begins a task, or lets one go on that has failed, as far as nobody has suspended it.
+    /// Starts a task, or resumes one that failed, unless it is suspended.
     mutating func order(_ media: MediaID, _ priority: TransferPriority) {
         let order = orders[media] ?? Order(place: orders.count, priority: priority)
         orders[media] = Order(place: order.place, priority: max(order.priority, priority))

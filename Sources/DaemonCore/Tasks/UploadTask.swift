@@ -5,7 +5,7 @@ package import TransferCore
 package struct UploadTask: Sendable, Equatable {
     package let id: TaskID
     package let title: String
-    /// Of the media, in bytes.
+    /// The size of the media in bytes.
     package let size: Int64
     /// By a person: it is written down, and outlives the daemon.
     package let isSuspended: Bool

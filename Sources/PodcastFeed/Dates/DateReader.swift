@@ -89,7 +89,7 @@ struct DateReader {
         }
         guard numbers.count >= 3 else { return nil }
         if first.digits == 4 { return (first, numbers[1].value, numbers[2].value) }
-        // Only numbers, and the year last: the day comes first or second, which shows only when it is no month.
+        // Only numbers, with the year last: whether the day is first or second shows only if it cannot be a month.
         let second = numbers[1]
         guard numbers[2].digits == 4 else { return nil }
         if first.value > 12 || first.value == second.value { return (numbers[2], second.value, first.value) }
@@ -143,10 +143,10 @@ struct DateReader {
         if index < bytes.count, bytes[index] == UInt8(ascii: ":"), clock.hour == nil { return false }
         guard clock.hour == nil else { return numbers.append((value, digits)) }
         if digits == 6, numbers.count == 1, numbers[0].digits == 8 {
-            // Of ISO 8601's basic form, `T101500`.
+            // ISO 8601's basic format, `T101500`.
             clock = Clock(hour: value / 10_000, minute: value / 100 % 100, second: value % 100)
         } else if digits == 2, numbers.count == 3, numbers[0].digits == 4, follows(letter: "t") {
-            // Of ISO 8601 with the hour alone, `T10Z`.
+            // ISO 8601 with the hour only, `T10Z`.
             clock.hour = value
         } else if digits == 4, hasDay {
             // `1000 UT`, as in military use.
@@ -312,7 +312,7 @@ struct DateReader {
                 value += digitRun().value
             }
         }
-        // The world's zones reach from -12:00 to +14:00; anything else says nothing about where the publisher is.
+        // Time zones range from -12:00 to +14:00; other values are ignored.
         guard digits <= 4, value % 100 < 60, value <= 1400 else {
             guess = "no zone is that far from UTC, so UTC is assumed"
             return
@@ -328,7 +328,9 @@ private struct Numbers {
 
     subscript(index: Int) -> (value: Int, digits: Int) { numbers[index] }
 
-    /// - Returns: Whether there was room for it.
+    /// Appends a number.
+    ///
+    /// - Returns: Whether there was space for it.
     mutating func append(_ number: (value: Int, digits: Int)) -> Bool {
         guard count < numbers.count else { return false }
         numbers[count] = number

@@ -118,7 +118,7 @@ extension FeedReader {
         set(.content, text: block.contents)
     }
 
-    /// Gives a field its URL, when it has none from a better source.
+    /// Sets a URL field, unless it has a value from a better source.
     mutating func set(_ handler: FeedHandler, url text: FeedBytes?) {
         guard let text, let (field, rank) = handler.field, (isInItem ? current.ranks : show.ranks).wants(field, rank),
             let address = url(text)

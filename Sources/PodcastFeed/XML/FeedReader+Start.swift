@@ -196,7 +196,8 @@ extension FeedReader {
         return String(decoding: trimmed, as: UTF8.self).lowercased()
     }
 
-    /// Seconds of a recurrence rule (RFC 5545, section 3.3.10), by its frequency and interval alone.
+    /// Returns the interval in seconds of a recurrence rule (RFC 5545, section 3.3.10), using only its frequency and
+    /// interval.
     static func interval(ofRule rule: FeedBytes) -> Int? {
         var unit: Int?
         var count = 1

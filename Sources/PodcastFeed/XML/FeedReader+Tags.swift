@@ -57,7 +57,7 @@ extension FeedReader {
         return true
     }
 
-    /// The text of such an element has come.
+    /// Completes such an element with its text.
     mutating func endTag(_ pending: PendingElement, _ text: FeedBytes, _ line: String?) {
         switch pending {
         case .location(var location):

@@ -30,7 +30,7 @@ struct FeedReader: ~Copyable {
     var isCollecting: Bool { text.place != nil }
     /// Whether the root element is open.
     var isInsideRoot: Bool { root != nil && !stack.isRootClosed }
-    /// The local name of the root element, once there was one.
+    /// The local name of the root element, once known.
     var root: String? { stack.root }
     var isInItem: Bool { current.isOpen }
 

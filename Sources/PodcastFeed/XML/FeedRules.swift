@@ -29,7 +29,7 @@ enum FeedScope: UInt8, CaseIterable {
     case publisher
     /// RSS's `skipHours` and `skipDays`.
     case skips
-    /// Nothing inside is of interest.
+    /// Inside an element that is ignored.
     case nothing
 }
 
@@ -52,7 +52,7 @@ enum FeedHandler: UInt8 {
     case podcastGUID, showType, newFeedURL, category
     case timeToLive, updatePeriod, updateFrequency, skipHour, skipDay
     case complete, medium
-    // At both: an address or a place in the attributes, its name in the text.
+    // At both: an address or a position in the attributes, its name in the text.
     case personTag, funding, soundbite, trailer, location, license, textRecord, contentLink, block, podcastFrequency
     case locked
 

@@ -1,4 +1,4 @@
-/// The text of the element that is being collected.
+/// The text of the element being collected.
 struct TextCollector: ~Copyable {
     private(set) var buffer = TextBuffer()
     /// The index of the element in ``ElementStack``; `nil` if none is collected.

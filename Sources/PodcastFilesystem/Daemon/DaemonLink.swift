@@ -5,11 +5,11 @@ package import PodcastClient
 package import PodcastProtocol
 internal import Synchronization
 
-/// The mount's line to the daemon: requests outlive daemons.
+/// The mount's connection to the daemon, with requests that outlive daemons.
 ///
-/// A request that waits when its daemon dies is put again to the next one, which is started at once. Without requests a
-/// dead daemon is left dead; the next one that somebody starts is noticed by its pid file (inotify). Answers and events
-/// come on the connection's thread.
+/// A request whose daemon dies is sent again to the next one, which is started at once. Without requests no daemon is
+/// started; one started by another process is detected by its pid file (inotify). Responses and events are delivered on
+/// the connection's thread.
 package final class DaemonLink: Sendable {
     /// Called once with the daemon's answer, or with why there is none.
     package typealias Answer = @Sendable (Result<Frame, Failure>) -> Void
@@ -17,7 +17,7 @@ package final class DaemonLink: Sendable {
     /// The receiver of what the daemon reports.
     package struct Observer: Sendable {
         package var event: @Sendable (Event) -> Void
-        /// A daemon was found: this is all that goes on in it.
+        /// Called when a daemon was found, with all its tasks.
         package var connected: @Sendable ([TaskInfo]) -> Void
         package var disconnected: @Sendable () -> Void
 
@@ -35,9 +35,9 @@ package final class DaemonLink: Sendable {
         var kind: Frame.Kind
         var payload: [UInt8]
         var answer: Answer
-        /// The connection that it was put to; `nil` while it waits for one.
+        /// The connection that it was sent on; `nil` while it waits for one.
         var connection: DaemonConnection?
-        /// Its number there, once it is sent.
+        /// Its number on that connection, once it was sent.
         var number: UInt32?
         /// The number of daemons that have died with it, and when the first did.
         var deaths = 0
@@ -46,14 +46,14 @@ package final class DaemonLink: Sendable {
 
     private struct State {
         var connection: DaemonConnection?
-        /// Counts the tries to connect: what ends is the connection of one of them.
+        /// The number of the connection attempt, to identify the connection that ends.
         var attempt = 0
         var isConnecting = false
         /// The number of times in a row that no daemon could be started.
         var failedStarts = 0
         /// The number of daemons in a row that died without an answer.
         var deaths = 0
-        /// When there was last a daemon.
+        /// The time at which a daemon was last connected.
         var lastSeen: ContinuousClock.Instant?
         var isEnded = false
         var requests: [UInt64: Request] = [:]
@@ -72,7 +72,7 @@ package final class DaemonLink: Sendable {
     private static let mostFailedStarts = 3
     /// The time that requests wait for a daemon that stays, when several die in quick succession.
     private let patience: Duration
-    /// Notices the pid file that a daemon writes when it listens.
+    /// Watches for the pid file that a daemon writes when it listens.
     private let watch: FolderWatch
 
     package init(launcher: DaemonLauncher, patience: Duration = .seconds(60)) {
@@ -83,18 +83,18 @@ package final class DaemonLink: Sendable {
 
     deinit { watch.end() }
 
-    /// Begins to listen to daemons, and connects to one; `startsDaemon` starts one when none runs.
+    /// Starts watching for daemons, and connects to one; with `startsDaemon` it starts one if none runs.
     package func start(observer: Observer, startsDaemon: Bool) {
         state.withLock { $0.observer = observer }
         connectSoon(startsDaemon: startsDaemon)
         startThread("podfs-watch") { [weak self, watch, launcher] in
-            // The folder may be younger than the library, and is made anew after every boot.
+            // The folder may not exist yet; it is recreated after every boot.
             try? launcher.makeFolders()
             while watch.wait() { self?.connectSoon(startsDaemon: false) }
         }
     }
 
-    /// Answers whatever waits with a failure and hears no more.
+    /// Fails all waiting requests and stops.
     package func end() {
         let (requests, connection) = state.withLock { state in
             state.isEnded = true
@@ -111,12 +111,12 @@ package final class DaemonLink: Sendable {
         for request in requests.values { request.answer(.failure(failure)) }
     }
 
-    /// Whether a daemon is there.
+    /// Whether a daemon is connected.
     package var isConnected: Bool { state.withLock { $0.connection != nil } }
 
-    /// Sends a request; starts a daemon for it when none runs.
+    /// Sends a request, starting a daemon if none runs.
     ///
-    /// - Returns: a token for `cancel`.
+    /// - Returns: A token for `cancel`.
     @discardableResult
     package func send(_ kind: Frame.Kind, _ payload: [UInt8], answer: @escaping Answer) -> UInt64 {
         let (token, connection) = state.withLock { state -> (UInt64, DaemonConnection?) in
@@ -135,18 +135,18 @@ package final class DaemonLink: Sendable {
         return token
     }
 
-    /// Sends what needs no answer, if a daemon is there.
+    /// Sends a frame without a response, if a daemon is connected.
     package func post(_ kind: Frame.Kind, _ payload: [UInt8]) {
         state.withLock { $0.connection }?.post(kind, payload)
     }
 
-    /// The answer is wanted no more.
+    /// Cancels a request.
     package func cancel(_ token: UInt64) {
         let request = state.withLock { $0.requests.removeValue(forKey: token) }
         if let number = request?.number { request?.connection?.cancel(number) }
     }
 
-    /// Sends a request, unless another thread has sent it or the connection is no longer the present one.
+    /// Sends a request, unless another thread has sent it or the connection is no longer current.
     private func put(_ token: UInt64, to connection: DaemonConnection) {
         let request = state.withLock { state -> Request? in
             guard state.connection === connection, state.requests[token]?.connection == nil else { return nil }
@@ -159,11 +159,11 @@ package final class DaemonLink: Sendable {
         }
         let isWanted = state.withLock { state in
             guard let known = state.requests[token] else { return false }
-            // Unless the connection has ended in between, and the request waits for the next one.
+            // Unless the connection has ended meanwhile, and the request waits for the next one.
             if known.connection === connection { state.requests[token]?.number = number }
             return true
         }
-        // Answered already, then this does nothing; or cancelled before its number was known.
+        // No effect if it was answered already; needed if it was cancelled before its number was known.
         if !isWanted { connection.cancel(number) }
     }
 
@@ -182,7 +182,7 @@ package final class DaemonLink: Sendable {
                 request.answer(.success(frame))
             }
         case .failure:
-            // The daemon has died. The request stays for the next one.
+            // The daemon has died. The request waits for the next one.
             let (given, next) = state.withLock { state -> (Request?, DaemonConnection?) in
                 guard var request = state.requests[token], request.connection === connection else { return (nil, nil) }
                 request.connection = nil
@@ -197,7 +197,7 @@ package final class DaemonLink: Sendable {
                 return (nil, state.connection === connection ? nil : state.connection)
             }
             given?.answer(.failure(Failure(errorNumber: ETIMEDOUT, message: "the daemon died again and again")))
-            // The next daemon was found before this was known, and was not given the request.
+            // The next daemon was found before the death was noticed, and has not got the request.
             if let next { put(token, to: next) }
         }
     }
@@ -259,7 +259,7 @@ package final class DaemonLink: Sendable {
     }
 
     private func begin(_ connection: DaemonConnection, _ attempt: Int) {
-        // Events first, then what goes on: nothing falls between.
+        // Subscribe to events before listing the tasks, so that none is missed.
         connection.send(.command, WireJSON.encode(Command.watch)) { _ in }
         connection.send(.command, WireJSON.encode(Command.tasks)) { [weak self] result in
             guard case .success(let frame) = result, frame.kind == .reply,
@@ -280,11 +280,11 @@ package final class DaemonLink: Sendable {
             return
         }
         for token in tokens { put(token, to: connection) }
-        // It may have ended before it became the present one, and nobody has heard of that.
+        // It may have ended before it became current, unnoticed.
         if connection.hasEnded { ended(attempt) }
     }
 
-    /// The connection of that attempt has ended. Nothing, when it never became the present one or is it no longer.
+    /// Handles the end of an attempt's connection. Ignored if that never became current, or is no longer.
     private func ended(_ attempt: Int) {
         let ended = state.withLock { state -> (observer: Observer?, hasRequests: Bool)? in
             guard state.connection != nil, state.attempt == attempt else { return nil }

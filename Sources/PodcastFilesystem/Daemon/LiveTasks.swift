@@ -12,7 +12,7 @@ package final class LiveTasks: Sendable {
     package struct Task: Sendable, Equatable {
         package var info: TaskInfo
         package var generation: Int?
-        /// Present bytes as text.
+        /// The cached ranges as text.
         package var ranges: String?
     }
 
@@ -25,7 +25,7 @@ package final class LiveTasks: Sendable {
     /// The error of an episode that has no task.
     package struct Trouble: Sendable, Equatable {
         package var error: String
-        /// An open was answered with it; one still waits otherwise, while the server is asked again.
+        /// Whether an open has failed with it; otherwise an open still waits while the server is retried.
         package var isFinal: Bool
     }
 
@@ -37,7 +37,7 @@ package final class LiveTasks: Sendable {
         var rates = RateHistory()
 
         mutating func noteRate(_ second: Int64) {
-            // Of what runs: the last word of a task that was halted is no rate any more.
+            // Only of running tasks: a suspended task's last rate no longer applies.
             rates.note(
                 tasks.values.reduce(0) { $0 + ($1.info.state == .running ? $1.info.rate ?? 0 : 0) }, at: second)
         }
@@ -47,7 +47,7 @@ package final class LiveTasks: Sendable {
 
     package init() {}
 
-    /// The daemon has gone, or a new one begins: `tasks` is all there is.
+    /// Replaces all tasks after the daemon has exited or a new one was connected.
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
             state.tasks = [:]
@@ -114,7 +114,7 @@ package final class LiveTasks: Sendable {
 
     package func task(of episode: EpisodeID) -> Task? { state.withLock { $0.tasks[.episode(episode)] } }
 
-    /// The bytes that are present of a generation that another has just replaced, as last heard.
+    /// Returns the last known cached ranges of a generation that was just replaced.
     func past(of episode: EpisodeID, generation: Int) -> ByteRanges? {
         state.withLock { state in
             guard let past = state.past[.episode(episode)], past.generation == generation else { return nil }
@@ -124,7 +124,7 @@ package final class LiveTasks: Sendable {
 
     package func trouble(of episode: EpisodeID) -> Trouble? { state.withLock { $0.troubles[.episode(episode)] } }
 
-    /// Bytes a second of all tasks together, one for each of the last seconds, the newest last.
+    /// The total rate of all tasks in bytes per second for each of the last seconds, newest last.
     package var rates: [Double] {
         let now = SystemClock.monotonic.seconds
         return state.withLock { $0.rates.values(until: now) }
@@ -134,7 +134,7 @@ package final class LiveTasks: Sendable {
 }
 
 extension StatusReport {
-    /// The report of what the daemon says.
+    /// Converts the daemon's tasks to a report.
     package init(_ tasks: [TaskInfo]) {
         self.init(
             tasks: tasks.map { info in

@@ -9,7 +9,7 @@ extension PodcastFilesystem {
     struct Heard: Sendable {
         /// When the library was last known to be in step with what the kernel remembers; 0 before the start.
         var moment: Int64 = 0
-        /// The moment of the last event of each show.
+        /// The time of the last event of each show.
         var shows: [ShowID: Int64] = [:]
     }
 
@@ -39,7 +39,7 @@ extension PodcastFilesystem {
             // A show's page says what is cached.
             if changesPages { send([.page(of: show)]) }
         } else if let show = event.podcast {
-            // New names need no word: absent ones are not remembered. Renamed and removed ones do.
+            // New names need no invalidation, since negative lookups are not cached. Renamed and removed ones do.
             send([event.formerName, event.path].compactMap { $0.map { .entry(parent: .root, name: $0) } })
             invalidateEpisodes(of: show, at: event.time)
             send(
@@ -87,7 +87,7 @@ extension PodcastFilesystem {
                 state.kernel.changes.add()
                 return state.kernel.namesChanged()
             })
-        // A second of overlap: the library's moments are whole seconds.
+        // A second of overlap, since the library's times are whole seconds.
         let places = (try? library.places(changedSince: since - 1)) ?? []
         invalidateAll(places)
         var shows = Set(places.map(\.podcast))

@@ -1,29 +1,29 @@
 /// The rate of all transfers together, second by second, for a while.
 ///
-/// What is told of a rate holds until the next word. A value; times are seconds of any clock that does not go back.
+/// A rate applies until the next one is recorded. A value; times are seconds of a monotonic clock.
 package struct RateHistory: Sendable {
     /// The number of seconds that are kept.
     package static let length = 120
 
-    /// The newest last, no two of the same second.
+    /// The samples, newest last, at most one per second.
     private var samples: [(second: Int64, rate: Double)] = []
 
     package init() {}
 
-    /// Takes note of the rate from now on, in bytes a second.
+    /// Records the current rate in bytes per second.
     package mutating func note(_ rate: Double, at second: Int64) {
         if let last = samples.last, last.second >= second {
             samples[samples.count - 1].rate = rate
             return
         }
         samples.append((second, rate))
-        // The one before the first that is shown tells what held when the time shown began.
+        // The one before the first visible sample applies at the start of the visible period.
         if let first = samples.firstIndex(where: { $0.second > second - Int64(Self.length) }), first > 1 {
             samples.removeFirst(first - 1)
         }
     }
 
-    /// One value for each of the last `length` seconds up to and with `second`, the newest last.
+    /// Returns one value for each of the last `length` seconds up to and including `second`, newest last.
     package func values(until second: Int64) -> [Double] {
         var values: [Double] = []
         values.reserveCapacity(Self.length)

@@ -61,7 +61,7 @@ extension PodcastFilesystem {
         return NodeNumber(kind: sidecar.kind, row: entry.id)
     }
 
-    /// The assets of a show's folder. What is in the cache is looked at once for all of them.
+    /// Returns the assets of a show's folder. The cached files are listed once for all of them.
     func assetItems(of show: ShowID, _ entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
         guard let podcast = try library.podcast(id: show) else { return [] }
         let cached = cachedAssets()

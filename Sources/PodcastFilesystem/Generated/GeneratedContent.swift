@@ -48,7 +48,7 @@ final class GeneratedContent: Sendable {
             head: head, tail: descriptor, skipped: skipping, size: Int64(head.count) + size - skipping)
     }
 
-    /// Fills the buffer from `offset` on, which with the buffer's size is not beyond `size`.
+    /// Fills the buffer from `offset` on; the range is within `size`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         var count = 0
         if offset < head.count {
@@ -66,7 +66,7 @@ final class GeneratedContent: Sendable {
             } catch {
                 throw error as? Errno ?? .ioError
             }
-            // The file is as long as it was at its opening.
+            // The file has the length it had when it was opened.
             guard got > 0 else { throw .ioError }
             count += got
         }

@@ -8,7 +8,7 @@ internal import TransferCore
 /// A file whose content is rendered when that file alone is looked at, never for a listing.
 struct Rendering {
     var content: GeneratedContent
-    /// Seconds.
+    /// The mtime in seconds.
     var modified: Int64
     var changed: Int64
 
@@ -27,7 +27,7 @@ protocol GeneratedFile: NodeBehaviour {
 extension GeneratedFile {
     func facts(open: OpenFile?) throws -> NodeFacts? {
         guard let rendering = try render() else { return nil }
-        // An open one is as it was.
+        // An open file does not change.
         let content = open?.content ?? rendering.content
         return NodeFacts(node, size: content.size, modified: rendering.modified, changed: rendering.changed)
     }
@@ -35,7 +35,7 @@ extension GeneratedFile {
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
         if mount.refuses(node, to: caller.uid) { throw Errno.permissionDenied }
         guard let rendering = try render() else { throw Errno.staleNFSFileHandle }
-        // Direct I/O: the content is of this moment, whatever size was told before.
+        // Direct I/O: the content is current, whatever size was reported before.
         return .open(OpenFile(number: node, content: rendering.content), .direct)
     }
 }
@@ -114,6 +114,6 @@ struct ChaptersFile: GeneratedFile {
 }
 
 extension Episode {
-    /// Without a date, an episode was published when it was first seen.
+    /// The publication time; an undated episode counts as published when it was first seen.
     fileprivate var modified: Int64 { published ?? firstSeen }
 }

@@ -15,7 +15,7 @@ struct PageFile: GeneratedFile {
         else { return nil }
         var page = ShowPage(
             show, newest: folder.newest, details: try mount.library.details(ofShow: node.show))
-        // The page has the time of the last change of anything on it: a program that copies what is new goes by that.
+        // The page's mtime is that of the last change of anything on it, for programs that copy changed files.
         var moment = show.changed
         let cached = mount.cachedAssets()
         var chapters = ShowPage.limits.chaptersInAll
@@ -32,10 +32,10 @@ struct PageFile: GeneratedFile {
         return Rendering(GeneratedContent(page.finish()), modified: moment, changed: moment)
     }
 
-    /// Chapters longer than this are not looked at for a page: 200 with a picture's address each are some 30 KiB.
+    /// The maximum size of a chapter file for a page: 200 chapters with image addresses have some 30 KiB.
     private static let chaptersLimit: Int64 = 256 << 10
 
-    /// Those of a file that was fetched for somebody who opened it.
+    /// Returns the chapters of a file that was fetched when somebody opened it.
     private func fetchedChapters(_ name: String, limit: Int) -> [Chapter] {
         guard let content = GeneratedContent.file(mount.options.assets.appending(name)),
             content.size <= Self.chaptersLimit

@@ -5,7 +5,7 @@ struct ChangeLog: Sendable {
     /// Episodes remembered by themselves. A feed of 100,000 items changes as many at once.
     static let capacity = 4_096
 
-    /// The number of the last change of all.
+    /// The number of the last change.
     private(set) var last: UInt64 = 0
     /// The number of each episode's last change.
     private var episodes: [EpisodeID: UInt64] = [:]

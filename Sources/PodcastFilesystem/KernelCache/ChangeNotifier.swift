@@ -1,9 +1,9 @@
 package import Fuse
 
-/// The part of the kernel that is told of changes.
+/// The cache invalidations of the kernel.
 package protocol ChangeNotifier: Sendable {
     func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)?)
-    /// For an answer that waits for it.
+    /// Invalidates attributes before a waiting reply.
     func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)?)
     func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?)
     func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?)

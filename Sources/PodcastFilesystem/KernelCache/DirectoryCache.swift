@@ -26,9 +26,9 @@ struct DirectoryCache: Sendable, Equatable {
     enum Way: Sendable, Equatable {
         /// The kernel empties its cache, and the stream fills it anew.
         case begins
-        /// The stream reads from the cache, or fills it further.
+        /// The stream reads from the cache, or continues to fill it.
         case joins
-        /// The stream asks for all names, with attributes, and leaves the cache alone.
+        /// The stream requests all names, with attributes, and does not use the cache.
         case passes
 
         /// FOPEN_CACHE_DIR.
@@ -39,11 +39,11 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// The facts that are known when a stream is opened.
     struct Opening: Sendable, Equatable {
-        /// Which listing the stream has: that with the offsets above this one.
+        /// The stream's listing: that with the offsets above this one.
         var listing: UInt64
         /// The number of its names, `.` and `..` among them.
         var count: Int
-        /// Monotonic, in seconds.
+        /// The monotonic time in seconds.
         var now: Int64
         /// The number of times that the kernel has forgotten a node's attributes.
         var forgotten: UInt64
@@ -58,30 +58,30 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// The opening of the last stream that began; `nil` when an open one has begun anew with another listing.
     private var kept: Opening?
-    /// The one that began, until the kernel is known to have emptied its cache for it.
+    /// The stream that clears the cache, until the kernel is known to have done so.
     private var beginner: UInt64?
-    /// The streams that have to do with the cache, by handle.
+    /// The streams that use the cache, by handle.
     private var streams: [UInt64: Stream] = [:]
-    /// A stream has come to the end of its names since the cache was empty: the kernel may have them all.
+    /// Whether a stream has reached the end of its names since the cache was cleared: the kernel may have all of them.
     private var isFilled = false
-    /// The offset of what follows the names that were answered of late, until a stream has come to the end.
+    /// The offset after the last names sent, until a stream has reached the end.
     private var reached: UInt64?
-    /// The offset that the kernel waits for to no purpose.
+    /// The offset for which the kernel waits in vain.
     private var awaited: UInt64?
     /// The offset that the streams of `kept` tell as the end of their names, if not their own.
     private var end: UInt64?
 
     private struct Stream: Sendable, Equatable {
         var listing: UInt64
-        /// Names have changed since.
+        /// Whether names have changed since.
         var isOutdated = false
     }
 
-    /// To be called before the opendir is answered.
+    /// Opens a stream; must be called before the reply to the opendir.
     mutating func open(_ handle: UInt64, _ opening: Opening) -> Answer {
         if let kept, kept.listing == opening.listing, beginner == nil {
             let hasAttributes = hasAttributes(of: kept, opening)
-            // What the kernel does not have in full comes with attributes.
+            // Without a complete cache, names are sent with attributes.
             if hasAttributes || !isFilled {
                 if !hasAttributes { self.kept = opening }
                 streams[handle] = Stream(listing: opening.listing)
@@ -93,7 +93,7 @@ struct DirectoryCache: Sendable, Equatable {
         kept = opening
         beginner = handle
         awaited = awaited ?? reached
-        // One of an older listing: of that one no stream will have names any more.
+        // An offset of an older listing, of which no stream will have names any more.
         end = awaited.flatMap { $0 <= opening.listing ? $0 : nil }
         (isFilled, reached) = (false, nil)
         return Answer(way: .begins, end: end)
@@ -105,7 +105,7 @@ struct DirectoryCache: Sendable, Equatable {
             && (opening.forgotten &- kept.forgotten) * Self.share <= UInt64(opening.count)
     }
 
-    /// The answer was not taken: the kernel has not opened the stream.
+    /// Removes a stream whose opendir reply was not accepted.
     mutating func abandon(_ handle: UInt64) {
         if beginner == handle { kept = nil }
         close(handle)
@@ -121,14 +121,14 @@ struct DirectoryCache: Sendable, Equatable {
         return streams[handle]?.isOutdated ?? false
     }
 
-    /// The stream is being answered names, the last of which is followed by this offset.
+    /// Records that names are sent, followed by this offset.
     mutating func answered(_ handle: UInt64, to offset: UInt64) {
         if !isFilled, awaited == nil, streams[handle] != nil { reached = offset }
     }
 
-    /// The stream has come to the end of its names, by asking.
+    /// Records that a stream has reached the end of its names by a request.
     ///
-    /// - Returns: whether the kernel is to drop what it has, after that is answered.
+    /// - Returns: Whether the kernel must drop its cache, after the reply.
     mutating func ended(_ handle: UInt64) -> Bool {
         guard let stream = streams[handle] else { return false }
         isFilled = !stream.isOutdated
@@ -137,13 +137,13 @@ struct DirectoryCache: Sendable, Equatable {
         return stream.isOutdated
     }
 
-    /// The stream begins anew, perhaps with another listing.
+    /// Rewinds a stream, possibly to another listing.
     ///
-    /// - Returns: whether it is the only one: then this is all that the kernel can come to have in full.
+    /// - Returns: Whether it is the only one, so that its listing is the only one that the kernel can get completely.
     mutating func rewind(_ handle: UInt64, to listing: UInt64) -> Bool {
         guard let old = streams[handle] else { return false }
         streams[handle] = Stream(listing: listing)
-        // Which of the two the kernel has is not known.
+        // The kernel may have either of the two.
         if old.listing != listing { kept = nil }
         return streams.count == 1
     }
@@ -166,6 +166,6 @@ struct DirectoryCache: Sendable, Equatable {
         if beginner == handle { beginner = nil }
     }
 
-    /// Whether nothing is lost when the value is: the next stream begins.
+    /// Whether the value can be discarded: the next stream fills the cache again.
     var isIdle: Bool { streams.isEmpty }
 }

@@ -9,11 +9,11 @@ internal import SystemPackage
 /// The names of the show that was listed last are kept here as well, for as long as nothing has changed: a listing of
 /// ten thousand episodes is 25 ms of reading rows, and programs list a folder more than once.
 struct DirectoryCaches: Sendable {
-    /// All that a listing goes by, looked at before the listing is made.
+    /// Everything on which a listing depends, read before the listing is made.
     ///
-    /// Equal ones have equal names, in the same order.
+    /// Equal values have equal names, in the same order.
     struct Basis: Equatable, Sendable {
-        /// The show's, or one in it; their rows are the show's.
+        /// The show's folder, or one in it, whose names come from the show's rows.
         var folder: NodeNumber
         /// `Library.changeCounter()`.
         var library: Int64
@@ -21,7 +21,7 @@ struct DirectoryCaches: Sendable {
         var change: UInt64
         /// The number of changes of the times of access.
         var accesses: UInt64
-        /// When a file of the feeds' folder has come or gone.
+        /// The time of the last addition to or removal from the feeds folder.
         var feeds: Moment?
         /// The time of the last such change in the assets' folder.
         var assets: Moment?
@@ -30,7 +30,7 @@ struct DirectoryCaches: Sendable {
             var seconds: Int
             var nanoseconds: Int
 
-            /// The last change of a folder's names; `nil` when there is none.
+            /// Reads the last change of a folder's names; `nil` if the folder does not exist.
             init?(of folder: FilePath) {
                 var status = stat()
                 guard stat(folder.string, &status) == 0 else { return nil }
@@ -44,7 +44,7 @@ struct DirectoryCaches: Sendable {
         /// The names that the kernel may give out to the open streams, whichever of them had them, the latest last.
         var names: [FolderSnapshot] = []
 
-        /// A stream that fills the cache has these names.
+        /// Adds the names of a stream that fills the cache.
         mutating func add(_ snapshot: FolderSnapshot) {
             guard !names.contains(where: { $0.base == snapshot.base }) else { return }
             names.append(snapshot)
@@ -67,7 +67,7 @@ struct DirectoryCaches: Sendable {
     private var recent: [NodeNumber: (basis: Basis, names: FolderSnapshot)] = [:]
     /// The basis by which each folder was last listed, and the offset below those of its names.
     private var bases: [NodeNumber: (basis: Basis, offset: UInt64)] = [:]
-    /// The first offset that no listing has had.
+    /// The first offset that no listing has used.
     private var nextOffset: UInt64 = 1
 
     // MARK: Names
@@ -85,7 +85,7 @@ struct DirectoryCaches: Sendable {
         if isCertain, let known = bases[basis.folder], known.basis == basis {
             names.base = known.offset
         } else {
-            // One for each name, and for `.` and `..`; the base is none of them.
+            // One for each name, and for `.` and `..`; the base itself is unused.
             let count = UInt64(names.items.count) + 3
             if nextOffset + count > Self.offsets { nextOffset = 1 }
             names.base = nextOffset
@@ -133,14 +133,14 @@ struct DirectoryCaches: Sendable {
         }
     }
 
-    /// The stream begins anew with these names.
+    /// Rewinds a stream to these names.
     mutating func rewind(_ folder: NodeNumber, _ handle: FileHandle, to names: FolderSnapshot) {
         guard let isAlone = folders[folder]?.cache.rewind(handle.rawValue, to: names.base) else { return }
         if isAlone { folders[folder]?.names = [] }
         if folders[folder]?.cache.has(handle.rawValue) ?? false { folders[folder]?.add(names) }
     }
 
-    /// The names that an offset is of, which a stream was given by the kernel and did not have itself.
+    /// Returns the names for an offset that a stream got from the kernel's cache.
     func names(of folder: NodeNumber, at offset: UInt64) -> FolderSnapshot? {
         folders[folder]?.names.last { $0.position(of: offset) != nil }
     }
@@ -150,17 +150,17 @@ struct DirectoryCaches: Sendable {
         if folders[folder]?.cache.isIdle ?? false { folders[folder]?.names = [] }
     }
 
-    /// Names may have changed, in any folder.
+    /// Records that names in any folder may have changed.
     ///
-    /// - Returns: the folders of which the kernel is to drop what it has.
+    /// - Returns: The folders whose cache the kernel must drop.
     mutating func change() -> [NodeNumber] { folders.keys.filter { folders[$0]?.cache.change() ?? false } }
 
-    /// The kernel has forgotten a node.
+    /// Removes a node that the kernel has forgotten.
     mutating func forget(_ node: NodeNumber) {
         forgotten += 1
         if folders[node]?.cache.isIdle ?? false { folders[node] = nil }
     }
 
-    /// The kernel has been told that a node's attributes have changed.
+    /// Records an invalidation of a node's attributes.
     mutating func forgetAttributes() { forgotten += 1 }
 }

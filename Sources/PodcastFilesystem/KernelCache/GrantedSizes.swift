@@ -6,7 +6,7 @@ struct GrantedSizes: Sendable {
     private struct Grant {
         /// Bytes.
         var size: Int64
-        /// In seconds.
+        /// The time of the grant in seconds.
         var moment: Int64
         /// The size that the library's row has in place of it.
         var guess: EpisodeSize
@@ -14,7 +14,7 @@ struct GrantedSizes: Sendable {
         var seen: EpisodeEntry?
         /// The kernel saw a row that the grant is not of.
         var wasPassedOver = false
-        /// The library has it.
+        /// Whether the library has the size.
         var isSettled = false
 
         /// Whether a row without a confirmed size is one that will have this size.
@@ -67,7 +67,7 @@ struct GrantedSizes: Sendable {
         return episode
     }
 
-    /// Whether a size of this node was granted, and the library has not been seen to have it.
+    /// Whether a grant for this node is pending: the library has not been seen to have the size.
     func isPending(_ number: NodeNumber) -> Bool { grants[number]?.isSettled == false }
 
     /// Marks a grant as settled when the library's row has a confirmed size. The grant stays for threads that have read

@@ -18,7 +18,7 @@ enum HandleMode: Sendable, Equatable {
     enum Wish: Sendable {
         case cached
         case direct
-        /// Passthrough if the kernel takes the file, else `cached`.
+        /// Passthrough if the kernel accepts the file, otherwise `cached`.
         case passthrough
     }
 

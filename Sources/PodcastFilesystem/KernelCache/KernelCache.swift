@@ -28,7 +28,7 @@ struct KernelCache: Sendable {
         var size: Int64?
         /// The invalidation for a size is on its way.
         var isPushing = false
-        /// Where a read behind the end was refused.
+        /// The range of a refused read beyond the end.
         var refusedTail: Range<Int64>?
     }
 
@@ -135,7 +135,7 @@ struct KernelCache: Sendable {
             && mayBeInvalidated(number)
     }
 
-    /// Whether to refuse a read for the page cache that lies behind the end of the file.
+    /// Whether to refuse a read for the page cache beyond the end of the file.
     ///
     /// The kernel asks for such pages when it believes in a larger size: it reads ahead. Told that there is nothing it
     /// would put the end where this read begins, and then not believe the read before it, asked for earlier and
@@ -189,7 +189,7 @@ extension KernelCache {
         if place.isBuried {
             found += removed(place.name, from: show)
         } else if isRenamed, place.generation > 1 {
-            // The name may lead to a node of an older generation.
+            // The name may refer to a node of an older generation.
             found += entries(place.name, in: show)
         }
         return found
@@ -200,7 +200,7 @@ extension KernelCache {
         folders(of: show).map { .entry(parent: $0, name: name) }
     }
 
-    /// No episode has this name any more.
+    /// Invalidates a name that no episode has any more.
     func removed(_ name: String, from show: ShowID) -> [Invalidation] {
         entries(name, in: show) + sidecars(of: name, in: show)
     }

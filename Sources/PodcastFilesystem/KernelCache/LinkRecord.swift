@@ -9,7 +9,7 @@ struct LinkRecord: Sendable {
         var modified: Int64
     }
 
-    /// By episode.
+    /// The links by episode.
     private let links: [EpisodeID: Link]
     /// When the names last became others, in seconds.
     let changed: Int64

@@ -10,7 +10,7 @@ extension PodcastFilesystem {
         for invalidation in invalidations {
             switch invalidation {
             case .attributes(let number) where number.kind == .episode:
-                // Counted when it is done: a listing that was made before has told the kernel in vain.
+                // Counted after the invalidation: a listing made before contains the old attributes.
                 notifier.invalidateAttributes(number.node) { [self] in
                     state.withLock { $0.kernel.delivered(invalidation) }
                 }

@@ -1,38 +1,39 @@
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The names that were looked up in `.search`, and what was found by them.
+/// The names looked up in `.search`, and their results.
 ///
 /// Each has a number, from which its node is made. The number is computed of the name, so that it is the same after a
 /// restart, and stays with the name for as long as the kernel knows the node: of two names that come out alike (of a
 /// hundred some two do, once in fifty times) the later gets the next free number. Bounded: beyond `capacity` the name
 /// that was not used for longest goes, or, while the kernel still knows it, the kernel is asked to forget it.
 struct SearchTerms: Sendable {
-    /// Names that are remembered by themselves. With fifty results each they take 10 MB at most.
+    /// The maximum number of stored names. With fifty results each they use 10 MB at most.
     static let capacity = 1_000
-    /// Names that the kernel may hold, a quarter of the numbers there are: beyond it no new one is given.
+    /// The maximum number of names in the kernel, a quarter of the numbers: beyond it lookups of new names fail.
     static let limit = 1 << 16
-    /// Numbers are the generations of nodes: 18 bits.
+    /// The number of numbers, which are the generations of nodes: 18 bits.
     private static let numbers = 1 << 18
 
     private struct Term {
         var name: String
         /// The number of lookups that the kernel has not taken back yet.
         var lookups: UInt64 = 0
-        /// The moment of the last use, in uses.
+        /// The counter value of the last use.
         var used = 0
-        /// `nil` while the folder was not opened.
+        /// The results; `nil` if the folder was not opened.
         var found: [FoundFolder]?
     }
 
     private var terms: [Int: Term] = [:]
-    /// By the bytes of the name: Swift calls different spellings of a letter equal, and the kernel does not.
+    /// The numbers by the bytes of the name: Swift treats different spellings of a letter as equal, the kernel does
+    /// not.
     private var byName: [[UInt8]: Int] = [:]
     private var uses = 0
 
-    /// The number of a name; the kernel will be told of its node once more.
+    /// Returns the number of a name, and increments its lookup count.
     ///
-    /// - Returns: `nil` when the kernel holds too many. `dropped`: a name that it is to be asked to forget.
+    /// - Returns: `nil` if the kernel has too many. `dropped`: a name to invalidate.
     mutating func lookUp(_ name: String) -> (number: Int, dropped: String?)? {
         uses += 1
         let bytes = Array(name.utf8)
@@ -64,19 +65,19 @@ struct SearchTerms: Sendable {
             return nil
         }
         terms[number]?.found = nil
-        // Another one the next time, should this one be in use.
+        // Choose another one the next time, if this one is in use.
         terms[number]?.used = uses
         return term.name
     }
 
-    /// FNV-1a of 32 bits, folded to 18 by exclusive or as its authors advise.
+    /// Computes 32-bit FNV-1a, xor-folded to 18 bits as its authors recommend.
     private static func hash(_ bytes: [UInt8]) -> Int {
         var hash: UInt32 = 2_166_136_261
         for byte in bytes { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
         return Int((hash >> 18 ^ hash) & UInt32(numbers - 1))
     }
 
-    /// The kernel has forgotten so many lookups of the node.
+    /// Subtracts from a node's lookup count.
     mutating func forget(_ number: Int, count: UInt64) {
         guard let lookups = terms[number]?.lookups else { return }
         terms[number]?.lookups = lookups - min(count, lookups)
@@ -93,7 +94,7 @@ struct SearchTerms: Sendable {
         terms[number]?.used = uses
     }
 
-    /// The nodes of a show among the results.
+    /// Returns the nodes of a show among the results.
     func folders(of show: ShowID) -> [NodeNumber] {
         terms.compactMap { number, term in
             guard term.found?.contains(where: { $0.podcast == show }) ?? false else { return nil }

@@ -1,16 +1,16 @@
 internal import Fuse
 internal import Glibc
 
-/// A stream of a folder's names.
+/// An open folder's stream of names.
 struct OpenFolder: Sendable {
     var names: FolderSnapshot
-    /// Nobody has asked for the names yet.
+    /// Whether no names have been read yet.
     var isNew = true
 
     init(names: FolderSnapshot) { self.names = names }
 }
 
-/// A folder's names as they were when it was opened.
+/// The names of a folder when it was opened.
 struct FolderSnapshot: Sendable {
     struct Item: Sendable {
         let name: String
@@ -27,17 +27,17 @@ struct FolderSnapshot: Sendable {
             isBare = true
         }
 
-        /// Without the generation, which may be another one later.
+        /// The node number without the generation, which may change later.
         var identity: NodeNumber { NodeNumber(kind: facts.number.kind, row: facts.number.row) }
     }
 
     var number: NodeNumber
     var items: [Item]
-    /// The last change that the items know of: attributes of what changed later are out of date.
+    /// The last change included in the items: attributes changed later are outdated.
     var change: UInt64 = 0
     /// The offsets of the names are above this one: see `DirectoryCaches`. 0 for what the kernel is not to keep.
     var base: UInt64 = 0
-    /// The kernel may keep the names.
+    /// Whether the kernel may cache the names.
     var isKept = false
     /// The offset after the last name, if not the next one: see `DirectoryCache`.
     var end: UInt64?
@@ -48,7 +48,7 @@ struct FolderSnapshot: Sendable {
         let page = sysconf(Int32(_SC_PAGESIZE))
         var size = 0
         for length in [1, 2] + items.lazy.map(\.name.utf8.count) {
-            // FUSE_DIRENT_SIZE; no entry goes on in another page.
+            // FUSE_DIRENT_SIZE; entries do not span pages.
             let entry = (24 + length + 7) & ~7
             let rest = page - size % page
             size += entry > rest ? rest + entry : entry
@@ -56,7 +56,7 @@ struct FolderSnapshot: Sendable {
         return size % page == 0
     }
 
-    /// The offset of what follows an item.
+    /// Returns the offset after an item.
     func nextOffset(_ item: Int) -> UInt64 {
         if let end, item == items.count - 1 { return end }
         return base + UInt64(item) + 3
@@ -66,7 +66,7 @@ struct FolderSnapshot: Sendable {
     func position(of offset: UInt64) -> Int? {
         let count = items.count + 2
         if offset == 0 { return 0 }
-        // Where the kernel keeps no names any offset will do.
+        // If the kernel caches no names any offset is valid.
         if base == 0 { return Int(min(offset, UInt64(count))) }
         if offset == end { return count }
         return offset > base && offset <= base + UInt64(count) ? Int(offset - base) : nil

@@ -13,7 +13,7 @@ extension PodcastFilesystem {
                 reply(request, number, Result { try snapshot(of: number) }, ifGone: .noSuchFileOrDirectory)
                 return
             }
-            // A program that looks into every folder is not to search the web.
+            // Indexers, which open every folder, must not search the web.
             if isIndexer(request.caller.pid) { throw Errno.permissionDenied }
             let waiting = ParkedRequest(request)
             ask(.command, WireJSON.encode(command), for: waiting) { [self] result in
@@ -69,7 +69,7 @@ extension PodcastFilesystem {
 
     func snapshot(of number: NodeNumber) throws -> FolderSnapshot? {
         let behaviour = behaviour(of: number)
-        // Before anything is looked at: what changes meanwhile is looked at again.
+        // Before any read, so that concurrent changes are detected.
         let basis = behaviour.keepsNames ? try basis(of: number) : nil
         if let basis, let known = state.withLock({ $0.kernel.directories.names(basis) }) { return known }
         let change = basis?.change ?? state.withLock { $0.kernel.changes.last }
@@ -98,7 +98,7 @@ extension PodcastFilesystem {
                 return (isOutdated, state.files.folders[page.handle], state.kernel.changes.last)
             }
             guard var folder = open else { throw Errno.badFileDescriptor }
-            // The names are those of opendir(3), and from a rewinddir(3) on those of that moment, as POSIX has it.
+            // The names are those at opendir(3), or at a rewinddir(3), as in POSIX.
             if page.offset == 0, !folder.isNew || isOutdated, var fresh = try snapshot(of: number) {
                 if fresh.base == folder.names.base { fresh.end = folder.names.end }
                 folder.names = fresh
@@ -117,7 +117,7 @@ extension PodcastFilesystem {
                 names = page.withAttributes && others.change != lastChange ? try upToDate(others) : others
             }
             guard let position = names.position(of: page.offset) else {
-                // As from a folder that is no more: the end for readdir(3), and not for what the kernel keeps.
+                // Like for a removed folder: readdir(3) reports the end, but the kernel's cache does not.
                 throw Errno.noSuchFileOrDirectory
             }
             let isStale =
@@ -139,9 +139,9 @@ extension PodcastFilesystem {
         names.updated(by: try snapshot(of: names.number) ?? FolderSnapshot(number: names.number, items: []))
     }
 
-    /// Adds `.`, `..` and the items in order, from a position on.
+    /// Adds `.`, `..` and the items in order, starting at a position.
     ///
-    /// - Returns: the offset of what follows; `nil` when nothing was added.
+    /// - Returns: The next offset; `nil` if nothing was added.
     private func fill(
         _ buffer: inout DirectoryBuffer, from folder: FolderSnapshot, _ position: Int, _ page: DirectoryPage
     ) -> UInt64? {

@@ -1,10 +1,10 @@
-/// Attributes in the order in which they are listed; absent facts are left out.
+/// A list of attributes in the order of listing, without absent facts.
 struct AttributeList {
     private(set) var items: [(String, String)] = []
 
     mutating func add(_ name: String, _ value: (some CustomStringConvertible)?) {
         guard let value else { return }
-        // A value has at most 64 KiB (xattr(7)); show notes may be longer and are cut at a character.
+        // A value has at most 64 KiB (xattr(7)); longer show notes are cut at a character.
         var text = value.description
         if text.utf8.count > 65_536 {
             text = String(decoding: text.utf8.prefix(65_536 - 4), as: UTF8.self)

@@ -46,7 +46,7 @@ extension EpisodeFile {
     ) {
         let size = episode.size
         let trouble = mount.live.trouble(of: episode.id)
-        // A task that goes on has the last error of its own, or none any more.
+        // A running task's own last error applies, or none.
         let error =
             task.map { $0.info.state == .failed ? $0.info.error ?? episode.download?.error : $0.info.error }
             ?? trouble?.error ?? episode.download?.error
@@ -76,7 +76,7 @@ extension EpisodeFile {
                 values.add("user.podfs.eta", WholeNumber.of((rest / rate).rounded(.up)))
             }
         }
-        // Also of a download that is tried again, that waits for space, or that a full disk has suspended.
+        // Also for a download that is retried, waits for space, or was suspended by a full disk.
         if state != .cached { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
     }
 
@@ -89,7 +89,7 @@ extension EpisodeFile {
         return checkpoint.receivedRanges.text
     }
 
-    /// With one decimal, cut off: `100.0` is said of a whole file alone.
+    /// Formats a percentage with one decimal, truncated: only a complete file has `100.0`.
     private static func percent(_ received: Int64, of expected: Int64?, complete: Bool) -> String {
         if complete { return "100.0" }
         guard let expected, expected > 0 else { return "0.0" }

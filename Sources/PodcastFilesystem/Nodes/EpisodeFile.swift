@@ -20,7 +20,7 @@ struct EpisodeFile: NodeBehaviour {
         mount.state.withLock { _ = $0.kernel.willAnswer(node) }
         guard let entry = try mount.library.entry(id: node.episode) else { return nil }
         var facts = mount.facts(of: entry)
-        // A handle of an older rendition has that one's size.
+        // A handle of an older rendition has the size of that one.
         if NodeNumber(entry) != node, let open {
             facts.size = open.media.withLock { $0.total } ?? facts.size
         }
@@ -33,11 +33,11 @@ struct EpisodeFile: NodeBehaviour {
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
         guard let episode = try mount.library.opening(of: node.episode) else { throw Errno.noSuchFileOrDirectory }
         guard NodeNumber(kind: .episode, generation: episode.generation, row: node.row) == node else {
-            // Another rendition has come since the name was looked up: the caller's open looks again on ESTALE.
+            // The rendition was replaced after the lookup: the caller's open looks up again on ESTALE.
             mount.invalidateName(ofEpisode: node.episode)
             throw Errno.staleNFSFileHandle
         }
-        // What is not subscribed goes with its last reader: the daemon counts them all.
+        // Unsubscribed episodes are removed after their last reader: the daemon counts all of them.
         if !episode.isEphemeral, let file = wholeFile(episode, flags: flags) {
             // With O_DIRECT the kernel would hold reads of the cache file to its disk's alignment, which readers of
             // this one need not know. And it would go by that file's size alone.
@@ -58,7 +58,7 @@ struct EpisodeFile: NodeBehaviour {
         if let backed = mount.state.withLock({ $0.files.nodes[node]?.backed }) {
             media = OpenFile.Media(reader: backed.reader, file: backed.name, total: backed.total, isComplete: true)
         } else {
-            // A file that looks otherwise than it did is not served: the daemon sees whether it is good.
+            // A changed file is not served: the daemon checks whether it is good.
             guard episode.isComplete, let name = episode.file, let size = episode.size,
                 let reader = try? MediaReader(
                     name: name, in: mount.options.cache,
@@ -106,7 +106,7 @@ extension PodcastFilesystem {
         if let task, task.generation ?? entry.generation == entry.generation {
             cached = max(cached, task.info.received)
         }
-        // Never 0: cp, tar and grep take a file without blocks for one that is all holes, and read zeros from it.
+        // Never 0: cp, tar and grep treat a file without blocks as one large hole, and read zeros from it.
         facts.blocks = max(1, (cached + 511) / 512)
         let opened = max(accessed ?? 0, entry.lastOpened ?? 0)
         if opened > 0 { facts.accessed = opened }

@@ -27,7 +27,7 @@ enum LinkFolder: Int64, CaseIterable, Sendable {
 
     var number: NodeNumber { NodeNumber(kind: .linkFolder, row: rawValue) }
 
-    /// The kind of the links in it.
+    /// The kind of its links.
     var linkKind: NodeNumber.Kind {
         switch self {
         case .latest: .latestLink
@@ -79,7 +79,7 @@ struct LinkNode: NodeBehaviour {
             let entry = try mount.library.entry(id: node.episode),
             let show = try mount.library.folder(id: entry.podcast)
         else { return nil }
-        // What it is called in its folder makes no difference to where it leads.
+        // The link's name in its folder does not affect its target.
         return EpisodeLink(folder, entry, name: entry.name, show: show.name)
     }
 }
@@ -87,7 +87,7 @@ struct LinkNode: NodeBehaviour {
 /// A symbolic link to an episode, with the episode's times.
 struct EpisodeLink: Sendable {
     let name: String
-    /// Relative, so that it is good wherever the mount is seen.
+    /// The relative target, which is valid wherever the mount is seen.
     let target: String
     let facts: NodeFacts
 
@@ -101,15 +101,15 @@ struct EpisodeLink: Sendable {
         self.facts = facts
     }
 
-    /// Names for links to `entries`, by episode: `EPISODE - SHOW.ext`, no two alike.
+    /// Returns unique names of links to `entries`, by episode: `EPISODE - SHOW.ext`.
     ///
-    /// The oldest row has the first choice among equal names, so that a name does not change when newer episodes come.
+    /// Of equal names the oldest row gets the plain one, so that a name does not change when newer episodes are added.
     static func names(_ entries: [EpisodeEntry], shows: [ShowID: String]) -> [EpisodeID: String] {
         var unique = UniqueNames(taken: [])
         var names: [EpisodeID: String] = [:]
         for entry in entries.sorted(by: { $0.id < $1.id }) {
             guard let show = shows[entry.podcast] else { continue }
-            // Cut at a character boundary to what leaves room for the extension.
+            // Cut at a character boundary to leave space for the extension.
             let stem = unique.claim(FileName.stem("\(FileName.stem(ofFile: entry.name)) - \(show)"))
             let fileExtension = FileName.fileExtension(of: entry.name)
             names[entry.id] = fileExtension.isEmpty ? stem : "\(stem).\(fileExtension)"
@@ -137,7 +137,7 @@ extension PodcastFilesystem {
         return links
     }
 
-    /// Looks again at what was looked at before: something has changed in the library.
+    /// Reads the folders again that were read before, after a change of the library.
     func refreshLinkFolders() {
         let known = state.withLock { state in LinkFolder.allCases.filter { state.kernel.changed($0) != nil } }
         for folder in known { _ = try? links(of: folder) }

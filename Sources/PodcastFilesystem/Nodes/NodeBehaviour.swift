@@ -19,7 +19,7 @@ protocol NodeBehaviour {
 
     // MARK: Folders
 
-    /// The folder that a folder lies in.
+    /// The parent of a folder.
     var parent: NodeNumber { get }
 
     func find(_ name: String) throws -> Entry?

@@ -10,7 +10,7 @@ package import TransferCore
 package struct NodeNumber: Sendable, Hashable {
     /// The kinds of nodes; a number is never used for another kind.
     package enum Kind: UInt8, Sendable, CaseIterable {
-        /// The root and what is made in it; the row is a `FixedFile`, and 1 the root itself (FUSE_ROOT_ID).
+        /// The root and the generated files in it; the row is a `FixedFile`, and 1 the root itself (FUSE_ROOT_ID).
         case fixed = 0
         case show = 1
         case episode = 2
@@ -19,13 +19,13 @@ package struct NodeNumber: Sendable, Hashable {
         /// Links to episodes; the row is the episode's.
         case latestLink = 5
         case downloadedLink = 6
-        /// Files and folders that are made in a show's folder; the row is the show's.
+        /// Generated files and folders in a show's folder; the row is the show's.
         case playlist = 7
         case feedJSON = 8
         case feedXML = 9
         case notesFolder = 10
         case chaptersFolder = 11
-        /// The files in the last two; the row is the episode's.
+        /// The files in the previous two; the row is the episode's.
         case notes = 12
         case chapters = 13
         /// The show's art; the row is the show's.

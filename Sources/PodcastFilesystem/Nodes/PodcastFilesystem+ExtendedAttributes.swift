@@ -3,7 +3,7 @@ internal import Glibc
 internal import PodcastProtocol
 internal import SystemPackage
 
-// Extended attributes: facts to read, and the control of tasks.
+// Extended attributes: facts of an episode or a show, and the control of tasks.
 extension PodcastFilesystem {
     package func getxattr(_ request: consuming Request, node: NodeID, name: String, capacity: Int) {
         do {
@@ -36,7 +36,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// On the root, not listed: the process that serves the mount, for `podfs unmount`.
+    /// An unlisted attribute of the root: the process that serves the mount, for `podfs unmount`.
     package static let processAttribute = "user.podfs.mount.pid"
 
     package func setxattr(
@@ -71,7 +71,7 @@ extension PodcastFilesystem {
     private static func answer(_ request: consuming Request, _ result: Result<Frame, Failure>) {
         switch result {
         case .success(let frame):
-            // Never a silent success: what could not be done is an error.
+            // An incomplete action is an error, never a silent success.
             switch WireJSON.decode(Reply.self, frame.payload) {
             case .acted(count: 0, let problems) where !problems.isEmpty: request.reply(error: .resourceBusy)
             case .refreshed(let results) where results.allSatisfy({ $0.error != nil }): request.reply(error: .ioError)
@@ -97,7 +97,7 @@ enum ControlAttribute: String {
 }
 
 extension String {
-    /// Without white space at its ends: `echo 1 |` and shells add line feeds.
+    /// The text without white space at its ends: `echo 1 |` and shells add line feeds.
     fileprivate var trimmed: String {
         var rest = Substring(self)
         while rest.first?.isWhitespace == true { rest.removeFirst() }

@@ -21,7 +21,8 @@ struct SearchFolder: NodeBehaviour {
         node == .search ? NodeFacts(folder: node, modified: mount.started, changed: mount.started) : nil
     }
 
-    /// Any name but a hidden one: what programs look for by themselves (`.hidden`, `.git`) begins with a dot.
+    /// Looks up any name but a hidden one: names that programs look up by themselves (`.hidden`, `.git`) start with a
+    /// dot.
     func find(_ name: String) throws -> Entry? {
         guard node == .search, !name.isEmpty, name.utf8.first != UInt8(ascii: ".") else { return nil }
         guard let (number, dropped) = mount.state.withLock({ $0.kernel.terms.lookUp(name) }) else {

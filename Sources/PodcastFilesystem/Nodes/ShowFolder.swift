@@ -51,7 +51,7 @@ struct ShowFolder: NodeBehaviour {
         let entries = try mount.library.entries(of: show.id)
         let episodes = entries.map { FolderSnapshot.Item(name: $0.name, facts: mount.facts(of: $0)) }
         let files = Self.files.compactMap { kind, name -> FolderSnapshot.Item? in
-            // The document is looked for by its name alone.
+            // The document's existence is checked by name only.
             if kind == .feedXML, !mount.hasDocument(node.show) { return nil }
             return FolderSnapshot.Item(name: name, bare: NodeNumber(kind: kind, row: show.id))
         }

@@ -1,9 +1,10 @@
 package import Fuse
 package import SystemPackage
 
-/// The part of the kernel that takes files to read by itself.
+/// The registration of files for passthrough with the kernel.
 package protocol BackingFileTaker: Sendable {
-    /// `nil` where the kernel does not take it. Called with a lock held: must neither block nor call the file system.
+    /// Registers a file; `nil` if the kernel does not accept it. Called with a lock held: must neither block nor call
+    /// the filesystem.
     func register(_ file: FileDescriptor) -> BackingFile?
 }
 

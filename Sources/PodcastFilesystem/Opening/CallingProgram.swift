@@ -1,29 +1,30 @@
 internal import Glibc
 internal import SystemPackage
 
-/// The program behind a request, by the names under which a list of programs may have it.
+/// The program behind a request, with the names under which a list of programs may contain it.
 ///
-/// The kernel names the *thread* that makes a request (`fuse_in_header.pid`). A thread has the executable and the
-/// arguments of its process, so both are read by the thread's id, without a search for the leader: `/proc/PID/status`
-/// costs as much as all the rest. Only `comm` is a thread's own, and is read of the leader (Tgid).
+/// The kernel reports the *thread* that makes a request (`fuse_in_header.pid`). A thread has the executable and the
+/// arguments of its process, so both are read with the thread's id, without searching for the leader:
+/// `/proc/PID/status` costs as much as all the rest. Only `comm` is specific to a thread, and is read from the leader
+/// (Tgid).
 struct CallingProgram: Equatable {
-    /// The executable's base name; where it cannot be read, as that of another user, the leader's `comm`.
+    /// The executable's base name; if it cannot be read because it belongs to another user, the leader's `comm`.
     let name: String
-    /// The name is a `comm`, of which the kernel keeps 15 bytes (TASK_COMM_LEN).
+    /// Whether the name is a `comm`, which the kernel cuts to 15 bytes (TASK_COMM_LEN).
     let isCut: Bool
     /// The base name of the script that an interpreter runs.
     let script: String?
 
     /// - Parameters:
-    ///   - thread: a thread or process id; 0 for a caller in another pid namespace.
-    ///   - proc: where proc(5) is mounted.
-    /// - Returns: `nil` when the caller is not known, or has ended.
+    ///   - thread: A thread or process id; 0 for a caller in another pid namespace.
+    ///   - proc: The mount point of proc(5).
+    /// - Returns: `nil` if the caller is unknown, or has exited.
     init?(thread: Int32, proc: String = "/proc") {
         guard thread > 0 else { return nil }
         let folder = "\(proc)/\(thread)"
         if let path = Self.linkTarget("\(folder)/exe") {
             var name = Self.baseName(path)
-            // An update has replaced the program while it runs (d_path in fs/d_path.c).
+            // An update has replaced the running program (d_path in fs/d_path.c).
             if name.hasSuffix(Self.deleted) { name = String(name.dropLast(Self.deleted.count)) }
             self.name = name
             isCut = false
@@ -38,7 +39,7 @@ struct CallingProgram: Equatable {
         }
     }
 
-    /// Whether the list has the program or the script that it runs, with or without the script's suffix.
+    /// Whether the list contains the program or its script, with or without the script's suffix.
     func isAmong(_ names: Set<String>) -> Bool {
         if names.contains(name) { return true }
         if isCut, names.contains(where: { $0.utf8.prefix(Self.commLength).elementsEqual(name.utf8) }) { return true }
@@ -55,7 +56,7 @@ struct CallingProgram: Equatable {
         path.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// The process that a thread belongs to, by its status file (proc_pid_status(5)).
+    /// Returns the process of a thread, from its status file (proc_pid_status(5)).
     static func leader(status: [UInt8]) -> Int32? {
         let field = Array("\nTgid:".utf8)
         guard let start = status.firstRange(of: field)?.upperBound else { return nil }
@@ -85,13 +86,13 @@ struct CallingProgram: Equatable {
     }
 }
 
-/// A program that runs scripts: its own name says nothing of what is done.
+/// A script interpreter, whose own name does not identify the program.
 ///
-/// Shells are none: their scripts read files by starting other programs, which are judged by their own names.
+/// Shells are not included: their scripts read files by starting other programs, which have names of their own.
 struct Interpreter: Equatable {
     private let name: String
 
-    /// - Parameter program: a base name, with or without a version: `python3.11`, `perl5.36-x86_64-linux-gnu`, `node`.
+    /// - Parameter program: A base name, with or without a version: `python3.11`, `perl5.36-x86_64-linux-gnu`, `node`.
     init?(program: String) {
         let letters = program.prefix { $0.isLetter }
         let rest = program[letters.endIndex...].first
@@ -111,7 +112,7 @@ struct Interpreter: Equatable {
     /// Options after which the next word is the program's text.
     private static let inline: Set<String> = ["--eval", "--print"]
 
-    /// The base name of the script in a command line of words that end with NUL; `nil` when it runs none.
+    /// Returns the base name of the script in a command line of NUL-terminated words; `nil` if there is none.
     func script(commandLine: [UInt8]) -> String? {
         var words = commandLine.split(separator: 0, omittingEmptySubsequences: false).dropFirst().map {
             String(decoding: $0, as: UTF8.self)
@@ -137,7 +138,7 @@ struct Interpreter: Equatable {
         return nil
     }
 
-    /// `-c`, `-e`, `-E`, and groups of short options that end with them, such as perl's `-ne`.
+    /// Whether an option is `-c`, `-e`, `-E`, or a group of short options ending with one, such as perl's `-ne`.
     private func isInline(_ option: String) -> Bool {
         guard !option.hasPrefix("--"), let last = option.last else { return false }
         return name.hasPrefix("py") ? last == "c" : last == "e" || last == "E" && name == "perl" || option == "-p"

@@ -10,19 +10,20 @@ final class OpenFile: Sendable {
     /// Whether the daemon knows of a read that was answered with the first bytes.
     enum HeadRead {
         case none
-        /// The reader first: the daemon's work would take his processor. A close that comes meanwhile is told after it.
+        /// The daemon is notified after the reply, since its work would delay the reader. A close meanwhile is sent
+        /// afterwards.
         case beingTold(isClosed: Bool)
         case told
     }
 
     struct Media {
-        /// The cache file, once there is one.
+        /// The cache file, if there is one.
         var reader: MediaReader?
-        /// Its name.
+        /// The cache file's name.
         var file: String?
         /// The ranges that are known to be readable.
         var present = ByteRanges()
-        /// Bytes; `nil` while no server has said.
+        /// The size in bytes; `nil` if no server has confirmed it.
         var total: Int64?
         var isComplete = false
         /// The first bytes, until the cache file is known.
@@ -33,9 +34,9 @@ final class OpenFile: Sendable {
     }
 
     let number: NodeNumber
-    /// The daemon counts this open, and is told of the close.
+    /// Whether the daemon counts this open, and must be notified of the close.
     let isCounted: Bool
-    /// Opened with O_DIRECT: its reads are the program's own, also those behind the end.
+    /// Whether it was opened with O_DIRECT: its reads are the program's own, including those beyond the end.
     let bypassesCache: Bool
     /// The content of a generated file; `nil` for an episode.
     let content: GeneratedContent?
@@ -44,7 +45,7 @@ final class OpenFile: Sendable {
     init(number: NodeNumber, isCounted: Bool, flags: Int32, media: sending Media) {
         self.number = number
         self.isCounted = isCounted
-        // glibc's own name: the other is for those who define _GNU_SOURCE.
+        // glibc's internal name, since O_DIRECT requires _GNU_SOURCE.
         bypassesCache = flags & __O_DIRECT != 0
         content = nil
         self.media = Mutex(media)
@@ -68,7 +69,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// The cache file of an episode, as soon as it is known.
+    /// The cache file of an episode, once known.
     var held: HeldFile? {
         media.withLock { media in
             guard let reader = media.reader, let name = media.file else { return nil }

@@ -44,7 +44,7 @@ struct OpenFiles: Sendable {
 
     /// Keeps the cache file that a handle has come to know until the node's last handle is closed.
     mutating func hold(_ file: OpenFile) {
-        // The answer to a read may come when all are closed.
+        // The response to a read may arrive after the last close.
         guard file.number.kind == .episode, let node = nodes[file.number], node.held == nil, let held = file.held else {
             return
         }
@@ -53,7 +53,7 @@ struct OpenFiles: Sendable {
         names[file.number] = held.name
     }
 
-    /// The cache file that the handles of a node hold, or the name of that which they held when some were open.
+    /// Returns the leased cache file of a node's handles, or the name of the last one.
     func held(_ number: NodeNumber) -> (file: HeldFile?, name: String?) { (nodes[number]?.held, names[number]) }
 
     mutating func add(_ folder: FolderSnapshot) -> FileHandle {
@@ -66,18 +66,18 @@ struct OpenFiles: Sendable {
     mutating func replace(_ handle: FileHandle, with names: FolderSnapshot) { folders[handle]?.names = names }
 }
 
-/// A cache file that the daemon may not remove.
+/// A cache file with a lease, which the daemon cannot remove.
 struct HeldFile: Sendable {
     let reader: MediaReader
     let name: String
 }
 
-/// A complete cache file that the kernel reads by itself.
+/// A complete cache file registered for passthrough.
 struct BackedFile: Sendable {
     let backing: BackingFile
     let reader: MediaReader
     let name: String
-    /// Bytes.
+    /// The size in bytes.
     let total: Int64
 
     /// `nil` where the file is not complete, or the kernel does not take it.

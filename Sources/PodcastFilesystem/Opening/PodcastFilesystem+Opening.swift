@@ -9,13 +9,13 @@ internal import SystemPackage
 /// The next step of an open.
 enum Opening {
     case open(OpenFile, HandleMode.Wish)
-    /// The kernel was told a size that no server has confirmed.
+    /// The kernel may have an unconfirmed size.
     case ask(EpisodeSize)
-    /// The daemon knows whether what the cache has of it is good.
+    /// The daemon must check whether the cached asset is current.
     case askForAsset(AssetKind, HandleMode.Wish)
 }
 
-// Opening: at once what the mount has, else parked until the daemon has asked for the size; and closing.
+// Opens and closes. An open is answered at once if possible, otherwise parked until the daemon has requested the size.
 extension PodcastFilesystem {
     package func open(_ request: consuming Request, node: NodeID, flags: Int32) {
         do {
@@ -65,7 +65,8 @@ extension PodcastFilesystem {
         return OpenFile.Media(reader: reader, file: name, total: total)
     }
 
-    /// The size is a guess: one request to the server tells, and the first read goes on with its answer.
+    /// Handles an unconfirmed size: one request to the server confirms it, and the first read continues with its
+    /// response.
     private func askToOpen(
         _ number: NodeNumber, insteadOf guess: EpisodeSize, flags: Int32, _ request: consuming Request
     ) {
@@ -84,7 +85,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Opens an asset when the daemon has made sure of it.
+    /// Opens an asset after the daemon has checked it.
     private func askForAsset(
         _ kind: AssetKind, _ number: NodeNumber, _ wish: HandleMode.Wish, _ request: consuming Request
     ) {
@@ -112,7 +113,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// - Parameter guess: what was told before the daemon was asked.
+    /// - Parameter guess: The size reported before the daemon's response.
     private func opened(
         _ number: NodeNumber, flags: Int32, _ grant: Grant, insteadOf guess: EpisodeSize, _ waiting: ParkedRequest
     ) {
@@ -136,7 +137,7 @@ extension PodcastFilesystem {
             }
             reply(request, file, grant.total == nil ? .direct : .cached, isInvalidated: isInvalidated ?? true)
         }
-        // fstat after this open must tell the truth: the kernel forgets the guess before it hears of the success.
+        // fstat(2) after this open must return the true size: the kernel's attributes are invalidated before the reply.
         guard let total = grant.total else {
             invalidate(number, then: answer)
             return
@@ -144,7 +145,7 @@ extension PodcastFilesystem {
         let now = now
         state.withLock { state in
             state.kernel.grants.add(total, of: number, insteadOf: guess, now: now)
-            // Listings that were begun before have a guess.
+            // Listings started earlier contain the guess.
             state.kernel.changes.add(number.episode)
         }
         push(total, of: number, then: answer)
@@ -154,7 +155,7 @@ extension PodcastFilesystem {
     private func reply(
         _ request: consuming Request, _ file: OpenFile, _ wish: HandleMode.Wish, isInvalidated: Bool = false
     ) {
-        // What the kernel believes of the size may be out of date now, and a read would end there as at the end.
+        // The kernel's size may be outdated now, and a read would stop there.
         if parked.isStopped {
             if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.episode).payload) }
             request.reply(error: .operationNotSupportedByDevice)
@@ -162,7 +163,7 @@ extension PodcastFilesystem {
         }
         let now = now
         let opened = state.withLock { add(file, wish, at: now, &$0) }
-        // What is opened last is evicted last. An open that the daemon was asked for it knows of.
+        // The least recently opened is evicted first. The daemon knows of opens that it has answered.
         if opened.isReported { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
         // Told before the open is answered, and only when nobody else has the file open: a reader's question for the
         // size that is under way meanwhile would be asked in vain.
@@ -214,10 +215,10 @@ extension PodcastFilesystem {
         case .direct: reply.directIO = true
         case .passthrough(let backing):
             reply.backing = backing
-            // Reads that bypass the cache come here all the same.
+            // Reads that bypass the cache still arrive here.
             reply.directIO = file.bypassesCache
         }
-        // Not taken: the caller has gone, and no release will come.
+        // Not accepted: the caller was interrupted, and no release will follow.
         if !request.reply(open: reply) { close(opened.handle) }
     }
 
@@ -252,16 +253,16 @@ extension PodcastFilesystem {
         return removed.map { ($0.file, $0.hasNewTime) }
     }
 
-    /// Of a file whose opens the daemon counts.
+    /// Notifies the daemon of the close of a file whose opens it counts.
     func tellClose(of file: OpenFile) {
-        // Its lease on the cache file first: the daemon may remove what nobody has open.
+        // Release the lease first: the daemon may remove files that nobody has open.
         file.media.withLock { $0.reader = nil }
         link.post(.close, EpisodeReference(episode: file.number.episode).payload)
     }
 
     // MARK: Indexers
 
-    /// Whether a program that only looks at files asks.
+    /// Whether the caller is an indexer.
     func isIndexer(_ thread: Int32) -> Bool {
         guard !options.indexers.isEmpty, let program = CallingProgram(thread: thread) else { return false }
         return program.isAmong(options.indexers)

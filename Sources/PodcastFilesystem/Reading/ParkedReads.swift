@@ -6,7 +6,7 @@ internal import Synchronization
 final class ParkedReads: Sendable {
     struct Entry: Sendable {
         var request: ParkedRequest
-        /// Of the request to the daemon; 0 until it is sent.
+        /// The token of the request to the daemon; 0 until it is sent.
         var token: UInt64
     }
 
@@ -19,19 +19,19 @@ final class ParkedReads: Sendable {
     private let refusesUntil = Atomic<Int64>(0)
     private let stopped = Atomic(false)
 
-    /// The mount is going: the kernel may not be told of changes any more, so that no open may be granted.
+    /// Whether the mount is ending: the kernel's caches can no longer be invalidated, so opens must fail.
     var isStopped: Bool { stopped.load(ordering: .acquiring) }
 
     func stop() { stopped.store(true, ordering: .releasing) }
 
     func refuses(at now: Int64) -> Bool { now < refusesUntil.load(ordering: .acquiring) }
 
-    /// Before the daemon is asked: its answer may come at once.
+    /// Adds a request. Must be called before the daemon's request is sent, whose response may come at once.
     func add(_ request: ParkedRequest) {
         entries.withLock { $0[request.id] = Entry(request: request, token: 0) }
     }
 
-    /// The daemon has been asked; nothing when it has answered already.
+    /// Sets the token of the daemon's request; no effect if it was answered already.
     func assign(_ token: UInt64, to request: ParkedRequest) {
         entries.withLock { $0[request.id]?.token = token }
     }

@@ -6,7 +6,8 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-// Reading: at once from the cache, else parked until the daemon has what is missing.
+// Reads. A read is answered at once from the cache if possible, otherwise parked until the daemon has the missing
+// bytes.
 extension PodcastFilesystem {
     package func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int) {
         guard let file = state.withLock({ $0.files[handle] }), offset >= 0 else {
@@ -57,7 +58,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Tells the daemon of a read that has been answered, which begins the download, and asks it for the file.
+    /// Notifies the daemon of an answered read, which starts the download, and requests the cache file.
     private func tell(of read: ReadRequest, _ file: OpenFile) {
         var read = read
         read.takesHead = false
@@ -65,7 +66,7 @@ extension PodcastFilesystem {
             guard case .success(let frame) = result, let grant = Grant(payload: frame.payload),
                 grant.generation == file.number.generation
             else { return }
-            // Should it fail, the next read asks again.
+            // After a failure the next read requests it again.
             try? learn(grant, file)
         }
         let isClosed = file.media.withLock { media in
@@ -126,7 +127,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Another generation has replaced the file: who has it open keeps what had come of it.
+    /// Answers a read of a replaced generation: an open file keeps the bytes received so far.
     private func replyOfOldGeneration(_ request: consuming Request, _ file: OpenFile, offset: Int64, size: Int) {
         if let past = live.past(of: file.number.episode, generation: file.number.generation) {
             file.media.withLock { media in
@@ -154,7 +155,7 @@ extension PodcastFilesystem {
 
     private func learn(_ grant: Grant, _ file: OpenFile) throws(Errno) {
         let (known, hasReader) = file.media.withLock { ($0.file, $0.reader != nil) }
-        // What was granted is of that file: of another one, even of the same generation, nothing may be joined to it.
+        // The granted ranges belong to that file, and must not be applied to another one, even of the same generation.
         if hasReader, known != grant.file { throw .staleNFSFileHandle }
         let reader =
             hasReader
@@ -177,7 +178,7 @@ extension PodcastFilesystem {
     }
 
     private struct Ready {
-        /// `nil` when there is nothing to read: the end of the file.
+        /// The file; `nil` at the end of the file.
         var reader: MediaReader?
         var count: Int
     }
@@ -207,7 +208,7 @@ extension PodcastFilesystem {
         }
         request.reply(upTo: ready.count) { buffer throws(Errno) in
             let count = try reader.read(into: buffer, at: offset)
-            // The file is as large as the range that was granted: fewer bytes would be a short read of a whole file.
+            // The file includes the granted range, so fewer bytes would be a short read of a complete file.
             guard count == buffer.count else { throw Errno.ioError }
             return count
         }

@@ -3,14 +3,14 @@ internal import Glibc
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The assets in the cache: each a file and, beside it, where it came from. Both are written as a whole.
+/// The assets in the cache: each is a file with a record of its origin beside it. Both are replaced atomically.
 struct AssetStore: Sendable {
-    /// How an asset was come by.
+    /// The origin of an asset.
     struct Record: Codable, Sendable, Equatable {
         var url: String
         var etag: String?
         var lastModified: String?
-        /// When the server was asked last, in seconds.
+        /// When the server was last asked, in seconds since 1970.
         var checked: Int64
         var size: Int64
     }
@@ -18,7 +18,7 @@ struct AssetStore: Sendable {
     /// Made by whoever starts the daemon, 0700.
     let folder: String
 
-    /// Bytes of all assets together; beyond it the ones that were used longest ago go.
+    /// Maximum total size of the assets in bytes; above it the least recently used are removed.
     static let capacity: Int64 = 256 << 20
     private static let recordExtension = ".json"
     private static let temporaryPrefix = "new-"
@@ -27,7 +27,7 @@ struct AssetStore: Sendable {
 
     func begin() -> ArrivingDocument? { ArrivingDocument(path: path(Self.temporaryPrefix + UUID().uuidString)) }
 
-    /// The record of an asset whose file is there, in the length that is written down.
+    /// Returns the record of an asset if its file exists and has the recorded size.
     func record(_ name: String) -> Record? {
         guard let bytes = FileManager.default.contents(atPath: path(name) + Self.recordExtension),
             let record = try? JSONDecoder().decode(Record.self, from: bytes)
@@ -49,7 +49,7 @@ struct AssetStore: Sendable {
         unlink(path(name) + Self.recordExtension)
     }
 
-    /// Removes the assets of a show and its episodes.
+    /// Removes the assets of a show and of its episodes.
     func remove(podcast: ShowID, episodes: Set<EpisodeID>) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             let parts = name.split(separator: "-", maxSplits: 1)
@@ -60,12 +60,12 @@ struct AssetStore: Sendable {
         }
     }
 
-    /// Makes an asset the one that was used last.
+    /// Marks an asset as the most recently used.
     func touch(_ name: String) { utimensat(AT_FDCWD, path(name), nil, 0) }
 
-    /// Removes what was begun and not finished, and, oldest use first, what is beyond the capacity.
+    /// Removes unfinished files and, least recently used first, what exceeds the capacity.
     ///
-    /// - Parameter kept: one that stays.
+    /// - Parameter kept: an asset that is not removed.
     func tidy(keeping kept: String? = nil, removesBegun: Bool = false) {
         var files: [(name: String, size: Int64, used: timespec)] = []
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {

@@ -24,17 +24,18 @@ final class Assets: ServicePart {
         store = AssetStore(folder: context.configuration.places.assets)
     }
 
-    /// How old an asset may be before its server is asked whether it is still the same, in seconds.
+    /// Age in seconds above which a cached asset is revalidated.
     private static let assetFreshness: Int64 = 7 * 86_400
-    /// How long a failure is answered from memory, in seconds; as for media.
+    /// How long in seconds a failure is cached; as for media.
     private static let failureMemory: Int64 = 60
-    /// Bytes; show art is a few hundred kilobytes, the transcript of a long episode one megabyte.
+    /// Maximum size of artwork in bytes; show artwork is typically a few hundred kilobytes, the transcript of a long
+    /// episode one megabyte.
     private static let largestArt = 10 << 20
     private static let largestText = 50 << 20
-    /// Somebody waits before an open file, in milliseconds.
+    /// Timeout of a fetch in milliseconds; a reader is waiting.
     private static let assetTimeout: Int64 = 60_000
 
-    /// Makes sure that an asset is in the cache.
+    /// Ensures that an asset is in the cache.
     func asset(_ kind: AssetKind, _ id: Int64) async throws -> Reply {
         let name = kind.fileName(id)
         guard let source = try assetSource(kind, id) else {
@@ -60,7 +61,7 @@ final class Assets: ServicePart {
     private struct AssetSource {
         var url: String
         var podcast: ShowID
-        /// For `.status`.
+        /// The path shown by `.status`.
         var path: String
     }
 
@@ -109,14 +110,14 @@ final class Assets: ServicePart {
             failures[name] = nil
             return size
         } catch {
-            // What is known is better than nothing while its server is away.
+            // An outdated copy is better than none while its server is unavailable.
             if let known { return known.size }
             let isFull = (error as? POSIXError)?.code == .ENOSPC
             let failure =
                 (error as? TransferError)?.failure
                 ?? Failure(errorNumber: isFull ? ENOSPC : EIO, message: error.localizedDescription)
             log.warning("\(source.path): \(failure.message)")
-            // Of thousands that fail, what is over is of no use.
+            // Expired entries are removed only once there are thousands of failures.
             if failures.count >= 1_000 {
                 failures = failures.filter { $0.value.until > now() }
             }
@@ -159,7 +160,7 @@ final class Assets: ServicePart {
         guard AssetContent.fits(kind, beginning) else {
             throw TransferError(.unusable, "the server sent something else (\(head["content-type"] ?? "of no type"))")
         }
-        // The old record goes first: a file is never taken for what another record says.
+        // Remove the old record first, so that a file is never paired with another file's record.
         store.remove(name)
         try file.move(to: store.path(name))
         record.size = size
@@ -169,7 +170,7 @@ final class Assets: ServicePart {
     }
 }
 
-/// What an asset begins with.
+/// Content detection by first bytes.
 enum AssetContent {
     static func fits(_ kind: AssetKind, _ bytes: [UInt8]) -> Bool {
         switch kind {
@@ -179,7 +180,8 @@ enum AssetContent {
         }
     }
 
-    /// JPEG, PNG, GIF, WebP, AVIF and HEIC, BMP: by their first bytes, whatever the server calls them.
+    /// Returns whether the bytes are JPEG, PNG, GIF, WebP, AVIF, HEIC or BMP, by signature, whatever the server's media
+    /// type.
     private static func isImage(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: [0xFF, 0xD8, 0xFF]) || bytes.starts(with: [0x89, 0x50, 0x4E, 0x47])
             || bytes.starts(with: Array("GIF8".utf8)) || bytes.starts(with: Array("BM".utf8))
@@ -187,14 +189,14 @@ enum AssetContent {
             || bytes.dropFirst(4).starts(with: Array("ftyp".utf8))
     }
 
-    /// The same, and SVG, which people publish and feeds do not offer.
+    /// Returns whether the bytes are an image or SVG. People publish SVG; feeds do not contain it.
     static func isPicture(_ bytes: [UInt8]) -> Bool {
         isImage(bytes) || isMarkup(bytes) && bytes.firstRange(of: Array("<svg".utf8)) != nil
     }
 
     private static func isMarkup(_ bytes: [UInt8]) -> Bool { text(bytes).first == UInt8(ascii: "<") }
 
-    /// Without a byte order mark and white space before it.
+    /// Skips a byte order mark and white space.
     private static func text(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         return bytes[start...].drop { $0 <= 0x20 }

@@ -1,32 +1,32 @@
 package import TransferCore
 
-/// A directory of podcasts that can be searched over the web.
+/// A podcast directory that can be searched over the web.
 ///
-/// Pure: it says what to ask and reads what comes back; the caller does both to the network. A further catalogue is one
-/// more type.
+/// Pure: builds requests and parses answers; the caller does the network I/O. Conform a new type to add a catalogue.
 package protocol Catalogue: Sendable {
-    /// As people know it; it stands in messages.
+    /// The public name, used in messages.
     var name: String { get }
 
-    /// The request that searches for a term.
+    /// Builds the request that searches for a term.
     ///
     /// - Parameters:
-    ///   - limit: how many entries are wanted; see `CatalogueAnswer.limit`.
-    ///   - now: seconds since 1970, for catalogues that sign their requests. A repetition needs a new request.
+    ///   - limit: the number of entries wanted; see `CatalogueAnswer.limit`.
+    ///   - now: seconds since 1970, for catalogues with signed requests. A retry therefore needs a new request.
     func request(for term: SearchTerm, limit: Int, now: Int64) throws(CatalogueError) -> CatalogueRequest
 
-    /// The entries of an answer in its order, at most `CatalogueAnswer.limit`. Those without a usable feed are left out.
+    /// Returns the entries of an answer in order, at most `CatalogueAnswer.limit`, without those that lack a usable
+    /// feed.
     ///
-    /// - Parameter head: of the final answer, whatever its status.
+    /// - Parameter head: the head of the final answer, whatever its status.
     func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry]
 }
 
-/// What to send.
+/// A request to a catalogue.
 package struct CatalogueRequest: Sendable {
     package let url: String
     package let fields: [(name: String, value: String)]
-    /// Whether the fields prove who asks: then a redirect to another host is not to be followed, since libcurl sends
-    /// fields of one's own there, too.
+    /// Whether the header fields authenticate the caller. Redirects to other hosts must then not be followed, because
+    /// libcurl sends custom fields there, too.
     package let hasCredentials: Bool
 
     package init(url: String, fields: [(name: String, value: String)] = [], hasCredentials: Bool = false) {
@@ -36,7 +36,7 @@ package struct CatalogueRequest: Sendable {
     }
 }
 
-/// Why a catalogue could not be searched: one line, which names the catalogue.
+/// Why a catalogue could not be searched: one line that names the catalogue.
 package struct CatalogueError: Error, Sendable, Equatable, CustomStringConvertible {
     package let catalogue: String
     package let message: String

@@ -1,20 +1,20 @@
 internal import Foundation
 internal import TransferCore
 
-/// What all catalogues have in common: a JSON document that is bounded and not trusted.
+/// Parsing common to all catalogues: a size-limited, untrusted JSON document.
 package enum CatalogueAnswer {
-    /// Entries of one answer: what the iTunes Search API gives at most, and more than anyone looks through.
+    /// Maximum number of entries per answer: the maximum of the iTunes Search API, and more than anyone reads.
     package static let limit = 200
 
-    /// Bytes of an answer, to be set as the limit of the request. The 200 entries of either catalogue have 2 to 4 KiB
-    /// each; descriptions may be longer.
+    /// Maximum size of an answer in bytes, to be set as the request's limit. 200 entries of either catalogue measure 2
+    /// to 4 KiB each; descriptions may be longer.
     package static let largest = 8 << 20
 
-    /// The members of a list in the answer's outermost object; those that are no objects are left out.
+    /// Returns the objects of a list in the answer's outermost object; other elements are skipped.
     ///
     /// - Parameters:
     ///   - key: the name of the list.
-    ///   - complaint: where the catalogue explains a refusal, when it does.
+    ///   - complaint: the member in which the catalogue explains an error, if it does.
     static func objects(
         _ key: String, complaint: String, head: ResponseHead, body: [UInt8], catalogue: String
     ) throws(CatalogueError) -> [[String: Any]] {
@@ -52,19 +52,18 @@ package enum CatalogueAnswer {
         }
     }
 
-    /// JSON may begin with a byte order mark, which readers may pass over (RFC 8259 §8.1).
+    /// Removes a byte order mark, which parsers may ignore (RFC 8259 §8.1).
     private static func withoutMark(_ body: [UInt8]) -> ArraySlice<UInt8> {
         body.starts(with: [0xEF, 0xBB, 0xBF]) ? body.dropFirst(3) : body[...]
     }
 
-    /// A whole number, also one that was written as text. (`true` is 1, to Foundation.)
+    /// Returns a whole number, also one written as text. (Foundation converts `true` to 1.)
     static func number(_ value: Any?) -> Int? {
         if let text = value as? String { return Int(text) }
         return (value as? Double).flatMap { Int(exactly: $0.rounded()) }
     }
 
-    /// The text as a part of a query: all but RFC 3986's unreserved characters is escaped, so that no term can add
-    /// a parameter.
+    /// Percent-encodes everything but the unreserved characters of RFC 3986, so that no term can add a query parameter.
     static func escaped(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var result: [UInt8] = []
@@ -80,7 +79,7 @@ package enum CatalogueAnswer {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// An address with further parameters, whether it has some already or not.
+    /// Appends parameters to an address, which may already have some.
     static func address(_ base: String, _ parameters: [(String, String)]) -> String {
         let base = base.prefix { $0 != "#" }
         let query = parameters.map { "\($0)=\(escaped($1))" }.joined(separator: "&")

@@ -1,17 +1,17 @@
 internal import PodcastLibrary
 package import TransferCore
 
-/// A show as a catalogue describes it. Texts are single lines without control characters; addresses are http or https.
+/// A show as described by a catalogue. Texts are single lines without control characters; addresses are http or https.
 package struct CatalogueEntry: Sendable, Equatable {
     package var title: String
     package var author: String?
     package var feedURL: String
-    /// The largest art that the catalogue offers.
+    /// The address of the largest artwork offered.
     package var artwork: String?
     package var episodes: Int?
-    /// The show's page, at the catalogue or its own.
+    /// The show's web page, on the catalogue's site or its own.
     package var link: String?
-    /// Of the catalogue: what it names is in no more private one.
+    /// The catalogue's address space: addresses it supplies may not be in a more private one.
     package var space: AddressSpace?
 
     package init(
@@ -26,9 +26,9 @@ package struct CatalogueEntry: Sendable, Equatable {
         self.link = link
     }
 
-    /// An entry of what a stranger wrote: made harmless, or `nil` without a feed that podfs could ask.
+    /// Creates an entry from untrusted input after sanitising it; `nil` without a feed address that podfs may fetch.
     ///
-    /// - Parameter artwork: candidates, the best first.
+    /// - Parameter artwork: candidate addresses, best first.
     init?(
         untrustedTitle title: String?, author: String?, feedURL: String?, artwork: [String?], episodes: Int?,
         link: String?
@@ -42,9 +42,9 @@ package struct CatalogueEntry: Sendable, Equatable {
         self.episodes = episodes.flatMap { Self.counts.contains($0) ? $0 : nil }
     }
 
-    /// What is beyond is no count of episodes but a mistake.
+    /// Plausible episode counts; anything else is treated as unknown.
     private static let counts = 0...10_000_000
-    /// Bytes of a title or a name: four lines of a terminal.
+    /// Maximum length of a title or name in bytes: four lines of a terminal.
     private static let longestLine = 512
 
     private static func address(_ text: String) -> String? {
@@ -52,12 +52,12 @@ package struct CatalogueEntry: Sendable, Equatable {
         return text
     }
 
-    /// The text as one line: a run of white space, control characters and characters that turn the reading direction
-    /// becomes one space. `nil` when nothing is left.
+    /// Returns the text as one line: runs of white space, control characters and bidirectional formatting characters
+    /// become one space. `nil` if nothing remains.
     static func line(_ text: String) -> String? {
         var result = ""
         var pending = false
-        // Beyond this nothing can be seen of it any more; a megabyte is not worked through.
+        // Text beyond this is never displayed, so a megabyte of it is not scanned.
         for scalar in text.unicodeScalars.prefix(longestLine * 4) {
             if isSpace(scalar) {
                 pending = !result.isEmpty
@@ -75,7 +75,7 @@ package struct CatalogueEntry: Sendable, Equatable {
     private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .spaceSeparator: true
-        // Of the format characters only joiners are letters' business (emoji, Arabic, Indic scripts).
+        // The only format characters that text needs are the joiners (emoji, Arabic, Indic scripts).
         case .format: scalar.value != 0x200C && scalar.value != 0x200D
         default: false
         }
@@ -83,8 +83,8 @@ package struct CatalogueEntry: Sendable, Equatable {
 }
 
 extension CatalogueEntry {
-    /// The answers of several catalogues as one list without doubles: first all of the first, in its order, then what
-    /// the next one adds. What an earlier entry lacks, such as art, it takes from a later one of the same feed.
+    /// Merges the answers of several catalogues without duplicates: the first list in its order, then what each further
+    /// one adds. A field that an earlier entry lacks, such as artwork, is copied from a later entry of the same feed.
     package static func merged(_ lists: [[CatalogueEntry]], limit: Int = CatalogueAnswer.limit) -> [CatalogueEntry] {
         var result: [CatalogueEntry] = []
         var places: [String: Int] = [:]

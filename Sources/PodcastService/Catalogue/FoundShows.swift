@@ -15,12 +15,12 @@ final class FoundShows: ServicePart {
     private let tasks: TaskCommands
     /// Feeds that are being fetched.
     private var fetches: [ShowID: Task<Void, any Error>] = [:]
-    /// Unsubscribed episodes whose files could not go when they were closed.
+    /// Unsubscribed episodes whose files could not be removed on close.
     private var leftBehind: Set<EpisodeID> = []
 
-    /// How long the feed of a found show is fresh, in seconds; as long as the search that has found it.
+    /// How long the feed of a found show stays fresh, in seconds: as long as its search result.
     private static let freshness = SearchCache.lifetime
-    /// How long a found show is kept after it was found or used last, in seconds.
+    /// How long a found show is kept after it was last found or used, in seconds.
     private static let ephemeralLifetime: Int64 = 86_400
 
     init(_ tasks: TaskCommands) {
@@ -29,8 +29,8 @@ final class FoundShows: ServicePart {
         self.tasks = tasks
     }
 
-    /// Makes sure that the episodes of a found show are in the library. What is known of one stays when its feed cannot be
-    /// had now; only a show of which nothing is known is an error then.
+    /// Ensures that the episodes of a found show are in the library. If its feed cannot be fetched, known episodes
+    /// stay; it is an error only if there are none.
     func fetchShow(_ id: ShowID) async throws -> Reply {
         guard let podcast = try library.podcast(id: id) else {
             throw Failure(errorNumber: ENOENT, message: "the search result is no longer kept: search again")
@@ -91,13 +91,13 @@ final class FoundShows: ServicePart {
 
     // MARK: Leaving nothing behind
 
-    /// Forgets the search results that nobody has found or used for a day.
+    /// Deletes the search results that nobody has found or used for a day.
     ///
-    /// - Parameter moment: when it is taken to be, in seconds; now by itself.
+    /// - Parameter moment: the current time in seconds.
     func purge(at moment: Int64? = nil) {
         let now = moment ?? now()
         do {
-            // Retried here: a reader's lease on a file may end a moment after the file was closed.
+            // Retry now: a reader's lease on a file may end a moment after the file was closed.
             for episode in leftBehind { startTask { [self] in await dropEphemeral(episode) } }
             var used = try library.ephemeralPodcastsPinned().union(tasks.downloads.values.map(\.show))
             for episode in driver.clients.openEpisodes.union(leftBehind) {
@@ -113,8 +113,8 @@ final class FoundShows: ServicePart {
         }
     }
 
-    /// The daemon begins: what an earlier one has left of unsubscribed episodes goes, but for what is open in a mount that
-    /// has outlived it.
+    /// Removes cached files of unsubscribed episodes that an earlier daemon left behind, except those open in a mount
+    /// that has outlived it.
     func forgetMedia() throws {
         for download in try library.downloads() {
             guard let episode = try library.episode(id: download.episode), !episode.pinned,
@@ -127,7 +127,7 @@ final class FoundShows: ServicePart {
         }
     }
 
-    /// An episode was closed. Of an unsubscribed one nothing stays, unless somebody opens it again soon.
+    /// Handles a closed episode. The file of an unsubscribed one is removed unless it is reopened soon.
     func closed(_ episode: EpisodeID) {
         driver.note(.closed(MediaID(episode)))
         guard !driver.clients.openEpisodes.contains(episode), let place = try? library.place(of: episode),
@@ -144,7 +144,7 @@ final class FoundShows: ServicePart {
         driver.takeEvents()
         leftBehind.remove(episode)
         do {
-            // Whoever has it open closes it later; who has subscribed in between keeps it.
+            // If another client has it open, its close removes the file; if it is now subscribed, the file stays.
             guard !driver.clients.openEpisodes.contains(episode), let row = try library.episode(id: episode),
                 !row.pinned,
                 try library.isEphemeral(podcast: row.podcast)

@@ -1,14 +1,14 @@
 package import TransferCore
 
-/// Apple's catalogue, by the iTunes Search API. It needs no key; Apple asks for at most about 20 requests a minute.
+/// Apple's catalogue, through the iTunes Search API. Needs no key; Apple asks for at most about 20 requests a minute.
 package struct ITunesCatalogue: Catalogue {
     package static let standardURL = "https://itunes.apple.com/search"
 
     package let name = "iTunes"
     private let url: String
 
-    /// - Parameter url: `search.itunes.url`: the API's address, or that of something that answers as it does. It may
-    ///   have parameters of its own, such as `country=DE`.
+    /// - Parameter url: `search.itunes.url`: the address of the API or of a compatible server. May have query
+    ///   parameters, such as `country=DE`.
     package init(url: String = ITunesCatalogue.standardURL) {
         self.url = url
     }
@@ -21,8 +21,8 @@ package struct ITunesCatalogue: Catalogue {
             fields: [("Accept", "application/json, text/javascript;q=0.9, */*;q=0.1")])
     }
 
-    /// The media type is not looked at: Apple sends JSON as `text/javascript`. Entries without `feedUrl` are shows that
-    /// only Apple's own programs can play.
+    /// Ignores the media type, because Apple sends JSON as `text/javascript`. Entries without `feedUrl` are playable
+    /// only in Apple's own apps.
     package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
         let results = try CatalogueAnswer.objects(
             "results", complaint: "errorMessage", head: head, body: body, catalogue: name)

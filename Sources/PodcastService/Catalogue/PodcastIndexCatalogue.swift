@@ -1,7 +1,7 @@
 internal import CCrypto
 package import TransferCore
 
-/// The Podcast Index (podcastindex.org), an open catalogue. It needs a key, which its makers give away.
+/// The Podcast Index (podcastindex.org), an open catalogue. Needs an API key, which is free.
 package struct PodcastIndexCatalogue: Catalogue {
     package static let standardURL = "https://api.podcastindex.org"
 
@@ -12,16 +12,16 @@ package struct PodcastIndexCatalogue: Catalogue {
 
     /// - Parameters:
     ///   - key, secret: `search.podcastindex.key` and `search.podcastindex.secret`.
-    ///   - url: the server, without the API's path.
+    ///   - url: the server's address without the API's path.
     package init(key: String, secret: String, url: String = PodcastIndexCatalogue.standardURL) {
         self.key = key
         self.secret = secret
         self.url = url
     }
 
-    /// The request is signed with the time, which must be right to five minutes.
+    /// Signs the request with the time, which must be correct to five minutes.
     ///
-    /// User-Agent is required, too: that is the engine's business, which always sends one.
+    /// The API also requires User-Agent, which the engine always sends.
     package func request(for term: SearchTerm, limit: Int, now: Int64) throws(CatalogueError) -> CatalogueRequest {
         let count = min(max(limit, 1), CatalogueAnswer.limit)
         var base = url[...]
@@ -39,7 +39,7 @@ package struct PodcastIndexCatalogue: Catalogue {
             hasCredentials: true)
     }
 
-    /// Feeds that the index calls dead are left out.
+    /// Skips feeds that the index marks as dead.
     package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
         let feeds = try CatalogueAnswer.objects(
             "feeds", complaint: "description", head: head, body: body, catalogue: name)
@@ -53,7 +53,8 @@ package struct PodcastIndexCatalogue: Catalogue {
         return CatalogueEntry.merged([Array(entries.prefix(CatalogueAnswer.limit))])
     }
 
-    /// The SHA-1 of a text in lower-case hexadecimal, as the API asks for it; `nil` where OpenSSL is set up without.
+    /// Returns the SHA-1 of a text in lower-case hexadecimal, as the API requires; `nil` if OpenSSL's configuration
+    /// disables SHA-1.
     ///
     /// The corresponding C function is `EVP_Digest`.
     static func sha1(_ text: String) -> String? {
@@ -65,7 +66,7 @@ package struct PodcastIndexCatalogue: Catalogue {
 }
 
 extension PodcastIndexCatalogue: CustomStringConvertible, CustomReflectable {
-    /// Without the secret, which would else stand in every log that prints the value.
+    /// The description without the secret, so that logging the value does not disclose it.
     package var description: String { "\(name) at \(url)" }
     package var customMirror: Mirror { Mirror(self, children: ["url": url]) }
 }

@@ -1,17 +1,17 @@
 internal import TransferCore
 
-/// The results of the last searches, so that looking again asks nobody. Pure; times are in seconds of any clock.
+/// The results of recent searches, so that a repeated search needs no request. Pure; times are in seconds of any clock.
 package struct SearchCache: Sendable {
     private struct Kept: Sendable {
         var entries: [CatalogueEntry]
         var stored: Int64
-        /// The number of its last use, of `uses`.
+        /// The value of `uses` at the last use.
         var used: Int
     }
 
-    /// An hour: new shows do not come up faster in the catalogues.
+    /// Lifetime of a result: an hour, since catalogues do not list new shows faster.
     package static let lifetime: Int64 = 3_600
-    /// Terms. With 200 entries of half a kilobyte each that is 10 MB at most.
+    /// Maximum number of terms: at 200 entries of half a kilobyte each, at most 10 MB.
     package static let capacity = 100
 
     private var kept: [SearchTerm: Kept] = [:]
@@ -21,7 +21,7 @@ package struct SearchCache: Sendable {
 
     package var count: Int { kept.count }
 
-    /// What was found for a term within the last hour; `nil` when it has to be asked for.
+    /// Returns the results for a term from the last hour; `nil` if a catalogue has to be asked.
     package mutating func entries(for term: SearchTerm, now: Int64) -> [CatalogueEntry]? {
         guard let found = kept[term] else { return nil }
         guard Self.isFresh(found, now: now) else {
@@ -33,12 +33,12 @@ package struct SearchCache: Sendable {
         return found.entries
     }
 
-    /// The least private space of those that are kept and fit.
+    /// Returns the least private address space of the cached entries that match.
     func space(where fits: (CatalogueEntry) -> Bool) -> AddressSpace? {
         kept.values.flatMap(\.entries).filter(fits).compactMap(\.space).min()
     }
 
-    /// Keeps results; none at all are a result, too. When it is full the term goes that was not used for longest.
+    /// Stores results; an empty list is a result, too. Removes the least recently used term when full.
     package mutating func store(_ entries: [CatalogueEntry], for term: SearchTerm, now: Int64) {
         kept = kept.filter { Self.isFresh($0.value, now: now) }
         if kept[term] == nil, kept.count >= Self.capacity, let oldest = kept.min(by: { $0.value.used < $1.value.used })
@@ -49,7 +49,8 @@ package struct SearchCache: Sendable {
         kept[term] = Kept(entries: entries, stored: now, used: uses)
     }
 
-    /// A result from the future is of a clock that was set back: nothing is known of its age.
+    /// Returns whether a result is still valid. One dated in the future (the clock was set back) is not: its age is
+    /// unknown.
     private static func isFresh(_ kept: Kept, now: Int64) -> Bool {
         kept.stored <= now && now - kept.stored < lifetime
     }

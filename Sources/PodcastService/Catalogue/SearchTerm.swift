@@ -1,16 +1,17 @@
 internal import Foundation
 internal import PodcastLibrary
 
-/// What a person searches for, in one spelling: two terms that a catalogue takes for the same are equal.
+/// A search term in normalised form, so that terms that a catalogue treats alike are equal.
 package struct SearchTerm: Sendable, Hashable {
-    /// As it is sent: NFC, white space trimmed and runs of it one space, without control characters.
+    /// The text that is sent: NFC, trimmed, runs of white space collapsed to one space, without control characters.
     package let text: String
-    /// The same without regard to case.
+    /// The text folded for case-insensitive comparison.
     private let key: String
 
-    /// `nil` when nothing is left, or more than 200 characters are: no show has such a name, and catalogues cut it.
+    /// Returns `nil` for an empty term, and for one above 200 characters: no show has such a name, and catalogues
+    /// truncate it.
     package init?(_ text: String) {
-        // A folder's name is at most 255 bytes; what is longer came by another way.
+        // A folder's name is at most 255 bytes; this term came from elsewhere, so limit it before normalising.
         guard text.utf8.count <= 4_096 else { return nil }
         let visible = text.unicodeScalars.map { scalar in
             switch scalar.properties.generalCategory {

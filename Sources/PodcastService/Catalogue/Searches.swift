@@ -20,9 +20,9 @@ final class Searches: ServicePart {
 
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
-    /// Results by catalogue and by how many were asked for: one catalogue that is down is asked again, the others not.
+    /// Results by catalogue and requested count, so that only a catalogue that failed is asked again.
     private var caches: [Asked: SearchCache] = [:]
-    /// One request for all who search for the same at the same time.
+    /// Running requests, shared by all clients that search for the same term.
     private var running: [Running: Task<[CatalogueEntry], any Error>] = [:]
 
     init(_ driver: CoreDriver) {
@@ -30,8 +30,8 @@ final class Searches: ServicePart {
         self.driver = driver
     }
 
-    /// Results of a folder, and the least that catalogues are asked for, so that further searches for the same term find
-    /// them kept. It is what the iTunes Search API gives by itself.
+    /// Number of results in a search folder, and the least requested from a catalogue, so that further searches for the
+    /// term are answered from the cache. It is the default of the iTunes Search API.
     static let resultsOfFolder = 50
 
     // MARK: Catalogues
@@ -47,7 +47,7 @@ final class Searches: ServicePart {
         return .found(shows, problems: problems)
     }
 
-    /// The results as rows of the library.
+    /// Returns the results as rows of the library.
     func searchFolder(_ text: String) async throws -> [FoundFolder] {
         let (entries, problems) = try await entries(for: text, limit: Self.resultsOfFolder)
         for problem in problems { log.warning("search for '\(text)': \(problem)") }
@@ -60,7 +60,7 @@ final class Searches: ServicePart {
         return try library.keep(found: shows, now: now()).map { FoundFolder(podcast: $0.podcast, name: $0.name) }
     }
 
-    /// The subscribed shows by what their addresses have in common with other spellings of them.
+    /// Returns the subscribed shows, keyed by normalised address.
     private func subscriptions() throws -> [String: Podcast] {
         var result: [String: Podcast] = [:]
         for podcast in try library.podcasts() {
@@ -71,10 +71,10 @@ final class Searches: ServicePart {
 
     private static func key(_ url: String) -> String { FeedAddress(url)?.key ?? url }
 
-    /// What the catalogues know, and what those say that could not be asked.
+    /// Returns the results of all catalogues, and one message per catalogue that failed.
     ///
-    /// Throws when none could, with the error number for a reader of the file system: that of the failure when all
-    /// failed alike, else EIO.
+    /// Throws if all failed, with the error number for a file system operation: the common one if all failed alike,
+    /// else EIO.
     private func entries(for text: String, limit: Int) async throws -> ([CatalogueEntry], problems: [String]) {
         guard let term = SearchTerm(text) else {
             throw Failure(
@@ -86,7 +86,7 @@ final class Searches: ServicePart {
         let catalogues = configuration.catalogues
         guard !catalogues.isEmpty else { throw Failure(message: "no catalogue is configured") }
         let count = limit <= Self.resultsOfFolder ? Self.resultsOfFolder : CatalogueAnswer.limit
-        // What is kept is at hand: nothing goes on then that anybody could see.
+        // With all results cached there is no task to show.
         let isKept = catalogues.allSatisfy { catalogue in
             let asked = Asked(catalogue: catalogue.name, count: count)
             return caches[asked]?.entries(for: term, now: now()) != nil
@@ -112,7 +112,7 @@ final class Searches: ServicePart {
         return (CatalogueEntry.merged(lists, limit: limit), failures.map(\.message))
     }
 
-    /// The search of one catalogue: one that is under way, or a new one, or what the last one has brought.
+    /// Searches one catalogue: joins a running search, returns the cached result, or starts a request.
     private func search(
         _ catalogue: any Catalogue, for term: SearchTerm, count: Int
     ) -> Task<[CatalogueEntry], any Error> {
@@ -160,7 +160,7 @@ final class Searches: ServicePart {
         }
     }
 
-    /// The space of the catalogue that has named a feed of late; `nil` when none has.
+    /// Returns the address space of the catalogue that recently returned this feed; `nil` if none has.
     func catalogueSpace(of url: String) -> AddressSpace? {
         let key = Self.key(url)
         return caches.values.compactMap { cache in

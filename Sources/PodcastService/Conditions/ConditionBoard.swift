@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The conditions as last posted, and those who want to hear of changes. Safe from any thread.
+/// The most recent conditions and the subscribers to their changes. Thread-safe.
 final class ConditionBoard: Sendable {
     private struct State {
         var conditions: LinkConditions?
@@ -15,13 +15,13 @@ final class ConditionBoard: Sendable {
 
     var current: LinkConditions? { state.withLock { $0.conditions } }
 
-    /// Tells the listeners, unless nothing has changed.
+    /// Notifies the subscribers if the conditions have changed.
     func post(_ conditions: LinkConditions) {
         state.withLock { state in
             guard state.conditions != conditions else { return }
             state.conditions = conditions
-            // Under the lock, so that two posts reach a listener in their order. `yield` only stores the value and
-            // makes a task ready; with this buffering it calls nobody back.
+            // Under the lock, so that two posts reach a subscriber in order. `yield` only stores the value and
+            // schedules a task; with this buffering policy it calls nothing back.
             for listener in state.listeners.values { listener.yield(conditions) }
         }
     }
@@ -42,19 +42,19 @@ final class ConditionBoard: Sendable {
         return stream
     }
 
-    /// Ends all streams.
+    /// Finishes all streams.
     func close() {
         let listeners = state.withLock { state in
             state.isClosed = true
             defer { state.listeners = [:] }
             return state.listeners
         }
-        // Outside the lock: `finish` calls `onTermination`, which takes it.
+        // Outside the lock: `finish` calls `onTermination`, which acquires it.
         for listener in listeners.values { listener.finish() }
     }
 
     private func remove(_ number: UInt64) {
-        // The continuation must not go under the lock: its end may call back.
+        // Do not release the continuation under the lock: its deinitialisation may call back.
         _ = state.withLock { $0.listeners.removeValue(forKey: number) }
     }
 }

@@ -14,7 +14,7 @@ final class ConditionGate: ServicePart {
 
     func start() {
         let configuration = configuration
-        // Until the conditions are known they are not taken for good ones.
+        // Unknown conditions do not count as good ones.
         if configuration.conditions.current() == nil { driver.note(.conditions(allowDiscretionary: false)) }
         watch = startTask { [weak driver] in
             for await conditions in configuration.conditions.changes() {

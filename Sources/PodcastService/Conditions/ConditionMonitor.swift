@@ -3,22 +3,21 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 
-/// Watches this machine's conditions on a thread of its own, which sleeps in poll(2) until the kernel or
-/// NetworkManager has something to tell.
+/// Watches power and link on a thread of its own, which sleeps in poll(2) until the kernel or NetworkManager reports a
+/// change.
 ///
-/// What cannot be had (no bus, no NetworkManager, no sysfs) is unknown, without a word in the log: it is the normal
-/// state of a server or a container. The thread ends with the value, which does not wait for it.
+/// Conditions that cannot be read (no bus, no NetworkManager, no sysfs) are unknown, which is not logged: it is normal
+/// on servers and in containers. Releasing the monitor stops the thread without waiting for it.
 package final class ConditionMonitor: Sendable {
     package struct Options: Sendable {
-        /// Where the kernel shows its power supplies.
+        /// The sysfs directory of the power supplies.
         package var powerSupplies = PowerSupplies.standardDirectory
-        /// The address of the bus that NetworkManager is on; `nil` takes `DBUS_SYSTEM_BUS_ADDRESS`, or the standard
-        /// socket.
+        /// The address of NetworkManager's bus; `nil` means `DBUS_SYSTEM_BUS_ADDRESS`, or the standard socket.
         package var busAddress: String?
-        /// A socket to take power events from instead of the kernel's; the monitor closes it.
+        /// A socket that replaces the kernel's power events; the monitor closes it.
         var powerEvents: Int32?
-        /// How long the first reading waits for a bus that takes connections and says nothing, so that it does not hold
-        /// up the daemon's discretionary tasks for good. NetworkManager itself has half of it for its answer.
+        /// How long the first reading waits for a bus that accepts connections and does not answer, so that it cannot
+        /// block discretionary tasks for ever. NetworkManager gets half of it to answer.
         var patience = Duration.seconds(10)
 
         package init() {}
@@ -29,7 +28,7 @@ package final class ConditionMonitor: Sendable {
 
     package init(_ options: Options) {
         guard let stopper = StopSignal() else {
-            // Out of descriptors. What is known stays what it is: nothing.
+            // Out of descriptors. The conditions stay unknown.
             self.stopper = nil
             board.post(.unknown)
             return
@@ -49,9 +48,9 @@ package final class ConditionMonitor: Sendable {
     package func changes() -> AsyncStream<LinkConditions> { board.changes() }
 }
 
-/// Tells the thread to end. The corresponding C function is `eventfd`.
+/// Tells the thread to stop. The corresponding C function is `eventfd`.
 ///
-/// Owned by the monitor and its thread both, so that the descriptor is open for as long as one of them may use it.
+/// Owned by both the monitor and its thread, so that the descriptor stays open as long as either may use it.
 final class StopSignal: Sendable {
     let descriptor: Int32
 

@@ -1,13 +1,13 @@
-/// Where the conditions come from: the system, or a test.
+/// Supplies the conditions: the system, or a test double.
 package struct ConditionSource: Sendable {
-    /// The conditions as last seen, at once and without IO; `nil` until they have been read for the first time.
+    /// The most recent conditions, without blocking; `nil` until the first reading.
     ///
-    /// Whoever gets `nil` should take the first element of `changes`: to take it for "unknown" would start tasks on a
-    /// metered link in the first moments of the daemon.
+    /// On `nil`, await the first element of `changes`: treating it as "unknown" would start tasks on a metered link
+    /// during the daemon's first moments.
     package var current: @Sendable () -> LinkConditions?
 
-    /// The conditions as soon as they are known, and again at each change. Of several changes that a slow reader has
-    /// not seen only the last is kept. Any number of streams may be open; they end with the source.
+    /// The conditions once they are known, and again after each change. A slow consumer gets only the latest of several
+    /// changes. Any number of streams may be open; they finish with the source.
     package var changes: @Sendable () -> AsyncStream<LinkConditions>
 
     package init(
@@ -18,16 +18,16 @@ package struct ConditionSource: Sendable {
         self.changes = changes
     }
 
-    /// Conditions that never change. The stream stays open, as that of a system where nothing happens.
+    /// Returns a source whose conditions never change. Its stream stays open.
     package static func constant(_ conditions: LinkConditions) -> ConditionSource {
         let board = ConditionBoard()
         board.post(conditions)
         return ConditionSource(current: { board.current }, changes: { board.changes() })
     }
 
-    /// This machine's: mains power as the kernel sees it, the link as NetworkManager judges it.
+    /// Returns a source for this machine: power from the kernel, the link from NetworkManager.
     ///
-    /// Starts a thread that sleeps until something happens and ends with the last copy of the source.
+    /// Starts a thread that sleeps until something changes and stops when the last copy of the source is released.
     package static func system(_ options: ConditionMonitor.Options = ConditionMonitor.Options()) -> ConditionSource {
         let monitor = ConditionMonitor(options)
         return ConditionSource(current: { monitor.current }, changes: { monitor.changes() })

@@ -2,18 +2,18 @@ internal import CLinux
 internal import Glibc
 internal import Platform
 
-/// What the thread of a `ConditionMonitor` does. Made and run there, used nowhere else.
+/// The body of a `ConditionMonitor`'s thread. Created and used only there.
 final class ConditionWatch {
-    /// How often sysfs is read where a sandbox takes away the kernel's announcements.
+    /// Interval in microseconds at which sysfs is polled where a sandbox blocks the kernel's power events.
     private static let rereadInterval: UInt64 = 60_000_000
 
-    /// Waits between attempts to reach the bus: doubled from a second, which serves a bus that is restarted or comes
-    /// up after podfs, to an hour, which costs nothing where there never is one. sd-bus could wait for the socket to
+    /// First delay before reconnecting to the bus. Doubled from a second, which suits a bus that restarts or starts
+    /// after podfs, to an hour, which costs nothing where there never is one. sd-bus could wait for the socket to
     /// appear instead, but misses a bus that has bound it and does not listen yet.
     private static let firstRetry: UInt64 = 1_000_000
     private static let lastRetry: UInt64 = 3_600_000_000
 
-    /// A connection that has lasted so long was a good one: the next waits begin at the first again.
+    /// A connection that lasted this long resets the delay to the first one.
     private static let goodConnection: UInt64 = 60_000_000
 
     private let board: ConditionBoard
@@ -23,12 +23,12 @@ final class ConditionWatch {
     private let link: NetworkManagerLink
 
     private var conditions = LinkConditions()
-    /// When what is not known by then counts as unknown.
+    /// Time at which conditions not yet read count as unknown.
     private let firstReadingDeadline: UInt64
-    /// Whether the first reading is over.
+    /// Whether the first reading has been published.
     private var isPublished = false
 
-    /// When to connect again, while there is no connection.
+    /// When to reconnect, while disconnected.
     private var retryTime: UInt64 = 0
     private var retryDelay = ConditionWatch.firstRetry
     private var connectedTime: UInt64 = 0
@@ -47,9 +47,9 @@ final class ConditionWatch {
         firstReadingDeadline = Self.now() + UInt64(options.patience / .microseconds(1))
     }
 
-    /// Returns when the monitor has gone.
+    /// Runs until the monitor is released.
     func run() {
-        // After the socket is open, so that no change falls in between.
+        // After opening the socket, so that no change is missed.
         readPower()
         while true {
             tendLink()
@@ -99,7 +99,7 @@ final class ConditionWatch {
         if isPublished { board.post(conditions) }
     }
 
-    /// The earliest time at which something is to be done without an event.
+    /// The earliest time at which work is due without an event.
     private var deadline: UInt64? {
         var times: [UInt64] = []
         if let deadline = link.deadline { times.append(deadline) }
@@ -109,11 +109,11 @@ final class ConditionWatch {
         return times.min()
     }
 
-    /// Sleeps until something happens or is due.
+    /// Sleeps until an event or the deadline.
     ///
-    /// - Returns: `false` when the thread is to end.
+    /// - Returns: `false` if the thread is to stop.
     private func wait() -> Bool {
-        // poll(2) leaves out negative descriptors.
+        // poll(2) ignores negative descriptors.
         var descriptors = [
             pollfd(fd: stopper.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: events?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
@@ -121,7 +121,7 @@ final class ConditionWatch {
         ]
         let count = poll(&descriptors, nfds_t(descriptors.count), Self.milliseconds(until: deadline))
         guard count >= 0 else {
-            // Nothing but a signal, or no memory for the call: neither is a reason to stop watching.
+            // A signal, or no memory for the call: neither is a reason to stop watching.
             return errno == EINTR || errno == EAGAIN || errno == ENOMEM
         }
         if descriptors[0].revents != 0 { return false }
@@ -130,7 +130,7 @@ final class ConditionWatch {
         return true
     }
 
-    /// Rounded up, so that the time has come when poll returns; -1 waits for events alone.
+    /// Returns the timeout rounded up, so that the deadline has passed when poll returns; -1 waits for events only.
     private static func milliseconds(until deadline: UInt64?) -> Int32 {
         guard let deadline else { return -1 }
         let now = now()
@@ -138,6 +138,6 @@ final class ConditionWatch {
         return Int32(clamping: (deadline - now + 999) / 1_000)
     }
 
-    /// Microseconds of CLOCK_MONOTONIC, the clock of sd_bus_get_timeout(3).
+    /// Returns microseconds of CLOCK_MONOTONIC, the clock of sd_bus_get_timeout(3).
     private static func now() -> UInt64 { UInt64(SystemClock.monotonic.microseconds) }
 }

@@ -1,10 +1,10 @@
-/// What the machine says about the cost of a transfer: of its link and of its power.
+/// What a transfer costs at present: whether the link is metered and whether the machine is on battery.
 ///
-/// Discretionary tasks wait for both. What a person reads or asks for never does.
+/// Only discretionary tasks wait for either; reads and requests by a person never do.
 package struct LinkConditions: Sendable, Equatable {
-    /// Whether the link is paid for by volume; `nil` when nobody knows.
+    /// Whether the link is metered; `nil` if unknown.
     package var isMetered: Bool?
-    /// Whether the machine draws on its battery; `nil` when nobody knows.
+    /// Whether the machine runs on battery; `nil` if unknown.
     package var isOnBattery: Bool?
 
     package init(isMetered: Bool? = nil, isOnBattery: Bool? = nil) {
@@ -12,15 +12,16 @@ package struct LinkConditions: Sendable, Equatable {
         self.isOnBattery = isOnBattery
     }
 
-    /// Nothing is known.
+    /// Conditions of which nothing is known.
     package static let unknown = LinkConditions()
 
-    /// Whether tasks that nobody waits for may run.
+    /// Returns whether discretionary tasks may run.
     ///
-    /// What is unknown counts as allowed. It is unknown where no NetworkManager runs, or no bus: servers, containers and
-    /// desktops with a cable, whose link is hardly ever metered; there a task that waited would wait for ever, for an
-    /// answer that nobody is going to give.
+    /// Unknown conditions allow them. They are unknown without NetworkManager or a bus, that is on servers, in
+    /// containers and on wired desktops, whose links are hardly ever metered; a task that waited there would wait for
+    /// ever.
     ///
+    /// - Parameters:
     /// - Parameters:
     ///   - allowMetered: `discretionary.allow_metered`.
     ///   - allowBattery: `discretionary.allow_battery`.

@@ -1,18 +1,18 @@
 internal import CSystemd
 
-/// NetworkManager's judgement of the link, asked over D-Bus with sd-bus(3).
+/// NetworkManager's property `Metered`, read over D-Bus with sd-bus(3).
 ///
-/// It opens one connection, subscribes to changes of the property `Metered`, and reads it once; after that it only
-/// listens. The signals are subscribed first: a bus handles messages in their order, so that no change falls in between.
-/// NetworkManager is never started by this: where it does not run, nobody knows.
+/// Opens one connection, subscribes to changes of the property, reads it once, and then only listens. Subscribing first
+/// guarantees that no change is missed, because a bus handles messages in order. Never starts NetworkManager: where it
+/// does not run, the value is unknown.
 ///
-/// Made, used and dropped on one thread; sd-bus allows no other use.
+/// Confined to one thread, as sd-bus requires.
 final class NetworkManagerLink {
     private static let name = "org.freedesktop.NetworkManager"
     private static let path = "/org/freedesktop/NetworkManager"
     private static let properties = "org.freedesktop.DBus.Properties"
 
-    /// How long NetworkManager may take for an answer, in microseconds. It answers in less than a millisecond, or hangs.
+    /// Timeout for NetworkManager's answer in microseconds. It normally answers in less than a millisecond.
     private static let callTimeout: UInt64 = 5_000_000
 
     /// D-Bus's type codes, see sd_bus_message_append(3).
@@ -27,24 +27,25 @@ final class NetworkManagerLink {
     }
 
     private let address: String?
-    /// The `sd_bus`, while there is a connection, or one is being made.
+    /// The `sd_bus` while connected or connecting.
     private var bus: OpaquePointer?
 
-    /// Whether the link is metered; `nil` when nobody knows.
+    /// Whether the link is metered; `nil` if unknown.
     private(set) var isMetered: Bool?
-    /// Whether it is known, or known that nobody knows.
+    /// Whether NetworkManager has answered, or is known to be unavailable.
     private(set) var isSettled = false
 
-    /// - Parameter address: as in `DBUS_SYSTEM_BUS_ADDRESS`; `nil` takes that variable, or the standard socket.
+    /// - Parameter address: in the format of `DBUS_SYSTEM_BUS_ADDRESS`; `nil` means that variable, or the standard
+    ///   socket.
     init(address: String?) { self.address = address }
 
     deinit { sd_bus_close_unref(bus) }
 
     var isConnected: Bool { bus != nil }
 
-    /// Connects to the bus and asks, unless there is a connection. The answer comes by `process`.
+    /// Connects to the bus and requests the property, unless connected already. `process` handles the answer.
     ///
-    /// - Returns: `false` when there is no bus, or none that can be used.
+    /// - Returns: `false` if there is no usable bus.
     func connect() -> Bool {
         if bus != nil { return true }
         bus = open()
@@ -55,9 +56,9 @@ final class NetworkManagerLink {
         return true
     }
 
-    /// Handles what has come, and calls what has timed out.
+    /// Handles received messages and timeouts.
     ///
-    /// - Returns: `false` when the connection is lost; it is closed then.
+    /// - Returns: `false` if the connection was lost; it is then closed.
     func process() -> Bool {
         guard let bus else { return false }
         while true {
@@ -70,11 +71,11 @@ final class NetworkManagerLink {
         }
     }
 
-    /// What to wait for by poll(2).
+    /// The descriptor to poll.
     var descriptor: Int32 { bus.map { sd_bus_get_fd($0) } ?? -1 }
     var events: Int16 { bus.map { Int16(truncatingIfNeeded: sd_bus_get_events($0)) } ?? 0 }
 
-    /// When `process` is to be called at the latest, in microseconds of CLOCK_MONOTONIC; `nil` when nothing is due.
+    /// When `process` has to be called at the latest, in microseconds of CLOCK_MONOTONIC; `nil` if nothing is due.
     var deadline: UInt64? {
         var time: UInt64 = 0
         guard let bus, sd_bus_get_timeout(bus, &time) >= 0, time != .max else { return nil }
@@ -92,8 +93,8 @@ final class NetworkManagerLink {
         isSettled = true
     }
 
-    /// The meaning of a value of `NMMetered`: unknown, yes, no, and both as NetworkManager guesses them by the kind of
-    /// link (a phone's hotspot is guessed to be metered).
+    /// Converts a value of `NMMetered`: unknown, yes, no, and NetworkManager's guesses for both by the kind of link (it
+    /// guesses that a phone's hotspot is metered).
     static func isMetered(_ value: UInt32) -> Bool? {
         switch value {
         case 1, 3: true
@@ -115,7 +116,7 @@ final class NetworkManagerLink {
         return bus
     }
 
-    /// The subscriptions belong to the connection and go with it, as does `self`'s pointer in them.
+    /// The pointer to `self` in the subscriptions, which are removed with the connection.
     private var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
     private static func link(_ pointer: UnsafeMutableRawPointer?) -> NetworkManagerLink? {
@@ -143,7 +144,7 @@ final class NetworkManagerLink {
                 }, nil, pointer) >= 0
     }
 
-    /// Asks for the property's value. `false` when the question cannot be sent.
+    /// Requests the property's value. Returns `false` if the call cannot be sent.
     @discardableResult
     private func ask() -> Bool {
         var call: OpaquePointer?
@@ -163,12 +164,12 @@ final class NetworkManagerLink {
             }, pointer, Self.callTimeout) >= 0
     }
 
-    /// The answer, which may also be an error: NetworkManager does not run, refuses, or has not answered in time.
+    /// Handles the answer, which may be an error: NetworkManager does not run, refuses, or has not answered in time.
     private func answered(_ reply: OpaquePointer?) {
         settle(sd_bus_message_is_method_error(reply, nil) == 0 ? readVariant(reply) : nil)
     }
 
-    /// `PropertiesChanged(s interface, a{sv} values, as invalidated)`.
+    /// Handles `PropertiesChanged(s interface, a{sv} values, as invalidated)`.
     private func propertiesChanged(_ message: OpaquePointer?) {
         guard sd_bus_message_skip(message, "s") >= 0,
             sd_bus_message_enter_container(message, Code.array, "{sv}") >= 0
@@ -188,14 +189,14 @@ final class NetworkManagerLink {
         }
     }
 
-    /// `NameOwnerChanged(s name, s old, s new)`: NetworkManager has started, or ended.
+    /// Handles `NameOwnerChanged(s name, s old, s new)`: NetworkManager has started or stopped.
     private func ownerChanged(_ message: OpaquePointer?) {
         guard sd_bus_message_skip(message, "ss") >= 0, let owner = readString(message) else { return }
         if owner.isEmpty { settle(nil) } else { ask() }
     }
 
     private func readString(_ message: OpaquePointer?) -> String? {
-        // Points into the message.
+        // A pointer into the message.
         var text: UnsafePointer<CChar>?
         guard sd_bus_message_read_basic(message, Code.string, &text) > 0, let text else { return nil }
         return String(cString: text)

@@ -3,25 +3,24 @@ internal import CSystemd
 internal import Glibc
 internal import Platform
 
-/// The kernel's announcements that a power supply has changed: sysfs itself cannot be watched by inotify(7).
+/// The kernel's events about power supplies; sysfs itself cannot be watched with inotify(7).
 ///
-/// A netlink socket in the group of the kernel's own events (NETLINK_KOBJECT_UEVENT, group 1), which any user may join.
-/// An announcement is only the reason to read sysfs again, so that it does not matter whom it comes from or whether
-/// some were lost.
+/// A netlink socket in the group of the kernel's events (NETLINK_KOBJECT_UEVENT, group 1), which any user may join. An
+/// event only triggers a new reading of sysfs, so its sender and lost events do not matter.
 struct PowerEvents: ~Copyable {
-    /// Becomes readable with an event.
+    /// The socket, readable when an event is pending.
     let descriptor: Int32
 
-    /// The kernel's group; 2 is udevd's, in a format of its own.
+    /// The kernel's multicast group; group 2 is udevd's, in a format of its own.
     private static let kernelGroup: UInt32 = 1
 
-    /// An event is at most 2 KiB of variables (UEVENT_BUFFER_SIZE of the kernel) after its path.
+    /// Buffer size: an event has at most 2 KiB of variables (the kernel's UEVENT_BUFFER_SIZE) after its path.
     private static let bufferSize = 8 * 1024
 
-    /// Takes over a socket that gives one event a datagram.
+    /// Takes ownership of a socket that delivers one event per datagram.
     init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// `nil` where the kernel or a sandbox gives no such socket.
+    /// Returns `nil` if the kernel or a sandbox denies the socket.
     init?() {
         let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_NETLINK, type, NETLINK_KOBJECT_UEVENT)
@@ -45,13 +44,13 @@ struct PowerEvents: ~Copyable {
 
     enum Outcome: Sendable, Equatable {
         case nothing
-        /// A power supply has changed, or events were lost, of which one may have said so.
+        /// A power supply has changed, or events were lost that may have said so.
         case changed
-        /// The socket gives nothing any more.
+        /// The socket delivers nothing any more.
         case ended
     }
 
-    /// Takes all events that have come.
+    /// Reads all pending events.
     func drain() -> Outcome {
         withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 16) { buffer in
             var hasChanged = false
@@ -74,7 +73,7 @@ struct PowerEvents: ~Copyable {
         }
     }
 
-    /// Whether an event is about a power supply: `ACTION@PATH` and variables, each with a NUL at its end.
+    /// Returns whether an event concerns a power supply. Format: `ACTION@PATH` and variables, each NUL-terminated.
     static func isOfPowerSupply(_ event: some Collection<UInt8>) -> Bool {
         event.split(separator: 0).contains { $0.elementsEqual("SUBSYSTEM=power_supply".utf8) }
     }

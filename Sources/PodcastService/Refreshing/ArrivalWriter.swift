@@ -2,10 +2,10 @@ internal import Dispatch
 internal import PodcastLibrary
 internal import Synchronization
 
-/// Writes new shows to the library: those that arrive while others are being written go into the next transaction, all of
-/// them together, as each transaction writes the same pages of the indices again.
+/// Writes new shows to the library. Shows that arrive during a transaction share the next one, because each transaction
+/// rewrites the same index pages.
 ///
-/// Away from the actor: the rows of a large feed take a second, and others must not wait for it. Thread-safe.
+/// Runs outside the actor: inserting the rows of a large feed takes a second. Thread-safe.
 final class ArrivalWriter: Sendable {
     private struct State {
         var waiting: [(show: ArrivingShow, continuation: CheckedContinuation<MergeResult, any Error>)] = []
@@ -17,18 +17,19 @@ final class ArrivalWriter: Sendable {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "podfs.arrivals")
 
-    /// Episodes in one transaction; more than the first show has, so that no small one waits for several large ones.
+    /// Maximum number of episodes per transaction. The first show may exceed it; the limit keeps a small show from
+    /// waiting for several large ones.
     private static let batch = 2_000
 
-    /// - Parameter template: of the names of episodes.
+    /// - Parameter template: the template for episode names.
     init(library: Library, template: NameTemplate) {
         self.library = library
         self.template = template
     }
 
-    /// Subscribes to a show. Returns when it is in the library.
+    /// Subscribes to a show, and returns when it is in the library.
     ///
-    /// - Throws: what `Library.subscribe` throws.
+    /// - Throws: the errors of `Library.subscribe`.
     func store(_ show: ArrivingShow) async throws -> MergeResult {
         try await withCheckedThrowingContinuation { continuation in
             let isFirst = state.withLock { state in
@@ -63,7 +64,7 @@ final class ArrivalWriter: Sendable {
         do {
             return try library.subscribe(shows, template: template)
         } catch  where shows.count > 1 {
-            // One of them may be to blame; the others are none the worse for it.
+            // Retry one by one: a single faulty show must not fail the others.
             return shows.flatMap { show in write([show]) }
         } catch {
             return [.failure(error)]

@@ -1,25 +1,25 @@
 package import TransferCore
 
-/// What `auto_download` asks for a show: its newest episodes in the cache, and no older ones that nobody asked for.
-/// Pure; each list in the order of listings, newest first.
+/// What `auto_download` requires for a show: its newest episodes in the cache, and no older ones that nobody requested.
+/// Pure; each list is in listing order, newest first.
 package struct AutoDownload: Sendable, Equatable {
-    /// Downloads to begin, as discretionary ones.
+    /// Downloads to start, as discretionary ones.
     package let enqueue: [EpisodeID]
-    /// Automatic downloads under way that are not wanted any more.
+    /// Running automatic downloads that are no longer wanted.
     package let cancel: [EpisodeID]
     /// Complete automatic downloads that are no longer among the newest.
     package let evict: [EpisodeID]
 
     /// - Parameters:
-    ///   - episodes: all of the show.
-    ///   - count: `auto_download`. With 0, off, nothing new begins and what is under way ends; what is complete stays
-    ///     until the cache needs the room, since turning it off is no wish to lose anything.
-    ///   - keep: what retention would bury is not fetched.
+    ///   - episodes: all episodes of the show.
+    ///   - count: `auto_download`. With 0 (off) no download starts and running ones are cancelled; complete ones stay
+    ///     until the cache needs the space, since turning it off is no request to delete anything.
+    ///   - keep: episodes that retention would remove are not fetched.
     package init(_ episodes: [RetainedEpisode], newest count: Int, keep: Keep, now: Int64) {
         let wanted = Self.wanted(episodes, newest: count, keep: keep, now: now)
         let wantedIDs = Set(wanted.map(\.id))
         enqueue = wanted.filter { episode in
-            // One that was heard to the end is not fetched for the sake of it.
+            // An episode that was played to the end is not fetched again.
             !episode.complete && !episode.hasTask && !episode.isDeclined && !episode.played && !episode.isMediaGone
         }.map(\.id)
         let surplus = episodes.sorted(by: RetainedEpisode.isNewer).filter {
@@ -29,11 +29,11 @@ package struct AutoDownload: Sendable, Equatable {
         evict = count > 0 ? surplus.filter(\.complete).map(\.id) : []
     }
 
-    /// The newest `count` that the feed lists.
+    /// Returns the newest `count` episodes that the feed lists.
     ///
-    /// Trailers and bonus items do not count and are not fetched, so that a trailer does not push an episode out; a
-    /// show that has nothing else yet is the exception. What was declined counts: the place of an episode that a person
-    /// threw out does not go to an older one.
+    /// Trailers and bonus episodes neither count nor are fetched, so that a trailer does not displace an episode; they
+    /// are if the show has nothing else yet. Declined episodes count: when a person removes one, an older one does not
+    /// take its place.
     private static func wanted(
         _ episodes: [RetainedEpisode], newest count: Int, keep: Keep, now: Int64
     ) -> [RetainedEpisode] {

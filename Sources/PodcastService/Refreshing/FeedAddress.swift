@@ -1,27 +1,26 @@
 internal import PodcastFeed
 
-/// An http or https address taken apart as far as refreshing and search must understand it.
+/// A parsed http or https address, as far as refreshing and search need it.
 ///
-/// Text in, text out: `text` stays as it was written, because that is how the server must be asked. What is compared is
-/// `key`.
+/// `text` stays as written, because servers have to be asked that way; comparison uses `key`.
 package struct FeedAddress: Sendable, Hashable {
-    /// As written.
+    /// The address as written.
     package let text: String
     /// Whether the scheme is https.
     package let isSecure: Bool
-    /// In lower case, without a dot at its end; an IPv6 address stands in brackets.
+    /// The host in lower case, without a trailing dot; an IPv6 address is in brackets.
     package let host: String
-    /// The port as given or as the scheme implies.
+    /// The explicit port, or the scheme's default.
     package let port: Int
     /// Whether there is a `user:password@` (RFC 3986 §3.2.1).
     package let hasUserInfo: Bool
     private let hasWrittenPort: Bool
-    /// Two addresses with one key are the same feed: host, path and query, without scheme, user info, fragment, a port
-    /// that the scheme implies, and slashes at the end of the path.
+    /// Comparison key: addresses with equal keys are the same feed. Consists of host, path and query, without scheme,
+    /// user info, fragment, default port, and trailing slashes of the path.
     package let key: String
 
-    /// `nil` for what podfs never asks: another scheme, no host, a port that is none, white space or control
-    /// characters, a backslash (which browsers take for a slash and servers do not), more than 16 KiB.
+    /// Returns `nil` for addresses that podfs never requests: another scheme, no host, an invalid port, white space or
+    /// control characters, a backslash (which browsers treat as a slash and servers do not), more than 16 KiB.
     package init?(_ text: String) {
         guard text.utf8.count <= FeedLimits.standard.url else { return nil }
         guard text.unicodeScalars.allSatisfy(Self.isAllowed) else { return nil }
@@ -46,10 +45,10 @@ package struct FeedAddress: Sendable, Hashable {
         key = (isStandard ? host : "\(host):\(port)") + Self.comparable(rest[authority.endIndex...])
     }
 
-    /// The host of an address, for limits by host; of what is no address the text itself, which is limited alike.
+    /// Returns the host of an address for per-host limits; for an invalid address the text itself.
     package static func host(of text: String) -> String { plainHost(of: text) ?? FeedAddress(text)?.host ?? text }
 
-    /// The same for an address as nearly all are, byte by byte: it is asked for of a thousand shows at once.
+    /// Fast path of `host(of:)` for ordinary addresses, byte by byte: it is called for a thousand shows at once.
     private static func plainHost(of text: String) -> String? {
         var text = text
         return text.withUTF8 { bytes in
@@ -92,7 +91,7 @@ package struct FeedAddress: Sendable, Hashable {
         }
     }
 
-    /// The same address over https; `nil` where a port is written, which speaks one protocol.
+    /// The same address with https; `nil` with an explicit port, which serves one protocol.
     package var secured: FeedAddress? {
         if isSecure { return self }
         guard !hasWrittenPort, let colon = text.firstIndex(of: ":") else { return nil }
@@ -102,7 +101,7 @@ package struct FeedAddress: Sendable, Hashable {
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.value > 0x20 && scalar.value != 0x7F && scalar != "\\" }
         switch scalar.properties.generalCategory {
-        // Format characters turn the reading direction around or are not seen at all.
+        // Format characters are invisible or change the reading direction.
         case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator, .surrogate: return false
         default: return true
         }
@@ -117,7 +116,7 @@ package struct FeedAddress: Sendable, Hashable {
         if let colon {
             let digits = place[place.index(after: colon)...]
             host = place[..<colon]
-            // An empty port is the scheme's own (RFC 3986 §3.2.3).
+            // An empty port means the scheme's default (RFC 3986 §3.2.3).
             if !digits.isEmpty {
                 guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
                     (1...65_535).contains(number)
@@ -135,12 +134,12 @@ package struct FeedAddress: Sendable, Hashable {
         return (name, port)
     }
 
-    /// RFC 3986 §3.2.2, without the sub-delimiters, which stand in no host of the web.
+    /// RFC 3986 §3.2.2, without the sub-delimiters, which occur in no host name on the web.
     private static func isInHost(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "-._~%".unicodeScalars.contains(scalar)
     }
 
-    /// Path and query with percent escapes in upper case (RFC 3986 §6.2.2.1).
+    /// Returns path and query with percent escapes in upper case (RFC 3986 §6.2.2.1).
     private static func comparable(_ tail: Substring) -> String {
         let end = tail.firstIndex(of: "?") ?? tail.endIndex
         var path = tail[..<end]

@@ -6,34 +6,34 @@ internal import PodcastLibrary
 internal import Synchronization
 internal import TransferCore
 
-/// The feeds of the subscribed shows as last fetched, for people who want to know why a show looks as it does.
+/// The feeds of the subscribed shows as last fetched, for diagnosing how a show is displayed.
 ///
-/// Two files a show, 0600: `ID.xml`, the document byte for byte, and `ID.json`, what was understood of it and how it
-/// was come by. Each takes the place of the one before in one step. They are copies: nothing depends on them, so that
-/// they are not forced to the disk, and a failure to write one is no failure of the refresh.
+/// Two files per show, mode 0600: `ID.xml`, the document byte for byte, and `ID.json`, the parser's result and how the
+/// document was fetched. Both are replaced atomically. Nothing depends on them, so they are not synced to disk, and a
+/// failure to write one does not fail the refresh.
 struct FeedDocuments: Sendable {
     /// Made by whoever starts the daemon, 0700.
     let folder: String
 
     private static let temporaryPrefix = "new-"
 
-    /// A place for a document that begins to arrive; `nil` when none can be had.
+    /// Creates a file for an incoming document; `nil` if that fails.
     func begin() -> ArrivingDocument? {
         ArrivingDocument(path: "\(folder)/\(Self.temporaryPrefix)\(UInt64.random(in: 0 ... .max))")
     }
 
-    /// Whether there is a document of the show.
+    /// Returns whether the show has a document.
     func contains(_ podcast: ShowID) -> Bool {
         access(path(podcast, "xml"), F_OK) == 0 && access(path(podcast, "json"), F_OK) == 0
     }
 
-    /// The shows of which there are documents.
+    /// Returns the shows that have a document.
     func kept() -> Set<ShowID> {
         guard let listing = opendir(folder) else { return [] }
         defer { closedir(listing) }
         var (documents, facts): (Set<ShowID>, Set<ShowID>) = ([], [])
         while let entry = readdir(listing) {
-            // The name is longer than its array says, so that the array is not copied.
+            // The name is longer than its declared array; point into it to avoid copying the array.
             let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
                 .assumingMemoryBound(to: UInt8.self)
             var id: Int64 = 0
@@ -52,7 +52,7 @@ struct FeedDocuments: Sendable {
         return documents.intersection(facts)
     }
 
-    /// Makes a document that has arrived the show's.
+    /// Stores a received document as the show's.
     func keep(_ document: ArrivingDocument, feed: Feed, redirects: [RedirectHop], of podcast: ShowID) throws {
         guard let facts = begin() else { throw POSIXError(.EIO) }
         let hops = redirects.map { hop in
@@ -69,7 +69,7 @@ struct FeedDocuments: Sendable {
         for fileExtension in ["xml", "json"] { unlink(path(podcast, fileExtension)) }
     }
 
-    /// Removes what belongs to no show, and what a daemon that was killed had begun.
+    /// Removes documents of unknown shows, and unfinished files of a daemon that was killed.
     func removeAll(but podcasts: Set<ShowID>) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             let id = Int64(name.prefix { $0 != "." }).map { ShowID($0) }
@@ -81,19 +81,19 @@ struct FeedDocuments: Sendable {
     private func path(_ podcast: ShowID, _ fileExtension: String) -> String { "\(folder)/\(podcast).\(fileExtension)" }
 }
 
-/// A file that is written and has no name that anybody looks for; goes with its last reference, unless it was moved.
+/// A temporary file, which is deleted when its last reference is released unless it was moved.
 final class ArrivingDocument: Sendable {
     private struct State {
         var descriptor: Int32
         var buffer: [UInt8] = []
-        /// Of the first write that failed.
+        /// The errno of the first failed write.
         var error: Int32 = 0
         var isMoved = false
     }
 
     private let path: String
     private let state: Mutex<State>
-    /// Bytes that are written together.
+    /// Bytes per write.
     private static let blockSize = 256 << 10
 
     init?(path: String) {
@@ -111,7 +111,7 @@ final class ArrivingDocument: Sendable {
         if !isMoved { unlink(path) }
     }
 
-    /// What cannot be written is found out when the file is moved.
+    /// Appends bytes. Write errors are reported when the file is moved.
     func append(_ bytes: [UInt8]) {
         state.withLock { state in
             state.buffer += bytes

@@ -4,10 +4,10 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Fetches feeds through the engine and parses them while they arrive.
+/// Fetches feeds through the engine and parses them as they arrive.
 struct FeedFetcher: Sendable {
     let engine: TransferEngine
-    /// What the network brings beyond them is not even received: the feed is cut.
+    /// Limits of the parser. Bytes beyond them are not received; the feed is truncated.
     let limits: FeedLimits
 
     enum Answer: Sendable {
@@ -15,13 +15,13 @@ struct FeedFetcher: Sendable {
         case notModified(FeedResponse)
     }
 
-    /// An answer, whatever it was.
+    /// An answer of any status.
     struct Retrieved: Sendable {
         var head: ResponseHead
         var chain: RedirectChain
-        /// Of a 200 that is a feed.
+        /// The feed, for status 200.
         var feed: Feed?
-        /// The bytes of the same, for who wanted to keep them.
+        /// The bytes of the feed, if the caller stores them.
         var document: ArrivingDocument?
         /// Why there is neither a feed nor a 304.
         var problem: FetchFailure?
@@ -29,21 +29,21 @@ struct FeedFetcher: Sendable {
         var response: FeedResponse { FeedFetcher.response(head, from: chain.final) }
     }
 
-    /// What the library keeps of an answer, which came from this address.
+    /// Returns the part of an answer that the library stores.
     static func response(_ head: ResponseHead, from url: String) -> FeedResponse {
         FeedResponse(
-            // A redirect may lead to an address with user info, which is not to spread to what is made of the answer.
+            // A redirect may lead to an address with user info, which must not be passed on.
             finalURL: RedactedURL.withoutUserInfo(url), status: head.status, etag: head["etag"],
             lastModified: head["last-modified"], contentType: head["content-type"], space: head.space,
             reach: head.firstSpace)
     }
 
     /// - Parameters:
-    ///   - url: http or https. User info in it is sent as credentials; what is made of the answer does not show it.
-    ///   - reach: the most private address space that the address may be in; `nil` for any, as a person gave it.
-    ///   - credentials: of the show; they are sent when they fit the address.
-    ///   - etag, lastModified: of the document that is known, for a conditional request.
-    ///   - timeout: milliseconds to the end of the answer; `nil` for as long as a large feed takes.
+    ///   - url: http or https. User info is sent as credentials and does not appear in results.
+    ///   - reach: the most private address space in which the address may be; `nil` for any, if a person entered it.
+    ///   - credentials: the show's credentials, sent if they match the address.
+    ///   - etag, lastModified: validators of the stored document, for a conditional request.
+    ///   - timeout: milliseconds until the end of the answer; `nil` for no limit.
     func fetch(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
         lastModified: String? = nil, timeout: Int64? = nil
@@ -54,7 +54,7 @@ struct FeedFetcher: Sendable {
         return found.feed.map { .feed($0, found.response) } ?? .notModified(found.response)
     }
 
-    /// As `fetch`, for those who need to know how the answer was come by. Throws `FetchFailure` when there was none.
+    /// As `fetch`, with the redirects and the head of the answer. Throws `FetchFailure` if there was no answer.
     func retrieve(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
         lastModified: String? = nil, userAgent: String? = nil, timeout: Int64? = nil,
@@ -70,10 +70,10 @@ struct FeedFetcher: Sendable {
 
     /// A request for a feed.
     struct Inquiry: Sendable {
-        /// As it is asked for.
+        /// The requested address.
         let address: PrivateAddress
         let request: DataRequest
-        /// Whether a document is known.
+        /// Whether the request has validators.
         let isConditional: Bool
 
         private static let accept = (
@@ -90,7 +90,7 @@ struct FeedFetcher: Sendable {
             let given = PrivateAddress(url)
             address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
             isConditional = etag != nil || lastModified != nil
-            // One byte more tells the parser that the document goes on.
+            // The extra byte lets the parser see that the document continues.
             var request = DataRequest(url: address.url, limit: limits.bytes + 1)
             request.credentials = address.credentials
             request.reach = reach
@@ -103,7 +103,7 @@ struct FeedFetcher: Sendable {
         }
     }
 
-    /// Reads the answer to a request while it arrives. Throws `FetchFailure` when there is none.
+    /// Reads the answer to a request as it arrives. Throws `FetchFailure` if there is none.
     func take(
         _ answer: AsyncThrowingStream<DataEvent, any Error>, to inquiry: Inquiry,
         keepingIn documents: FeedDocuments? = nil, onProgress: (@Sendable (FeedProgress) -> Void)? = nil
@@ -113,7 +113,7 @@ struct FeedFetcher: Sendable {
         var head: ResponseHead?
         var parser: FeedParser?
         var document: ArrivingDocument?
-        /// Bytes of the document that are still to be kept.
+        /// Bytes of the document that may still be stored.
         var room = limits.bytes
         let meter = onProgress.map(FeedMeter.init)
         defer { meter?.end() }
@@ -136,7 +136,7 @@ struct FeedFetcher: Sendable {
                 }
             }
         } catch is TransferError where parser?.isFull ?? false {
-            // All that is read of a feed has come. It is cut, and says so.
+            // The limit was reached: all that is parsed of a feed has arrived, and the feed is marked as truncated.
         } catch let error as TransferError {
             let isAway = error.code == .unreachable || error.code == .timedOut
             let advice = isAway ? "; check the address and the network" : ""
@@ -180,15 +180,15 @@ struct FeedFetcher: Sendable {
     }
 }
 
-/// Why a feed could not be had.
+/// Why a feed could not be fetched.
 struct FetchFailure: Error, Sendable, CustomStringConvertible {
-    /// Of the answer, if there was one.
+    /// The answer's status, if there was an answer.
     var status: Int?
-    /// One line.
+    /// The message, one line.
     var message: String
-    /// What is there is no show, and asking again will not make it one.
+    /// Whether the document is no feed, so that a retry is pointless.
     var isNoShow = false
-    /// What kind of failure it was when no whole answer came.
+    /// The kind of failure if no complete answer arrived.
     var code: TransferError.Code?
 
     var description: String { message }

@@ -2,15 +2,16 @@ internal import Platform
 internal import Synchronization
 internal import TransferCore
 
-/// How far the answer to a request for a feed is.
+/// Progress of a feed download.
 struct FeedProgress: Sendable, Equatable {
-    /// Bytes, as they were before the server compressed them.
+    /// Bytes received, after decompression.
     var received: Int64 = 0
-    /// `nil` when the server does not say, or says it of the compressed bytes.
+    /// Expected bytes; `nil` if the server does not say, or gives the compressed size.
     var expected: Int64?
 }
 
-/// Tells how far an answer is: now and then while bytes come, and once more when no more have come for a while.
+/// Reports the progress of a feed download: at intervals while bytes arrive, and once more when none have arrived for a
+/// while.
 final class FeedMeter: Sendable {
     private struct State {
         var progress = FeedProgress()
@@ -22,8 +23,7 @@ final class FeedMeter: Sendable {
     private let tell: @Sendable (FeedProgress) -> Void
     private let state = Mutex(State())
 
-    /// As often as the progress of downloads is told, in milliseconds. The beginning is no news: most feeds are here before
-    /// there is any.
+    /// Interval of reports in milliseconds, as for downloads. Most feeds arrive before the first report.
     private static let interval = Duration.milliseconds(250)
 
     /// - Parameter tell: called on any thread.
@@ -44,7 +44,7 @@ final class FeedMeter: Sendable {
         if needsTimer { startTimer() }
     }
 
-    /// Nothing is told from here on.
+    /// Stops reporting.
     func end() { state.withLock { $0.hasEnded = true } }
 
     private func startTimer() {

@@ -8,20 +8,20 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Asks for known feeds again. Where nothing has changed, which is the rule, the next is asked for at once on the
-/// engine's thread; whoever keeps the library hears of many such answers together, and may be busy meanwhile.
+/// Refetches the feeds of known shows. After "not modified", the common case, the next request starts at once on the
+/// engine's thread; the owner of the library, which may be busy, handles such answers in batches.
 ///
-/// Its queue is that of all feeds: also of those that are asked for elsewhere when their turn comes. Thread-safe.
+/// Its queue serves all feeds, including those that other code fetches when their turn comes. Thread-safe.
 final class FeedPump: Sendable {
-    /// A feed that is known.
+    /// A known feed to be fetched.
     final class Job: Sendable {
         let show: RefreshSubject
         private let credentials: Credentials?
-        /// Whether the document is at hand of which the validators are.
+        /// Whether the document that the validators belong to is stored.
         private let isKept: Bool
         private let userAgent: String?
         private let limits: FeedLimits
-        /// Nobody has asked for it.
+        /// Whether the refresh is scheduled rather than requested.
         let isScheduled: Bool
 
         init(
@@ -37,18 +37,18 @@ final class FeedPump: Sendable {
         }
 
         var inquiry: FeedFetcher.Inquiry {
-            // Of a show without its document, which older versions did not keep, the whole is asked for once.
+            // Earlier versions did not store documents; without one, request the whole feed once.
             FeedFetcher.Inquiry(
                 show.url, reach: show.access.reach, credentials: credentials, etag: isKept ? show.etag : nil,
                 lastModified: isKept ? show.lastModified : nil, userAgent: userAgent, limits: limits)
         }
     }
 
-    /// A feed that has been asked for.
+    /// A running request for a feed.
     final class Asked: Sendable {
         let job: Job
         let inquiry: FeedFetcher.Inquiry
-        /// As people see it.
+        /// The task as displayed.
         let task: TaskInfo
 
         init(_ job: Job, task number: TaskID, now: Int64) {
@@ -60,26 +60,26 @@ final class FeedPump: Sendable {
         }
     }
 
-    /// What is to be known of feeds, in the order in which it happened.
+    /// An event of a feed request; events are delivered in order.
     enum Report: Sendable {
-        /// Reported while somebody watches.
+        /// The request was sent. Reported only while a client watches.
         case began(Asked)
-        /// Nothing has changed; its place in the queue has been given back.
+        /// The feed has not changed; its slot in the queue is already free.
         case unchanged(Asked, ResponseHead)
-        /// Something else is being answered, or no answer comes. Its place in the queue has to be given back.
+        /// Any other answer, or a failure. The receiver has to free the slot in the queue.
         case answer(Asked, AsyncThrowingStream<DataEvent, any Error>)
-        /// The turn of a feed that is asked for elsewhere.
+        /// The turn of a feed that other code fetches.
         case turn(ShowID)
     }
 
     private struct State {
         var queue: HostQueue
         var jobs: [ShowID: Job] = [:]
-        /// Whose answers nobody has taken up yet.
+        /// Running requests, until their answers are handled.
         var asked: [ShowID: Asked] = [:]
         var reports: [Report] = []
         var isWatched = false
-        /// Somebody has been told of the reports, or will be when the timer is over.
+        /// Whether the consumer has been woken for the reports, or a timer will wake it.
         var isAwaited = false
         var hasTimer = false
     }
@@ -87,13 +87,13 @@ final class FeedPump: Sendable {
     private let state: Mutex<State>
     private let context: ServiceContext
     private let wake: AsyncStream<Void>.Continuation
-    /// Gives a value when there are reports to be taken.
+    /// Yields a value when reports are ready.
     let wakes: AsyncStream<Void>
 
-    /// How long an answer without news waits for others, in milliseconds, while more feeds are being asked for: a
-    /// transaction for each would take longer than the answers do. A person does not notice it.
+    /// Delay of "not modified" reports in milliseconds while more requests are running: a transaction for each would
+    /// take longer than the answers. A person does not notice it.
     private static let patience = Duration.milliseconds(25)
-    /// So many do not wait for more.
+    /// Number of reports that are delivered without waiting for more.
     private static let batch = 64
 
     init(queue: HostQueue, context: ServiceContext) {
@@ -108,19 +108,19 @@ final class FeedPump: Sendable {
         state.withLock { body(&$0.queue) }
     }
 
-    /// Puts a feed at the end, unless it waits or is being asked for.
+    /// Appends a feed to the queue, unless it is queued or running.
     func enqueue(_ job: Job, host: String) {
         state.withLock { state in
             if state.queue.enqueue(job.show.id, host: host) { state.jobs[job.show.id] = job }
         }
     }
 
-    /// Something has changed of a show that may wait: what is known of it is looked up when its turn comes.
+    /// Discards the cached state of a queued show after a change; it is loaded again when its turn comes.
     func forgetJob(_ podcast: ShowID) { state.withLock { _ = $0.jobs.removeValue(forKey: podcast) } }
 
-    /// Takes what may be asked for now.
+    /// Starts the requests that the limits allow.
     ///
-    /// - Returns: requests, and the turns of feeds that are asked for elsewhere.
+    /// - Returns: requests, and the turns of feeds that other code fetches.
     func start() -> (requests: [DataTask], turns: [ShowID]) {
         let (asked, turns, isUrgent) = state.withLock { state in
             let (asked, turns) = start(&state)
@@ -148,7 +148,7 @@ final class FeedPump: Sendable {
         return (asked, turns)
     }
 
-    /// Leaves word of what runs by itself.
+    /// Records scheduled requests in the work journal.
     private func begin(_ asked: [Asked]) {
         context.work.begin(asked.filter(\.job.isScheduled).map { WorkItem.refresh($0.job.show.id) })
     }
@@ -159,15 +159,15 @@ final class FeedPump: Sendable {
 
     // MARK: Tasks
 
-    /// What is being asked for, and has not been taken over by who takes the reports.
+    /// Tasks of running requests whose reports have not been handled.
     var tasks: [TaskInfo] { state.withLock { $0.asked.values.map(\.task) } }
 
-    /// Nothing is being asked for here, and there is nothing to report.
+    /// Whether no request is running and no report is pending.
     var isAtRest: Bool { state.withLock { $0.asked.isEmpty && $0.reports.isEmpty } }
 
     // MARK: Reports
 
-    /// - Parameter isWatched: whether somebody wants to know of each feed when it is asked for.
+    /// - Parameter isWatched: whether to report the start of each request.
     func takeReports(isWatched: Bool) -> [Report] {
         state.withLock { state in
             state.isWatched = isWatched
@@ -179,10 +179,10 @@ final class FeedPump: Sendable {
         }
     }
 
-    /// Whether somebody wants to know of each feed when it is asked for.
+    /// Sets whether the start of each request is reported.
     func setWatched(_ isWatched: Bool) { state.withLock { $0.isWatched = isWatched } }
 
-    /// Nothing has changed; goes on to the next.
+    /// Handles "not modified", and starts the next request.
     fileprivate func isUnchanged(_ asked: Asked, _ head: ResponseHead) -> [DataTask] {
         let id = asked.job.show.id
         let (next, isUrgent, needsTimer) = state.withLock { state in
@@ -230,12 +230,12 @@ final class FeedPump: Sendable {
     }
 }
 
-/// Hears the answer to one request for a known feed.
+/// The receiver of the answer to one request for a known feed.
 private final class FeedReceiver: DataReceiver {
     private struct State {
-        /// That nothing has changed.
+        /// The head of a "not modified" answer.
         var head: ResponseHead?
-        /// Of any other answer.
+        /// The stream of any other answer.
         var answer: AsyncThrowingStream<DataEvent, any Error>.Continuation?
     }
 
@@ -249,7 +249,7 @@ private final class FeedReceiver: DataReceiver {
     }
 
     func didReceive(_ head: ResponseHead) {
-        // Behind a redirect the subscription may have to move.
+        // After a redirect the subscription may have to move.
         if head.status == 304, asked.inquiry.isConditional, head.redirects.isEmpty {
             state.withLock { $0.head = head }
         } else {
@@ -268,7 +268,7 @@ private final class FeedReceiver: DataReceiver {
         return []
     }
 
-    /// The answer as a sequence, which has been handed on.
+    /// Returns the stream that carries the answer to the consumer.
     private func answer() -> AsyncThrowingStream<DataEvent, any Error>.Continuation {
         let (answer, stream) = state.withLock { state in
             if let answer = state.answer { return (answer, AsyncThrowingStream<DataEvent, any Error>?.none) }

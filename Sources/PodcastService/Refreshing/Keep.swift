@@ -1,22 +1,23 @@
 internal import Foundation
 
-/// Which episodes of a show stay in the library: the setting `keep`.
+/// The setting `keep`: which episodes of a show stay in the library.
 package enum Keep: Sendable, Equatable {
     case all
-    /// The newest so many.
+    /// The newest episodes, up to this number.
     case episodes(Int)
-    /// Those published in the last so many days.
+    /// The episodes published during this many days.
     case days(Int)
-    /// Those that the feed lists.
+    /// The episodes that the feed lists.
     case listed
 
     package static let forms =
         "\"all\", \"listed\", or a number of episodes or days, such as \"20 episodes\" or \"30 days\""
 
-    /// A library holds no more of one show (`FeedLimits.items`), and 100,000 days are three lifetimes.
+    /// Maximum value: a library holds no more episodes of one show (`FeedLimits.items`), and 100,000 days are 270
+    /// years.
     private static let largest = 100_000
 
-    /// Reads one of `forms`, in letters of either case; `nil` for everything else.
+    /// Parses one of `forms`, ignoring case; `nil` for everything else.
     package init?(_ text: String) {
         switch text.trimmingCharacters(in: .whitespaces).lowercased() {
         case "all": self = .all
@@ -35,7 +36,7 @@ package enum Keep: Sendable, Equatable {
 }
 
 extension Keep {
-    /// Whether everything that this keeps is kept by `other` too, whatever the feed lists and the date is.
+    /// Returns whether `other` retains everything that this retains, for any feed and date.
     package func isWithin(_ other: Keep) -> Bool {
         switch (self, other) {
         case (_, .all), (.listed, .listed): true
@@ -59,7 +60,7 @@ extension Keep {
 }
 
 extension Keep: CustomStringConvertible {
-    /// As it is written in settings.
+    /// The spelling used in settings.
     package var description: String {
         switch self {
         case .all: "all"

@@ -1,9 +1,9 @@
 package import PodcastFeed
 
-/// A feed in pages (RFC 5005 §3), followed from the first by `rel="next"` and joined into one. Pure: the caller fetches
-/// what `next` names and hands it to `append`.
+/// A paged feed (RFC 5005 §3), followed from the first page by `rel="next"` and merged into one. Pure: the caller
+/// fetches `next` and passes the page to `append`.
 ///
-/// The pages behind the first are old episodes, which a regular refresh does without.
+/// Further pages contain old episodes, which a regular refresh does not need.
 package struct PagedFeed: Sendable {
     package enum Occasion: Sendable, Equatable {
         case subscription
@@ -12,15 +12,15 @@ package struct PagedFeed: Sendable {
         case schedule
     }
 
-    /// A hundred pages are a show of 10,000 episodes at the 100 a page that hosting companies serve.
+    /// Maximum number of pages: a hundred hold 10,000 episodes at the 100 per page that hosting companies serve.
     private static let pageLimit = 100
 
     private let limits: FeedLimits
     private let first: FeedAddress?
-    /// All pages so far as one document: the facts of the first page, the items of all. `next` is where it goes on, or
-    /// `nil` when it is whole.
+    /// All pages so far as one document: the metadata of the first page, the items of all. Its `next` is where it
+    /// continues, or `nil` if it is complete.
     package private(set) var feed: Feed
-    /// The next page to fetch; `nil` when there is none or it is not to be followed.
+    /// The next page to fetch; `nil` if there is none or it is not to be followed.
     package private(set) var next: String?
     private var pages = 1
     private var visited: Set<String>
@@ -28,7 +28,7 @@ package struct PagedFeed: Sendable {
 
     /// - Parameters:
     ///   - feed: the first page.
-    ///   - url: where it came from, after redirects.
+    ///   - url: its address, after redirects.
     package init(_ feed: Feed, from url: String, for occasion: Occasion, limits: FeedLimits = .standard) {
         self.limits = limits
         self.feed = feed
@@ -39,14 +39,14 @@ package struct PagedFeed: Sendable {
         follow(feed.next)
     }
 
-    /// Whether all items of the show are there: then an episode that is missing has left the feed.
+    /// Whether all items of the show are present, so that a missing episode has left the feed.
     package var isWhole: Bool { feed.next == nil && !feed.isCut }
 
     /// Adds a page.
     ///
     /// - Parameters:
-    ///   - page: the document found at `next`.
-    ///   - url: where it came from, after redirects.
+    ///   - page: the document at `next`.
+    ///   - url: its address, after redirects.
     package mutating func append(_ page: Feed, from url: String) {
         guard next != nil else { return }
         next = nil
@@ -54,7 +54,7 @@ package struct PagedFeed: Sendable {
         if let address = FeedAddress(url) { visited.insert(address.key) }
         var fresh: [Item] = []
         var keys: Set<String> = []
-        // Two items of one document are never one, so a page is compared with those before it only.
+        // Items within one document are distinct, so compare a page only with earlier pages.
         for item in page.items {
             let own = Self.keys(of: item)
             keys.formUnion(own)
@@ -71,14 +71,14 @@ package struct PagedFeed: Sendable {
         if fresh.count > room || (feed.items.count >= limits.items && page.next != nil) {
             return stop("the pages hold more than \(limits.items) items; the rest is left out")
         }
-        // A server that does not know its own page number gives the same page for ever.
+        // A server that ignores the page number returns the same page for ever.
         guard !fresh.isEmpty || page.next == nil else {
             return stop("page \(pages) holds nothing new; the pages after it are left out")
         }
         follow(page.next)
     }
 
-    /// The page could not be fetched: what is there stays, and the feed is not whole.
+    /// Records that the page could not be fetched: earlier pages stay, and the feed is incomplete.
     package mutating func fail(_ message: String) {
         guard next != nil else { return }
         stop("page \(pages + 1): \(message); the pages from there on are left out")
@@ -92,7 +92,7 @@ package struct PagedFeed: Sendable {
         guard let first, var address = FeedAddress(text), !address.hasUserInfo else {
             return stop("the address of page \(pages + 1) cannot be used; the pages from there on are left out")
         }
-        // Behind a proxy, servers write their pages' addresses with the scheme they were asked by inside.
+        // A server behind a proxy may write page addresses with the scheme used internally.
         if address.host == first.host, first.isSecure, let secured = address.secured { address = secured }
         let isTrusted = address.host == first.host ? address.isSecure || !first.isSecure : address.isSecure
         guard isTrusted else {
@@ -106,13 +106,13 @@ package struct PagedFeed: Sendable {
 
     private mutating func stop(_ message: String) {
         next = nil
-        // A full list is the parser's doing: this is worth more than its last entry.
+        // The list is full because of the parser; this message is more important than its last entry.
         if feed.diagnostics.count >= limits.diagnostics { feed.diagnostics.removeLast() }
         feed.diagnostics.append(Diagnostic(line: 0, message: message))
     }
 
-    /// What an item has in common with the same item on another page, where it stands when an episode was published
-    /// between two fetches: its guid, and one sign more, since broken generators give all items one guid.
+    /// Returns the keys by which an item is recognised on another page, where it appears if an episode was published
+    /// between two fetches: its guid with one more property, since broken generators use one guid for all items.
     private static func keys(of item: Item) -> Set<String> {
         let url = item.enclosures.first?.url
         guard let guid = item.guid else {

@@ -1,8 +1,8 @@
-/// One step of a redirect: what the server at `from` answered, and where it sent the client.
+/// One redirect: the status sent by the server at `from`, and the target.
 package struct RedirectHop: Sendable, Equatable {
     /// 301, 302, 303, 307 or 308.
     package var status: Int
-    /// Absolute addresses, as they were asked for.
+    /// The absolute addresses, as requested.
     package var from: String
     package var to: String
 
@@ -12,11 +12,11 @@ package struct RedirectHop: Sendable, Equatable {
         self.to = to
     }
 
-    /// Whether clients should ask the new address from now on (RFC 9110 §15.4.2 and §15.4.9).
+    /// Whether clients should use the new address from now on (RFC 9110 §15.4.2 and §15.4.9).
     package var isPermanent: Bool { status == 301 || status == 308 }
 }
 
-/// The way from the address that was asked for to the one that answered.
+/// The redirects from the requested address to the one that answered.
 package struct RedirectChain: Sendable, Equatable {
     package let requested: String
     package let hops: [RedirectHop]
@@ -28,8 +28,8 @@ package struct RedirectChain: Sendable, Equatable {
         self.final = final
     }
 
-    /// Whether every step was permanent, and they lead without a gap from the address that was asked for to the one
-    /// that answered. One temporary step, a log-in for instance, makes the whole temporary.
+    /// Whether every redirect was permanent, without a gap between the requested address and the one that answered. One
+    /// temporary redirect, such as to a log-in page, makes the chain temporary.
     package var isPermanent: Bool {
         guard !hops.isEmpty else { return false }
         var place = requested
@@ -40,7 +40,7 @@ package struct RedirectChain: Sendable, Equatable {
         return Self.isSame(place, final)
     }
 
-    /// Two spellings of an address that differ in nothing a server sees; http and https are not the same here.
+    /// Returns whether two spellings of an address are the same to a server; http and https differ.
     private static func isSame(_ one: String, _ other: String) -> Bool {
         if one == other { return true }
         guard let one = FeedAddress(one), let other = FeedAddress(other) else { return false }

@@ -4,7 +4,7 @@ internal import PodcastFeed
 internal import TransferCore
 
 extension RefreshFacts {
-    /// The facts of a document that was just fetched.
+    /// Creates the facts of a newly fetched document.
     init(head: ResponseHead, feed: Feed) {
         self.init(
             head: head, updateInterval: feed.updateInterval.map(Int64.init), quietTimes: feed.quietTimes,

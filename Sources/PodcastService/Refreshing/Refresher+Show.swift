@@ -10,7 +10,7 @@ internal import TransferEngine
 
 // The refresh of one show.
 extension Refresher {
-    /// An answer that has begun to come.
+    /// An answer whose body is still arriving.
     struct FeedAnswer {
         var asked: FeedPump.Asked
         var events: AsyncThrowingStream<DataEvent, any Error>
@@ -26,7 +26,7 @@ extension Refresher {
                 return (RefreshResult(name: name, added: 0, error: Self.goneText), .answered)
             }
             name = podcast.name
-            // All pages of a show of which nothing has come yet, as when it is subscribed to.
+            // For a show that was never fetched, fetch all pages, as after subscribing.
             let occasion = podcast.lastRefresh == nil ? .subscription : occasion
             let task = answer == nil ? driver.beginFetch(path: podcast.name) : nil
             defer { if let task { driver.endFetch(task) } }
@@ -45,13 +45,13 @@ extension Refresher {
                         keepingIn: documents)
                 }
             } catch let failure as FetchFailure {
-                // That the daemon leaves says nothing of the feed.
+                // A failure caused by the daemon's exit says nothing about the feed.
                 if !isStopping { try failed(podcast, failure, head: nil) }
                 return (RefreshResult(name: name, added: 0, error: failure.message), .answered)
             }
             return try await take(found, of: podcast, occasion)
         } catch {
-            // The library does not take it, or the show went in between.
+            // The library rejects the feed, or the show was removed meanwhile.
             return (RefreshResult(name: name, added: 0, error: "\(error)"), .answered)
         }
     }
@@ -106,7 +106,7 @@ extension Refresher {
         return (result, end)
     }
 
-    /// Keeps what was fetched as the show's document; the show is none the worse when it cannot be kept.
+    /// Stores the fetched document as the show's; a failure does not fail the refresh.
     nonisolated func keepDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) {
         guard let document = found.document, let feed = found.feed else { return }
         do {
@@ -128,12 +128,12 @@ extension Refresher {
         log.warning("refresh of \(podcast.name): \(failure.message)")
     }
 
-    /// While the rows are written.
+    /// As `keepDocument`, concurrently with inserting the rows.
     @concurrent private nonisolated func keepDocumentApart(
         of found: FeedFetcher.Retrieved, for podcast: ShowID
     ) async { keepDocument(of: found, for: podcast) }
 
-    /// Away from the actor: the rows of a large feed take a second, and others must not wait for it.
+    /// Stores a feed outside the actor: the rows of a large feed take a second, and other clients must not wait.
     @concurrent private nonisolated func store(
         _ feed: Feed, into podcast: ShowID, _ response: FeedResponse
     ) async throws -> MergeResult {
@@ -141,7 +141,7 @@ extension Refresher {
         return try library.merge(feed: feed, into: podcast, response: response, template: template, now: now())
     }
 
-    /// - Returns: how many episodes are new.
+    /// - Returns: the number of new episodes.
     private func merge(_ feed: Feed, into podcast: Podcast, _ response: FeedResponse) async throws -> Int {
         let result = try await store(feed, into: podcast.id, response)
         tidier.rhythms[podcast.id] = nil
@@ -151,13 +151,13 @@ extension Refresher {
         where updated.contains(episode) {
             if let url = try library.episode(id: episode)?.url { engine.setSource(MediaID(episode), url: url) }
         }
-        // Of a show that is fetched for the first time none is new.
+        // On the first fetch of a show no episode counts as new.
         let new = podcast.lastRefresh != nil ? result.inserted : []
         for episode in new { driver.runHook(configuration.onNewEpisode, episode: episode) }
         return result.inserted.count
     }
 
-    /// The further pages of a feed, when the occasion asks for them.
+    /// Fetches the further pages of a feed if the occasion requires them.
     func pages(
         of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?
     ) async -> PagedFeed {
@@ -201,7 +201,7 @@ extension Refresher {
 
     // MARK: Moving
 
-    /// The subscription takes on another address; the one before is remembered.
+    /// Changes the subscription's address and stores the former one.
     private func move(_ podcast: Podcast, to address: String, in space: AddressSpace?) {
         do {
             try library.move(podcast: podcast.id, to: address, space: space, now: now())
@@ -217,7 +217,7 @@ extension Refresher {
         }
     }
 
-    /// A feed names another address as its new one: believed when the same show is found there.
+    /// Verifies a new address announced by a feed: it is accepted if the same show is found there.
     private func verify(_ candidate: String, for podcast: Podcast, from reach: AddressSpace?) async throws {
         let credentials = credentials(of: podcast.id, try showAccess(of: podcast.id))
         guard let found = try? await context.fetcher.retrieve(candidate, reach: reach, credentials: credentials) else {
@@ -228,7 +228,7 @@ extension Refresher {
         guard let feed = found.feed, FeedMove.confirms(feed, known: marks, episodes: known.count),
             let address = FeedMove.confirmedAddress(chain: found.chain, head: found.head, from: podcast.url)
         else {
-            // One that is there and is another show is not asked again; a failure may pass.
+            // An address with a different show is recorded and not tried again; a failed fetch is retried later.
             if found.feed != nil { try library.remember(address: candidate, of: podcast.id) }
             return
         }

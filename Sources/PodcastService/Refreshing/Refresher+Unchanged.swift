@@ -5,9 +5,9 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-// Feeds that have been asked for again and are as they were, which is what most are.
+// Feeds whose answer is "not modified", which is the common case.
 extension Refresher {
-    /// Takes up what the feeds' servers have said. What is said while this runs is taken next, all of it together.
+    /// Handles the pump's reports. Reports that arrive meanwhile are handled together in the next round.
     func takeFeedReports() {
         let isWatched = driver.clients.isWatched
         var unchanged: [(asked: FeedPump.Asked, head: ResponseHead)] = []
@@ -33,15 +33,15 @@ extension Refresher {
         restIfDone()
     }
 
-    /// Writes answers down, in one transaction, and what they lead to.
+    /// Records answers in one transaction, and applies their consequences.
     ///
-    /// - Returns: for each why it was not written.
+    /// - Returns: an error message for each answer that was not recorded, else `nil`.
     private func note(_ answers: [(asked: FeedPump.Asked, head: ResponseHead)]) -> [String?] {
         var errors = [String?](repeating: nil, count: answers.count)
         do {
             try learnRhythms(of: answers.map(\.asked.job.show.id))
         } catch {
-            // Then they are looked at as shows of which nothing is known.
+            // They are then handled as shows about which nothing is known.
             log.error("\(error)")
         }
         let feeds = answers.map { unchanged($0.asked.job.show, $0.head) }
@@ -49,7 +49,7 @@ extension Refresher {
         do {
             gone = try library.noteUnchanged(feeds, now: now())
         } catch {
-            // One of them may be to blame; the others are none the worse for it.
+            // Retry one by one: a single faulty row must not fail the others.
             for (index, feed) in feeds.enumerated() {
                 do {
                     gone.formUnion(try library.noteUnchanged([feed], now: now()))
@@ -62,7 +62,7 @@ extension Refresher {
         do {
             ahead = try library.podcastsFetchingAhead()
         } catch {
-            // Then each of them is looked at, and has an error of its own if that fails as well.
+            // Each is then handled by itself, and reports its own error if that fails, too.
             log.error("\(error)")
         }
         for (index, answer) in answers.enumerated() where errors[index] == nil {
@@ -72,7 +72,7 @@ extension Refresher {
                 continue
             }
             let settings = settings(of: show)
-            // Time passes, and what is kept for some days leaves.
+            // A limit in days expires episodes even without a change in the feed.
             let keep = settings.keep ?? configuration.keep
             let newest = settings.autoDownload ?? configuration.autoDownload
             guard keep != .all || newest > 0 || ahead?.contains(show.id) ?? true else { continue }
@@ -96,13 +96,13 @@ extension Refresher {
         return UnchangedFeed(podcast: show.id, response: response)
     }
 
-    /// Looks up what is not known, or has changed with time.
+    /// Computes release rhythms that are missing or expired.
     private func learnRhythms(of podcasts: [ShowID]) throws {
         let now = now()
         let unknown = podcasts.filter { tidier.rhythms[$0].map { now >= $0.until } ?? true }
         if unknown.isEmpty { return }
         for (podcast, published) in zip(unknown, try library.published(of: unknown)) {
-            // Announcements count when their time has come.
+            // A future date takes effect once it has passed.
             let until = published.filter { $0 > now }.min() ?? .max
             tidier.rhythms[podcast] = (ReleaseRhythm(published: published, now: now), until)
         }

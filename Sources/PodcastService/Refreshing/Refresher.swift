@@ -15,12 +15,12 @@ final class Refresher: ServicePart {
     let tidier: Tidier
     let copies: LibraryCopies
     let documents: FeedDocuments
-    /// Asks for feeds that are known.
+    /// Fetches the feeds of known shows.
     let feeds: FeedPump
     /// Who waits for the results of refreshes that wait or run.
     private var waiting: [ShowID: [RefreshGroup]] = [:]
     var occasions: [ShowID: PagedFeed.Occasion] = [:]
-    /// Shows that are not in the library yet, and wait for their turn in the same queue under numbers below zero.
+    /// Imports of shows that are not in the library yet; they wait in the same queue under negative numbers.
     private var turns: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
     private var lastTurn: ShowID = 0
     /// The daemon leaves: what fails now says nothing about a feed.
@@ -48,7 +48,7 @@ final class Refresher: ServicePart {
     /// Feeds are asked for, or answers have not been taken up.
     var isFetching: Bool { !feeds.isAtRest || feeds.withQueue { $0.runningCount > 0 } }
 
-    /// Several refreshes whose results are wanted together.
+    /// A group of refreshes whose results are returned together.
     final class RefreshGroup {
         private var results: [RefreshResult] = []
         private let count: Int
@@ -66,28 +66,28 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// What a person asks for; all shows when `ids` is empty.
+    /// Refreshes shows at a person's request; all shows if `ids` is empty.
     func refresh(_ ids: [ShowID]) async throws -> [RefreshResult] {
         var shows =
             ids.isEmpty
             ? try library.refreshSubjects() : try Set(ids).compactMap { try library.refreshSubject(of: $0) }
         var skipped: [RefreshResult] = []
         if ids.isEmpty {
-            // Who has died of a show twice asks for it when it is named.
+            // A show that has crashed the daemon twice is refreshed only when it is named.
             shows.removeAll { show in
                 guard let reason = reasonToSkip(show) else { return false }
                 skipped.append(RefreshResult(name: show.name, added: 0, error: reason))
                 return true
             }
         }
-        // Old pages are fetched again only for shows that were named.
+        // Older pages are fetched only for shows that were named.
         let results = await refresh(shows, ids.isEmpty ? .schedule : .request)
         return (results + skipped).sorted { $0.name < $1.name }
     }
 
-    /// Refreshes shows as soon as it may be; one that waits or runs already is not refreshed twice.
+    /// Refreshes shows as soon as the limits allow; a show that is queued or running is not refreshed twice.
     ///
-    /// - Returns: the results, in any order, when all are written down.
+    /// - Returns: the results in any order, once all are recorded.
     func refresh(_ shows: [RefreshSubject], _ occasion: PagedFeed.Occasion) async -> [RefreshResult] {
         if shows.isEmpty { return [] }
         return await withCheckedContinuation { continuation in
@@ -109,7 +109,8 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// Refreshes what is due. While nobody is connected that is discretionary: it waits for the link and the power.
+    /// Refreshes the shows that are due. While no client is connected this is discretionary: it waits for link and
+    /// power.
     func refreshDue() {
         guard driver.core.mayRunByItself else { return }
         do {
@@ -122,12 +123,12 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// Why a show is not refreshed unless somebody names it.
+    /// Returns why a show is not refreshed unless it is named.
     private func reasonToSkip(_ show: RefreshSubject) -> String? {
         context.work.skipped(WorkItem.refresh(show.id), now: now())?.explanation
     }
 
-    /// Puts off what is due and is left out: whatever has made it due, upkeep is not to come back to it at once.
+    /// Postpones due work that is being skipped, so that upkeep does not return to it at once.
     private func putOffSkipped(_ due: [RefreshSubject]) throws {
         for show in due {
             guard let until = context.work.skippedUntil(WorkItem.refresh(show.id), now: now()) else { continue }
@@ -135,9 +136,9 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// Puts shows into the queue and begins. Those of one host stand together, so that they share its connections.
+    /// Queues shows and starts fetching. Shows of one host are adjacent, so that they share its connections.
     ///
-    /// - Parameter filter: whether a show is to be asked for, by its host.
+    /// - Parameter filter: returns whether to fetch a show, given its host.
     private func enqueue(
         _ shows: [RefreshSubject], isScheduled: Bool = false,
         where filter: (RefreshSubject, String) -> Bool = { _, _ in true }
@@ -163,15 +164,15 @@ final class Refresher: ServicePart {
         startRefreshes()
     }
 
-    /// Up to so many documents are looked for one by one, which takes less time than to list all.
+    /// Up to this many shows, checking for each document is faster than listing the folder.
     private static let fewShows = 8
 
-    /// When the next refresh is due by itself; `nil` when there is none that could begin.
+    /// Returns when the next scheduled refresh is due; `nil` if none could start.
     var next: Int64? {
         let (held, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now()), $0.isEmpty) }
         guard driver.core.mayRunByItself, !context.work.isHeldUp else { return held }
         let due = (try? library.nextRefresh()) ?? nil
-        // What is due and waits in the queue needs no timer.
+        // A due show that is already queued needs no timer.
         guard let due, due > now() || isQueueEmpty else { return held }
         return min(due, held ?? .max)
     }
@@ -185,9 +186,9 @@ final class Refresher: ServicePart {
 
     // MARK: Turns
 
-    /// Waits until a feed of this host may be fetched: so many at once in all and from one host as are refreshed.
+    /// Waits until a feed of this host may be fetched, under the same limits as refreshes: total and per host.
     ///
-    /// - Returns: `nil` when the host wants to be left alone: whoever waits comes again later. Else a number for
+    /// - Returns: `nil` if the host has asked for a pause, so that the caller has to retry later; else a number for
     ///   `giveBackTurn`.
     func takeTurn(host: String) async -> ShowID? {
         guard feeds.withQueue({ $0.blockedUntil(host: host, now: now()) }) == nil else { return nil }
@@ -201,7 +202,8 @@ final class Refresher: ServicePart {
         return isGranted ? id : nil
     }
 
-    /// - Parameter isRefused: the server has answered 429. One 503 says too little of a host with hundreds of feeds.
+    /// - Parameter isRefused: whether the server answered 429. A single 503 says too little about a host with hundreds
+    ///   of feeds.
     func giveBackTurn(_ id: ShowID, isRefused: Bool) {
         feeds.withQueue { $0.finish(id, isRefused ? .refused(retryAfter: nil) : .answered, now: now()) }
         if isRefused { refuseTurns() }
@@ -209,7 +211,7 @@ final class Refresher: ServicePart {
         restIfDone()
     }
 
-    /// What waits for a host that wants to be left alone waits no longer.
+    /// Fails the imports that wait for a host that has asked for a pause.
     func refuseTurns() {
         for (id, turn) in turns {
             let isRefused = feeds.withQueue { queue in
@@ -231,7 +233,7 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// Refreshes a show whose turn it is, unless its answer has begun to come already.
+    /// Refreshes a show whose turn has come, or handles its answer if that has already begun.
     func refreshNow(_ id: ShowID, answer: FeedAnswer?) {
         let occasion = occasions.removeValue(forKey: id) ?? .schedule
         if let answer { driver.note(.fetchTaken(answer.asked.task)) }
@@ -250,7 +252,7 @@ final class Refresher: ServicePart {
         for group in waiting.removeValue(forKey: id) ?? [] { group.add(result) }
     }
 
-    /// Not after each of a thousand: what is due next is asked of the whole table.
+    /// Plans the next refresh when the queue is empty, not after each show: the query scans the whole table.
     func restIfDone() {
         if !isFetching { driver.note(.fetching(false)) }
     }

@@ -1,30 +1,30 @@
 package import PodcastLibrary
 package import TransferCore
 
-/// What retention and automatic downloads must know of an episode.
+/// The facts about an episode that retention and automatic downloads need.
 package struct RetainedEpisode: Sendable, Equatable {
     package var id: EpisodeID
-    /// When it was published, or first seen where the feed has no date: what listings are ordered by.
+    /// Publication time, or the time first seen if the feed has no date. Determines the order of listings.
     package var moment: Int64
-    /// `full`, `trailer`, `bonus`, or not said.
+    /// `full`, `trailer` or `bonus`; `nil` if the feed does not say.
     package var type: String?
-    /// Whether it stands in the feed as last fetched.
+    /// Whether the feed as last fetched lists the episode.
     package var listed: Bool
     package var cachedBytes: Int64
     package var complete: Bool
     package var played: Bool
-    /// Seconds.
+    /// The playback position in seconds.
     package var position: Double?
     package var pinned: Bool
     /// Whether a download of it is queued, running, suspended or failed.
     package var hasTask: Bool
-    /// A program has it open.
+    /// Whether a program has it open.
     package var isOpen: Bool
-    /// The server answered 404 or 410 for its media, last time it was asked.
+    /// Whether the server answered the last request for its media with 404 or 410.
     package var isMediaGone: Bool
-    /// What is cached or queued of it is there because of `auto_download`, and nobody asked for it since.
+    /// Whether it was cached or queued by `auto_download`, and nobody has requested it since.
     package var isAutomatic: Bool
-    /// A person cancelled its download or evicted it: it does not come back by itself.
+    /// Whether a person cancelled its download or evicted it, so that it is not downloaded automatically.
     package var isDeclined: Bool
 
     package init(
@@ -49,7 +49,7 @@ package struct RetainedEpisode: Sendable, Equatable {
         self.isDeclined = isDeclined
     }
 
-    /// The facts of a library row, with those that the row does not hold.
+    /// Creates the facts from a library row and those that the row does not have.
     package init(
         _ episode: Episode, isOpen: Bool, isMediaGone: Bool = false, isAutomatic: Bool = false,
         isDeclined: Bool = false
@@ -62,29 +62,29 @@ package struct RetainedEpisode: Sendable, Equatable {
             isDeclined: isDeclined)
     }
 
-    /// Whether nothing may be taken away by itself: a person pinned it, is in the middle of it, or has it open.
+    /// Whether it must not be removed automatically: it is pinned, partly played, or open.
     package var isProtected: Bool { pinned || isOpen || (!played && (position ?? 0) > 0) }
 
-    /// Listings are newest first; of two at one moment the one that was seen last comes first.
+    /// Orders listings newest first; for equal times, the one seen last comes first.
     static func isNewer(_ one: RetainedEpisode, _ other: RetainedEpisode) -> Bool {
         one.moment != other.moment ? one.moment > other.moment : one.id > other.id
     }
 }
 
-/// Which episodes of a show leave the library. Pure; in the order of listings.
+/// The episodes of a show to remove from the library. Pure; in listing order.
 package struct Retention: Sendable, Equatable {
     /// Rows that become tombstones.
     package let rows: [EpisodeID]
-    /// Those of them whose media is cached, so that its files go, too.
+    /// Those of `rows` with cached media, whose files are removed, too.
     package let media: [EpisodeID]
 
-    /// Without regard to `keep`, an episode that left the feed goes when its media answers 404 or 410, since nothing
-    /// can be read there any more; but not a complete copy, which may be the last there is.
+    /// Regardless of `keep`, an episode that left the feed is removed when its media returns 404 or 410, since it can
+    /// no longer be read; a complete copy stays, because it may be the last one.
     ///
-    /// What is protected stays and counts among the newest all the same. `now` is in seconds since 1970.
+    /// Protected episodes stay, and still count among the newest. `now` is in seconds since 1970.
     package init(_ episodes: [RetainedEpisode], keep: Keep, now: Int64) {
         let sorted = episodes.sorted(by: RetainedEpisode.isNewer)
-        // A feed without any item is a publisher's mishap, and comes back: it empties no show.
+        // A feed without items is usually a temporary mistake of the publisher: do not empty the show.
         let isEmptied = !episodes.contains(where: \.listed)
         let leaving = sorted.enumerated().filter { rank, episode in
             guard !episode.isProtected else { return false }

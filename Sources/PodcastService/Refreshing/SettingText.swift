@@ -1,31 +1,31 @@
 internal import Foundation
 
-/// The values of settings as people write them: numbers with units, and names that were nearly right. Pure.
+/// Parsing of settings: numbers with units, and suggestions for misspelt names. Pure.
 package enum SettingText {
-    /// Powers of ten for the prefixes of the SI, of two for those of IEC 80000-13. In small letters: case does not
-    /// count, since no size is in bits.
+    /// Multipliers: powers of ten for SI prefixes, of two for IEC 80000-13. Lower case, because case is ignored: no
+    /// size is in bits.
     private static let sizes: [String: Double] = [
         "": 1, "b": 1, "byte": 1, "bytes": 1,
         "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
         "kib": 0x1p10, "mib": 0x1p20, "gib": 0x1p30, "tib": 0x1p40,
     ]
 
-    /// Bytes of `"500 KiB"`, `"2 MB"` or `"1024"`; `nil` for what is none, or beyond 64 bits.
+    /// Returns the bytes in `"500 KiB"`, `"2 MB"` or `"1024"`; `nil` if invalid or beyond 64 bits.
     ///
-    /// - Parameter suffix: what may stand behind the unit, in small letters, such as `/s`.
+    /// - Parameter suffix: an allowed suffix of the unit in lower case, such as `/s`.
     package static func bytes(_ text: String, suffix: String = "") -> Int64? {
         guard let (number, unit) = numberAndUnit(text) else { return nil }
         let name = unit.hasSuffix(suffix) ? String(unit.dropLast(suffix.count)) : unit
         return bytes(number, unit: name.trimmingCharacters(in: .whitespaces))
     }
 
-    /// Bytes of a number and its unit in small letters; `nil` for an unknown unit, or beyond 64 bits.
+    /// Returns the bytes of a number with a unit in lower case; `nil` for an unknown unit, or beyond 64 bits.
     package static func bytes(_ number: Double, unit: String) -> Int64? {
         guard let factor = sizes[unit] else { return nil }
         return Int64(exactly: (number * factor).rounded())
     }
 
-    /// `"1.5 GiB"` → 1.5 and `gib`. Neither signs nor exponents.
+    /// Parses `"1.5 GiB"` into 1.5 and `gib`. Accepts neither signs nor exponents.
     package static func numberAndUnit(_ text: String) -> (number: Double, unit: String)? {
         let text = text.trimmingCharacters(in: .whitespaces)
         let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
@@ -34,9 +34,9 @@ package enum SettingText {
         return (number, unit.lowercased())
     }
 
-    /// The candidate of which a word is most likely a misspelling, if any is near enough.
+    /// Returns the candidate closest to a misspelt word, if one is close enough.
     ///
-    /// A dotted name without its first part counts as the whole, so that `template` finds `names.template`.
+    /// The last part of a dotted name also matches, so that `template` finds `names.template`.
     package static func nearest(to word: String, in candidates: [String]) -> String? {
         let scored = candidates.map { candidate in
             let tail = candidate.split(separator: ".").dropFirst().joined(separator: ".")
@@ -44,11 +44,11 @@ package enum SettingText {
             return (candidate, tail.isEmpty ? whole : min(whole, distance(word, tail) + 1))
         }
         guard let best = scored.min(by: { $0.1 < $1.1 }) else { return nil }
-        // A third of the letters wrong is a misspelling, more is another word.
+        // Up to a third of the letters wrong is a misspelling; more is a different word.
         return best.1 <= max(2, word.count / 3) ? best.0 : nil
     }
 
-    /// Levenshtein's distance: insertions, removals and replacements of characters.
+    /// Returns the Levenshtein distance: insertions, removals and replacements of characters.
     package static func distance(_ one: String, _ other: String) -> Int {
         let other = Array(other)
         var row = Array(0...other.count)

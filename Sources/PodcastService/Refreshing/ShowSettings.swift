@@ -1,13 +1,13 @@
 internal import Foundation
 package import PodcastLibrary
 
-/// Why a setting of a show is refused: one line that names the key, the value, and what is allowed.
+/// Why a show's setting is refused: one line with the key, the value, and the allowed values.
 package struct ShowSettingError: Error, Sendable, Equatable, CustomStringConvertible {
     package let message: String
     package var description: String { message }
 }
 
-/// A setting of one show, as `podfs set SHOW KEY=VALUE` names it.
+/// A setting of one show, as in `podfs set SHOW KEY=VALUE`.
 package enum ShowSettingKey: String, CaseIterable, Sendable {
     case rateLimit = "transfers.rate_limit"
     case nameTemplate = "names.template"
@@ -16,15 +16,15 @@ package enum ShowSettingKey: String, CaseIterable, Sendable {
     case userAgent = "user_agent"
 }
 
-/// One `KEY=VALUE`, checked.
+/// A validated `KEY=VALUE`.
 package struct ShowSettingChange: Sendable, Equatable {
     package let key: ShowSettingKey
-    /// As it is stored; `nil` takes the show's own setting away, so that the configuration file's holds again.
+    /// The value as stored; `nil` removes the show's own setting, so that the configuration file's applies.
     package let value: String?
 
-    /// Reads `KEY=VALUE`; with nothing behind the equals sign the setting is taken away.
+    /// Parses `KEY=VALUE`; an empty value removes the setting.
     ///
-    /// A value may itself hold equals signs. White space around key and value is not part of them.
+    /// A value may contain equals signs. White space around key and value is trimmed.
     package init(_ assignment: String) throws(ShowSettingError) {
         guard let equals = assignment.firstIndex(of: "=") else {
             throw ShowSettingError(
@@ -56,7 +56,7 @@ package struct ShowSettingChange: Sendable, Equatable {
                 + (guess ?? "; there are \(keys.joined(separator: ", "))"))
     }
 
-    /// The beginning of what a person wrote, without characters that would change the line it is shown in.
+    /// Returns the start of the user's input for a message, without control characters.
     static func shown(_ text: String) -> String {
         let visible = text.unicodeScalars.prefix(64).map { scalar in
             switch scalar.properties.generalCategory {
@@ -70,10 +70,10 @@ package struct ShowSettingChange: Sendable, Equatable {
     }
 }
 
-/// What a user set for one show alone. `nil` stands for the configuration file's value.
+/// A show's own settings. `nil` means the configuration file's value.
 package struct ShowSettings: Sendable, Equatable {
     package enum RateLimit: Sendable, Equatable {
-        /// For this show no limit holds, whatever the configuration file says.
+        /// No limit for this show, whatever the configuration file says.
         case unlimited
         case bytesPerSecond(Int64)
     }
@@ -86,10 +86,10 @@ package struct ShowSettings: Sendable, Equatable {
 
     package init() {}
 
-    /// Reads what `Library.settings(of:)` returns.
+    /// Parses the result of `Library.settings(of:)`.
     ///
-    /// - Parameter problem: called for each entry that cannot be read, as when an older podfs opens the library of a
-    ///   newer one; such an entry counts as absent.
+    /// - Parameter problem: called for each invalid entry, such as one that a newer podfs has written; the entry counts
+    ///   as absent.
     package init(stored: [String: String], problem: (ShowSettingError) -> Void = { _ in }) {
         for (key, value) in stored.sorted(by: { $0.key < $1.key }) {
             do throws(ShowSettingError) {
@@ -101,10 +101,10 @@ package struct ShowSettings: Sendable, Equatable {
         }
     }
 
-    /// The upper bound is that of the configuration file: as many items as a feed may have.
+    /// Allowed counts. The upper bound is that of the configuration file: the maximum number of items in a feed.
     private static let counts = 0...100_000
 
-    /// A field of HTTP that servers accept is at most 8 KiB with all others; a name has use for far less.
+    /// Maximum length in bytes. Servers accept at most about 8 KiB for all header fields together.
     private static let longestUserAgent = 512
 
     mutating func set(_ key: ShowSettingKey, _ value: String) throws(ShowSettingError) {
@@ -149,7 +149,7 @@ package struct ShowSettings: Sendable, Equatable {
         }
     }
 
-    /// Control characters would be a further field in a request.
+    /// Returns whether the value has control characters, which could inject a header field.
     private static func hasControl(_ value: String) -> Bool {
         value.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }

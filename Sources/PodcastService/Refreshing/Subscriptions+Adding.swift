@@ -6,29 +6,29 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-// How a show comes into the library: one by one, or as one of a list.
+// Adding a show to the library, alone or from a list.
 extension Subscriptions {
-    /// A feed as it is to be stored.
+    /// A fetched feed that is about to be stored.
     private struct Arrival: Sendable {
         var feed: Feed
         var response: FeedResponse
-        /// Where it is to be asked for from now on.
+        /// The address to fetch from now on.
         var url: String
-        /// The most private space that it may be in there.
+        /// The most private address space in which that address may be.
         var reach: AddressSpace?
-        /// With its document.
+        /// The answer, with its document.
         var found: FeedFetcher.Retrieved
     }
 
     /// Fetches a feed and subscribes to it.
     ///
     /// - Parameters:
-    ///   - name: the folder's; `nil` takes the show's title.
-    ///   - title: the show's, for a feed that has none.
-    ///   - server: the address by which the sync server has named the show.
-    ///   - reach: the space of the catalogue or server that has named it; `nil` where a person did.
-    ///   - task: a feed task, which is told how far it is.
-    /// - Throws: `FetchFailure`, and what `Library.subscribe` throws.
+    ///   - name: the folder's name; `nil` for the show's title.
+    ///   - title: the show's title, for a feed without one.
+    ///   - server: the address under which the sync server lists the show.
+    ///   - reach: the address space of the catalogue or server that supplied the address; `nil` if a person did.
+    ///   - task: a feed task whose progress is updated.
+    /// - Throws: `FetchFailure`, and the errors of `Library.subscribe`.
     func add(
         _ address: PrivateAddress, name: String? = nil, title: String? = nil, fromServer server: String? = nil,
         reach: AddressSpace? = nil, task: TaskID
@@ -44,13 +44,13 @@ extension Subscriptions {
         }
         driver.changed(podcast: id, name: result.podcast.name)
         copies.subscriptionsChanged()
-        // A show that is new has nothing of its own that would ask for it.
+        // A new show has no settings of its own that would require this.
         if configuration.keep != .all || configuration.autoDownload > 0 { try tidier.tidy(id) }
         log.info("subscribed to \(address.visible) as \(result.podcast.name): \(result.inserted.count) episodes")
         return result
     }
 
-    /// The feed of a show: something that has episodes to play.
+    /// Fetches the feed of a show, which must have playable episodes.
     private func fetch(_ address: PrivateAddress, reach: AddressSpace?, task: TaskID) async throws -> Arrival {
         let own =
             address.credentials
@@ -78,7 +78,7 @@ extension Subscriptions {
         response.nextRefresh = configuration.schedule.next(
             RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
         response.updateInterval = first.updateInterval.map(Int64.init)
-        // The address that a permanent redirect names is the one to keep.
+        // After a permanent redirect the new address is stored.
         let move = FeedMove(chain: found.chain, head: found.head, feed: first, former: [], now: now())
         return Arrival(
             feed: paged.feed, response: response, url: move.address ?? address.url,
@@ -89,7 +89,7 @@ extension Subscriptions {
         driver.note(.fetchProgressed(task, received: progress.received, expected: progress.expected))
     }
 
-    /// Away from the actor, which has others to serve.
+    /// Stores a show outside the actor, which has other clients to serve.
     @concurrent private nonisolated func store(
         _ arrival: Arrival, name: String?, fromServer server: String?, given: String?
     ) async throws -> MergeResult {
@@ -101,7 +101,7 @@ extension Subscriptions {
         return result
     }
 
-    /// A show that is subscribed to is given another name and password, which must get its feed.
+    /// Replaces the credentials of a subscribed show after checking that they give access to its feed.
     func replaceCredentials(of podcast: Podcast, with address: PrivateAddress) async throws -> Reply {
         let task = driver.beginFetch(path: podcast.name)
         defer { driver.endFetch(task) }

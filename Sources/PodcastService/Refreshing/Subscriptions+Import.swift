@@ -8,20 +8,20 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-// Shows of a list. Each is a command of its own, so that a client that goes takes with it what has not begun, and what
-// has begun is there whole or not at all.
+// Importing lists. Each show is a command of its own: if the client disconnects, shows not yet begun are skipped and
+// those begun are completed or rolled back.
 extension Subscriptions {
-    /// The sync server, for a show that it has named.
+    /// The sync server that lists a show.
     struct NamingServer: Sendable {
-        /// The show's address as it stands there.
+        /// The show's address on the server.
         var address: String
-        /// The server's own.
+        /// The server's address space.
         var space: AddressSpace
     }
 
     /// - Parameters:
-    ///   - client: what it has asked for need not be done when it has gone; `nil` when nobody waits.
-    ///   - server: the sync server, where it has named the show.
+    ///   - client: the requesting client, whose disconnection cancels the import; `nil` if none waits.
+    ///   - server: the sync server, if it lists the show.
     func importShow(
         _ item: ImportItem, for client: ClientConnection? = nil, from server: NamingServer? = nil
     ) async throws -> ImportResult {
@@ -45,7 +45,7 @@ extension Subscriptions {
         } catch let failure as FetchFailure {
             isRefused = failure.status == 429
             result = Result {
-                // A request that was cancelled says nothing about the show.
+                // A cancelled request says nothing about the show.
                 try Task.checkCancellation()
                 return try take(failure, item, address, server)
             }
@@ -73,8 +73,8 @@ extension Subscriptions {
         }
     }
 
-    /// A list must not lose a show because its server is down. What answers but is no show, or says that it is gone for
-    /// good (410), is none.
+    /// Handles a failed fetch. A list must not lose a show because its server is unavailable; an answer that is no
+    /// feed, or 410 Gone, is an error.
     private func take(
         _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: NamingServer?
     ) throws -> ImportResult {
@@ -96,7 +96,7 @@ extension Subscriptions {
         return .kept(name: name, error: failure.message)
     }
 
-    /// Subscribes to shows without their feeds, and tells those who watch.
+    /// Subscribes to shows without fetching their feeds, and notifies watching clients.
     func keep(
         _ shows: [(show: UnfetchedShow, credentials: Credentials?)], fromServer server: String? = nil
     ) throws -> [KeptShow] {
@@ -115,8 +115,8 @@ extension Subscriptions {
         return kept
     }
 
-    /// The show of this address, or of the same over http or https, with or without a slash at its end: lists of different
-    /// programs differ in these.
+    /// Returns the show with this address, ignoring http or https and a trailing slash, in which lists of different
+    /// programs differ.
     private func subscribedName(at url: String) throws -> String? {
         var addresses = [url]
         if let colon = url.firstIndex(of: ":") {

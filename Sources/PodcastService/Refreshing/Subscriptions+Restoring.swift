@@ -5,21 +5,21 @@ internal import PodcastProtocol
 
 // What is made of the list of the subscriptions when the library is lost.
 extension Subscriptions {
-    /// At the start: a library that has come back from a backup, or has begun anew, gets the subscriptions that it lacks.
+    /// Restores missing subscriptions at the start, if the library was restored from a backup or created anew.
     ///
-    /// They are there at once, under the names that they had, and in one transaction: a daemon that is killed meanwhile
-    /// loses none. Their feeds are fetched in the background; those that fail are left to the next refresh.
+    /// All are inserted in one transaction, under their former names, so that a daemon killed meanwhile loses none.
+    /// Their feeds are fetched in the background; failed ones are left to the next refresh.
     ///
     /// - Parameter notify: gets what the next person is to be told.
     func restore(isRecovering: Bool, notify: (String) -> Void) throws {
         let path = configuration.places.subscriptionsCopy
         let present = try library.subscriptions()
-        // Empty, and not emptied. That the copy is not empty does not tell: the daemon may have been killed before it was
-        // written anew.
+        // The library is empty, and no user has emptied it. A copy with entries does not prove a loss: the daemon may
+        // have been killed before rewriting it.
         guard try isRecovering || present.isEmpty && !library.wasEmptied() else { return copies.copySubscriptions() }
         let saved = SubscriptionsCopy.read(path)
         guard !saved.isEmpty else { return copies.copySubscriptions() }
-        // Ids of a library that has gone mean nothing.
+        // Ids of a lost library are meaningless.
         try credentials.keep(only: Set(present.map(\.podcast)))
         let kept = try keep(
             saved.map { subscription in

@@ -5,11 +5,11 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-// What a show has of its own: `podfs set SHOW KEY=VALUE`.
+// Settings of one show: `podfs set SHOW KEY=VALUE`.
 extension Subscriptions {
-    /// What a show has of its own from now on. All is set, or nothing.
+    /// Changes settings of a show: all of them, or none.
     ///
-    /// - Parameter isConfirmed: also where another `keep` removes episodes that are cached or played.
+    /// - Parameter isConfirmed: whether to apply a `keep` that removes cached or played episodes.
     func set(_ id: ShowID, _ assignments: [String], isConfirmed: Bool) throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
         let changes: [ShowSettingChange]
@@ -35,7 +35,7 @@ extension Subscriptions {
         return .settings(try library.settings(of: id), kept: change)
     }
 
-    /// What another `keep` would do to a show; `nil` for nothing.
+    /// Returns what a new `keep` would change for a show; `nil` for nothing.
     private func keepChange(of podcast: Podcast, to keep: Keep) throws -> KeepChange? {
         let episodes = try library.episodes(of: podcast.id)
         let leaving = Set(Retention(try tidier.retained(episodes, of: podcast.id), keep: keep, now: now()).rows)
@@ -45,7 +45,7 @@ extension Subscriptions {
         return KeepChange(removed: leaving.count, total: episodes.count, bytes: bytes, returned: returned)
     }
 
-    /// Throws where something would go that a person has fetched or heard; nothing has happened then.
+    /// Throws, before any change, if episodes would be removed that were downloaded or played.
     private func refuseLosses(of podcast: Podcast, keep: Keep) throws {
         let episodes = try library.episodes(of: podcast.id)
         let leaving = Set(Retention(try tidier.retained(episodes, of: podcast.id), keep: keep, now: now()).rows)

@@ -18,7 +18,7 @@ final class Subscriptions: ServicePart {
     let searches: Searches
     let assets: Assets
     let copies: LibraryCopies
-    /// Writes shows that are new.
+    /// Writes new shows to the library.
     let arrivals: ArrivalWriter
 
     init(_ refresher: Refresher, _ tasks: TaskCommands, _ searches: Searches, _ assets: Assets) {

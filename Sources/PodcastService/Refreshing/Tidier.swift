@@ -11,7 +11,7 @@ final class Tidier: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
     private let tasks: TaskCommands
-    /// What the dates of shows' episodes say, and until when, as long as the episodes stay as they are.
+    /// Cached release rhythms of shows, with their expiry. Valid as long as the show's episodes do not change.
     var rhythms: [ShowID: (rhythm: ReleaseRhythm, until: Int64)] = [:]
 
     init(_ tasks: TaskCommands) {
@@ -20,8 +20,8 @@ final class Tidier: ServicePart {
         self.tasks = tasks
     }
 
-    /// Keeps what is to be kept of a show, and fetches its newest episodes ahead. What an earlier, narrower `keep` has
-    /// buried comes back, as far as the feed lists it.
+    /// Applies `keep` and `auto_download` to a show. Episodes that an earlier, narrower `keep` removed are restored if
+    /// the feed lists them.
     func tidy(_ podcast: ShowID) throws {
         let settings = settings(of: podcast)
         let keep = settings.keep ?? configuration.keep
@@ -65,7 +65,7 @@ final class Tidier: ServicePart {
         try library.note(keep: code)
     }
 
-    /// Ends and drops what was fetched ahead and is no longer among the newest. One that somebody has open stays.
+    /// Cancels or evicts automatic downloads that are no longer among the newest. Open files stay.
     private func drop(_ plan: AutoDownload) async {
         do {
             for episode in plan.cancel { try await tasks.cancel(episode) }
@@ -79,7 +79,7 @@ final class Tidier: ServicePart {
         }
     }
 
-    /// Takes episodes out of the library; what a program reads at this moment stays readable for it.
+    /// Removes episodes from the library; a program that has one open can continue to read it.
     private func bury(_ episodes: [EpisodeID]) throws {
         driver.takeEvents()
         for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
@@ -89,7 +89,7 @@ final class Tidier: ServicePart {
         log.info("\(episodes.count) episodes are no longer kept")
     }
 
-    /// The episodes of a show with what retention must know of them.
+    /// Returns the episodes of a show with the facts that retention needs.
     func retained(_ episodes: [Episode], of podcast: ShowID) throws -> [RetainedEpisode] {
         let (automatic, declined) = try library.marks(of: podcast)
         let open = driver.clients.openEpisodes
@@ -101,7 +101,7 @@ final class Tidier: ServicePart {
         }
     }
 
-    /// Those of a show's buried episodes that its feed lists and that are to be kept: they come back.
+    /// Returns the removed episodes of a show that its feed lists and the new `keep` retains: they are restored.
     func returning(to podcast: ShowID, keep: Keep) throws -> [EpisodeID] {
         let buried = try library.buriedEpisodes(of: podcast)
         if buried.isEmpty { return [] }

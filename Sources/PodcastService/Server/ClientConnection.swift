@@ -6,25 +6,25 @@ package import PodcastProtocol
 internal import Synchronization
 internal import TransferCore
 
-/// The daemon's end of one client's connection.
+/// The daemon's side of one client's connection.
 ///
-/// Frames may be sent from any thread; none waits for the client: what its socket does not take is kept and sent by the
-/// server's thread. A client that does not read is dropped.
+/// Frames may be sent from any thread, without blocking: bytes that the socket does not accept are queued and sent by
+/// the server's thread. A client that does not read is disconnected.
 package final class ClientConnection: Sendable {
     struct State {
-        /// What the socket has not taken yet.
+        /// Bytes that the socket has not accepted yet.
         var backlog: [UInt8] = []
         var isClosed = false
         var isWatching = false
-        /// Opens that were granted: their episodes by the number of the request.
+        /// Granted opens: request number to episode.
         var opens: [UInt32: EpisodeID] = [:]
-        /// What the client waits for, by the number of the request.
+        /// Outstanding requests, by request number.
         var waits: [UInt32: Wait] = [:]
     }
 
     struct Wait {
         var episode: EpisodeID
-        /// The engine's name for it; `nil` until it is known.
+        /// The engine's identifier for the request; `nil` until it is known.
         var name: Int64?
     }
 
@@ -36,7 +36,7 @@ package final class ClientConnection: Sendable {
     let state = Mutex(State())
     private let wantsToSend: @Sendable (ClientConnection) -> Void
 
-    /// A client this far behind will not catch up; the greatest answer is far smaller.
+    /// Maximum backlog in bytes, far above the largest answer. A client this far behind is disconnected.
     private static let largestBacklog = 256 << 20
 
     init(descriptor: Int32, pid: pid_t, wantsToSend: @escaping @Sendable (ClientConnection) -> Void) {
@@ -71,9 +71,9 @@ package final class ClientConnection: Sendable {
         send(Frame(kind: .failure, number: number, payload: failure.payload))
     }
 
-    /// Sends what is left over.
+    /// Sends the backlog.
     ///
-    /// - Returns: whether something still is.
+    /// - Returns: whether some of it remains.
     func flush() -> Bool {
         state.withLock { state in
             let sent = Self.write(state.backlog[...], to: descriptor)
@@ -82,10 +82,10 @@ package final class ClientConnection: Sendable {
         }
     }
 
-    /// Whether something waits for the socket.
+    /// Whether bytes are queued for the socket.
     var isBehind: Bool { state.withLock { !$0.backlog.isEmpty && !$0.isClosed } }
 
-    /// As much as the socket takes now. An error shows as the connection's end to the reading side.
+    /// Writes as much as the socket accepts now. An error is reported to the reading side as the end of the connection.
     private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int {
         bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
     }

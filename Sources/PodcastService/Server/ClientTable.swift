@@ -13,10 +13,10 @@ final class ClientTable: Sendable {
 
     var isEmpty: Bool { clients.withLock { $0.isEmpty } }
 
-    /// Whether anybody hears of events.
+    /// Whether any client watches events.
     var isWatched: Bool { clients.withLock { $0.values.contains { $0.state.withLock { $0.isWatching } } } }
 
-    /// Tells every client that watches.
+    /// Sends an event to every watching client.
     func broadcast(_ event: Event) {
         let watching = clients.withLock { clients in
             clients.values.filter { client in client.state.withLock { $0.isWatching } }
@@ -26,7 +26,7 @@ final class ClientTable: Sendable {
         for client in watching { client.send(frame) }
     }
 
-    /// The episodes that clients have open, as far as the daemon was asked for them, or wait for.
+    /// The episodes that clients have open or are waiting to open.
     var openEpisodes: Set<EpisodeID> {
         var episodes: Set<EpisodeID> = []
         for client in clients.withLock({ Array($0.values) }) {

@@ -6,11 +6,10 @@ internal import Synchronization
 package import TransferCore
 package import TransferEngine
 
-/// The names and passwords that came with the addresses of feeds, and those of the sync server: a file that nobody else
-/// may read, beside the library and not in it.
+/// The user names and passwords of feeds and of the sync server, in a file with mode 0600 beside the library.
 ///
-/// By the show's id: they follow a show whose feed moves, and are sent to the origin that they were given for alone.
-/// Safe from any thread; the file is written whole by each change, so that a change is there or is not.
+/// Keyed by the show's id, so that credentials follow a show whose feed moves; they are sent only to the origin for
+/// which they were entered. Thread-safe; each change replaces the file atomically.
 package final class CredentialStore<ID: Identifier>: Sendable {
     private struct Entry: Codable {
         var show: ID
@@ -23,12 +22,12 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         var shows: [Entry]
     }
 
-    /// Where those of the sync server stand among the shows', which have numbers from 1.
+    /// The key of the sync server's credentials; shows have ids from 1.
     private static var syncServer: ID { 0 }
 
     private let path: String
     private let entries: Mutex<[ID: Credentials]>
-    /// What is wrong with the file that was found, one line. It has been moved aside, and the store is empty.
+    /// What was wrong with the existing file, in one line. It was moved aside, and the store is empty.
     package let problem: String?
 
     private init(path: String, entries: [ID: Credentials], problem: String? = nil) {
@@ -37,7 +36,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         self.problem = problem
     }
 
-    /// For the one process that writes the file, which need not exist yet.
+    /// Opens the store for writing, which one process may do. The file need not exist yet.
     package convenience init(path: String) {
         do throws(AtomicFile.Problem) {
             self.init(path: path, entries: try Self.read(path))
@@ -51,7 +50,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         }
     }
 
-    /// For a process that only looks.
+    /// Opens the store for reading only.
     package static func reading(_ path: String) throws -> CredentialStore<ID> {
         CredentialStore(path: path, entries: try read(path))
     }
@@ -67,25 +66,25 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         return Dictionary(found, uniquingKeysWith: { _, last in last })
     }
 
-    /// Those of a show.
+    /// The credentials of a show.
     package subscript(_ show: ID) -> Credentials? { entries.withLock { $0[show] } }
 
-    /// Keeps or, with `nil`, forgets those of a show.
+    /// Stores the credentials of a show, or removes them if `nil`.
     package func set(_ credentials: Credentials?, for show: ID) throws {
         try change { $0[show] = credentials }
     }
 
-    /// Forgets those of all other shows.
+    /// Removes the credentials of all other shows.
     package func keep(only shows: Set<ID>) throws {
         try change { entries in
             entries = entries.filter { shows.contains($0.key) || $0.key == Self.syncServer }
         }
     }
 
-    /// Those of the sync server.
+    /// The credentials of the sync server.
     package var sync: Credentials? { self[Self.syncServer] }
 
-    /// Keeps or, with `nil`, forgets those of the sync server.
+    /// Stores the sync server's credentials, or removes them if `nil`.
     package func setSync(_ credentials: Credentials?) throws { try set(credentials, for: Self.syncServer) }
 
     private func change(_ body: (inout [ID: Credentials]) -> Void) throws {
@@ -108,10 +107,10 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 }
 
 extension CredentialStore<ShowID> {
-    /// The address of a show as it was given.
+    /// Returns the address of a show as the user entered it.
     package func address(of subscription: Subscription) -> PrivateAddress {
         let credentials = self[subscription.podcast]
-        // The feed may have moved to another place, which was never given them.
+        // The feed may have moved to an origin for which the credentials were not entered.
         let fit = credentials.map { $0.fit(subscription.url) } ?? false
         return PrivateAddress(url: subscription.url, credentials: fit ? credentials : nil)
     }

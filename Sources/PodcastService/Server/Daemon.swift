@@ -6,9 +6,9 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferEngine
 
-/// The daemon as a process: its locks, its socket, its end.
+/// The daemon process: its locks, its socket, its exit.
 package enum Daemon {
-    /// Why it could not begin.
+    /// Why the daemon could not start.
     package struct Problem: Error, CustomStringConvertible {
         package enum Code: Sendable {
             /// Another daemon serves this installation.
@@ -20,7 +20,7 @@ package enum Daemon {
         package var description: String
     }
 
-    /// Serves until it is idle for long, is asked to leave, or gets SIGTERM or SIGINT.
+    /// Serves until the idle time has passed, a client asks it to exit, or SIGTERM or SIGINT arrives.
     ///
     /// - Parameter ready: called once, when clients can connect.
     package static func run(_ configuration: ServiceConfiguration, ready: @Sendable () -> Void) async throws {
@@ -29,7 +29,8 @@ package enum Daemon {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
-        // In both folders: an installation that shares one of them with another must not write it too.
+        // One lock in each folder: an installation that shares only one of them with another must not write to it
+        // either.
         let locks = try [places.data, places.cache].map { folder in
             guard let lock = try FolderLease(folder: folder) else {
                 throw Problem(

@@ -4,11 +4,11 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// What the engine reports, and what has to come after it, in order, until it is taken.
+/// The engine's events, and work that has to follow them, in order.
 ///
-/// News that nobody waits for is handed on after a moment, with what else has come by then: to write down a small episode
-/// that is opened, received and complete takes six transactions when each report is written by itself, and these would
-/// run while its first reader waits for bytes. Thread-safe.
+/// Events that nobody waits for are delivered in batches, after a short delay: recording a small episode that is
+/// opened, received and completed takes six transactions if each event is recorded by itself, and these would run while
+/// the first reader waits for bytes. Thread-safe.
 final class EventQueue: Sendable {
     enum Item: Sendable {
         case transfer(TransferEvent)
@@ -19,31 +19,31 @@ final class EventQueue: Sendable {
         case opened(EpisodeID)
         /// A program has closed an episode, also one that an earlier daemon has opened for it.
         case closed(EpisodeID)
-        /// Work that is done after what stands before it.
+        /// Work to run after the preceding items.
         case marker(@Sendable () -> Void)
     }
 
     private struct State {
         var items: [Item] = []
         var hasTimer = false
-        /// Since when there is something for which the engine keeps the time, in its milliseconds.
+        /// When the oldest item whose delay the engine's thread times was queued, in the engine's milliseconds.
         var restsSince: Int64?
-        /// Somebody has been told of what is there.
+        /// Whether the consumer has been woken for the queued items.
         var isAwaited = false
     }
 
     private let state = Mutex(State())
     private let wake: AsyncStream<Void>.Continuation
-    /// Gives a value when there is something to be taken.
+    /// Yields a value when items are ready.
     let wakes: AsyncStream<Void>
 
-    /// How long news rests, in milliseconds: longer than a reader waits for the first bytes of a near server (1.5 ms), and
-    /// nothing to a person.
+    /// Delay of non-urgent items in milliseconds: longer than a reader waits for the first bytes from a nearby server
+    /// (1.5 ms), and not noticeable to a person.
     private static let patience = 10
 
     init() { (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    /// What is not urgent is handed on some time after `settle`.
+    /// Queues an item. A non-urgent one is delivered some time after `settle`.
     func put(_ item: Item) {
         let isUrgent = item.isUrgent
         let wakes = state.withLock { state in
@@ -55,7 +55,8 @@ final class EventQueue: Sendable {
         if wakes { wake.yield() }
     }
 
-    /// Whoever has put something has done what is more urgent: to set a timer wakes up another thread.
+    /// Schedules delivery of what was queued. Called after more urgent work, because setting a timer wakes another
+    /// thread.
     func settle() {
         let needsTimer = state.withLock { state in
             guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer, state.restsSince == nil else { return false }
@@ -65,11 +66,11 @@ final class EventQueue: Sendable {
         if needsTimer { startTimer() }
     }
 
-    /// As `settle()`, of the engine's thread, which keeps the time itself: to wake up another one then would take a processor
-    /// from the reader who has just been answered.
+    /// As `settle()`, for the engine's thread, which times the delay itself: waking another thread would take the
+    /// processor from the reader that has just been answered.
     ///
-    /// - Parameter now: in milliseconds.
-    /// - Returns: after how many this is to be called again at the latest; `nil` when nothing rests.
+    /// - Parameter now: the time in milliseconds.
+    /// - Returns: milliseconds until this has to be called again; `nil` if nothing is delayed.
     func settle(now: Int64) -> Int64? {
         let (pause, wakes) = state.withLock { state -> (Int64?, Bool) in
             guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer else {
@@ -89,7 +90,7 @@ final class EventQueue: Sendable {
         return pause
     }
 
-    /// Takes all that is there, the oldest first.
+    /// Removes and returns all items, oldest first.
     func take() -> [Item] {
         state.withLock { state in
             state.isAwaited = false
@@ -113,10 +114,10 @@ final class EventQueue: Sendable {
 }
 
 extension EventQueue.Item {
-    /// Somebody waits for it, or what it leads to is not for the library alone.
+    /// Whether a client waits for the event, or it affects more than the library.
     var isUrgent: Bool { !isRecord }
 
-    /// It is written to the library, and told to those who watch; nothing else depends on it.
+    /// Whether the event is only recorded in the library and broadcast.
     var isRecord: Bool {
         switch self {
         case .opened: true

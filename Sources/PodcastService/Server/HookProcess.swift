@@ -3,13 +3,13 @@ internal import Dispatch
 internal import Glibc
 internal import Platform
 
-/// A command of the configuration as a process that is not waited for.
+/// A hook command, run as a process without waiting for it.
 ///
-/// It inherits nothing of the daemon but its standard error, which is the log; see `ProcessSpawner`.
+/// The process inherits only standard error, which is the log; see `ProcessSpawner`.
 enum HookProcess {
-    /// Runs `sh -c command`. Its exit status is collected when it ends.
+    /// Runs `sh -c command`. Its exit status is collected when it exits.
     ///
-    /// - Returns: the errno of a start that failed, else `nil`.
+    /// - Returns: the errno if it cannot be started, else `nil`.
     static func start(_ command: String, environment: [String: String]) -> Int32? {
         do {
             reap(try ProcessSpawner("/bin/sh", ["sh", "-c", command], environment: environment).start())
@@ -21,8 +21,8 @@ enum HookProcess {
 
     private static let queue = DispatchQueue(label: "podfs.hooks")
 
-    /// Collects the exit status, so that no zombie stays. A descriptor of a process can be read when it has ended
-    /// (pidfd_open(2)); without one a thread waits.
+    /// Reaps the process, so that no zombie remains. A pidfd becomes readable when the process exits (pidfd_open(2));
+    /// without one a thread waits.
     private static func reap(_ pid: pid_t) {
         let process = clinux_pidfd_open(pid)
         guard process >= 0 else {

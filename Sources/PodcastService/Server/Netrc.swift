@@ -4,11 +4,11 @@ internal import PodcastLibrary
 internal import Synchronization
 package import TransferEngine
 
-/// The file in which programs find names and passwords of hosts, `~/.netrc`; the format is that of ftp(1), as curl reads it.
+/// `~/.netrc`, which stores user names and passwords by host; the format is that of ftp(1), as curl parses it.
 ///
-/// An entry is of a host, whatever the scheme and the port. What may have it is decided here and not by curl, which would
-/// look for every address, that of a redirect and that of a feed's picture included: the origin of an address that a
-/// person gave, and that of a subscription over https wherever that has moved. Thread-safe.
+/// An entry applies to a host, whatever the scheme and port. podfs rather than curl decides where it is sent, because
+/// curl would look up every address, including redirect targets and artwork. It is sent to the origin of an address
+/// that a person entered, and over https also to the origin of a subscription that has moved. Thread-safe.
 package final class Netrc: Sendable {
     package struct Entry: Equatable, Sendable {
         package var login: String
@@ -20,7 +20,7 @@ package final class Netrc: Sendable {
         var text: String
     }
 
-    /// By which a file is known to be as it was.
+    /// The file's identity and version, to detect changes.
     private struct Version: Equatable {
         var inode: UInt64
         var size: Int64
@@ -31,23 +31,23 @@ package final class Netrc: Sendable {
     private let path: String?
     private let known = Mutex<Known?>(nil)
 
-    /// A larger file is another one.
+    /// Maximum size of the file in bytes; a larger one is ignored.
     private static let largestFile = 1 << 20
 
-    /// - Parameter path: `nil` for the user's own.
+    /// - Parameter path: the file; `nil` for the user's own.
     package init(path: String? = nil) {
         self.path = path ?? ProcessInfo.processInfo.environment["HOME"].map { $0 + "/.netrc" }
     }
 
-    /// What may be sent to the origin of an address that a person gave.
+    /// Returns the credentials for the origin of an address that a person entered.
     package func credentials(for url: String) -> Credentials? { credentials(for: url, given: url) }
 
-    /// What may be sent to the origin of a subscription.
+    /// Returns the credentials for the origin of a subscription.
     ///
     /// - Parameters:
-    ///   - url: where the feed is.
-    ///   - given: the address that a person gave; `nil` where a catalogue or a server did. In clear text a password goes to
-    ///     the origin of that one alone: a server may move its feed to any host, scheme and port.
+    ///   - url: the feed's current address.
+    ///   - given: the address that a person entered; `nil` if a catalogue or server supplied it. Over http a password
+    ///     is sent only to that origin, because a server may move its feed to any host, scheme and port.
     package func credentials(for url: String, given: String?) -> Credentials? {
         guard let origin = Credentials.origin(of: url) else { return nil }
         guard origin.hasPrefix("https:") || origin == given.flatMap(Credentials.origin) else { return nil }
@@ -56,16 +56,16 @@ package final class Netrc: Sendable {
         }
     }
 
-    /// What the file says of an address's host.
+    /// Returns the file's entry for the host of an address.
     ///
-    /// - Parameter user: whose password is wanted; `nil` takes the first entry's.
+    /// - Parameter user: the user whose password is wanted; `nil` means the first entry.
     package func entry(forAddress address: String, user: String?) -> Entry? {
         guard let text else { return nil }
         let host = FeedAddress.host(of: address.contains("://") ? address : "https://" + address)
         return Self.entry(text, host: host, user: user ?? Self.user(inAddress: address))
     }
 
-    /// As it is now: the file is small, and changes while the daemon runs.
+    /// The file's current contents, reread on change: it is small, and is edited while the daemon runs.
     private var text: String? {
         var status = stat()
         guard let path, stat(path, &status) == 0, status.st_size <= Self.largestFile else { return nil }
@@ -93,7 +93,7 @@ package final class Netrc: Sendable {
             else { return nil }
             return Entry(login: login, password: password)
         }
-        // A macro goes on to the next empty line.
+        // A macro extends to the next empty line.
         var isMacro = false
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if isMacro {
@@ -106,7 +106,7 @@ package final class Netrc: Sendable {
                 case "machine", "default":
                     if let entry = found() { return entry }
                     (login, password) = (nil, nil)
-                    // That of no host is for all others.
+                    // The empty host stands for the default entry.
                     machine = word == "default" ? "" : words.popFirst()
                 case "login": login = words.popFirst()
                 case "password": password = words.popFirst()
@@ -120,7 +120,7 @@ package final class Netrc: Sendable {
         return found()
     }
 
-    /// Words between white space; one in quotes may have white space and, behind a backslash, quotes in it.
+    /// Splits a line at white space; a quoted word may contain white space and, after a backslash, quotes.
     private static func words(of line: Substring) -> [String] {
         var words: [String] = []
         var rest = line[...]
@@ -146,7 +146,7 @@ package final class Netrc: Sendable {
         return words
     }
 
-    /// As in `https://user@host`.
+    /// Returns the user of an address such as `https://user@host`.
     package static func user(inAddress address: String) -> String? {
         let rest = address.firstRange(of: "://").map { address[$0.upperBound...] } ?? address[...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }

@@ -8,7 +8,7 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-// What clients ask for by commands. Each is checked, carried out whole or not at all, and answered once.
+// Commands of clients. Each is validated, executed completely or not at all, and answered once.
 extension PodcastService {
     func perform(_ command: Command, number: UInt32, for client: ClientConnection) async {
         await driver.underWay {

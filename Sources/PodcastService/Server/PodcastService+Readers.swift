@@ -6,7 +6,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-// Frames from the socket's thread. Opens and reads go to the engine from here; nothing in this file waits.
+// Frames from the socket's thread. Opens and reads are passed to the engine here; nothing in this file blocks.
 extension PodcastService {
     nonisolated func receive(_ frame: Frame, from client: ClientConnection) {
         switch frame.kind {
@@ -44,17 +44,17 @@ extension PodcastService {
         client.send(.welcome, number: frame.number, welcome)
     }
 
-    /// Cancels come on the thread that has begun the wait: its name is known.
+    /// Cancels a request. Runs on the thread that started it, so its entry exists.
     private nonisolated func cancel(_ number: UInt32, of client: ClientConnection) {
         let (wait, opened) = client.state.withLock { state in
             (state.waits.removeValue(forKey: number), state.opens.removeValue(forKey: number))
         }
         if let wait, let name = wait.name { engine.cancelWait(MediaID(wait.episode), name) }
-        // The grant is on its way to a client that does not want it any more: it will not send a close.
+        // The grant is on its way to a client that has cancelled and will not send a close.
         if let opened { engine.close(MediaID(opened)) }
     }
 
-    /// Before the engine is asked: its answer may come at once, and finds the entry.
+    /// Registers a request before the engine is called, because its answer may arrive at once.
     private nonisolated func expect(_ number: UInt32, _ episode: EpisodeID, for client: ClientConnection) {
         client.state.withLock { $0.waits[number] = ClientConnection.Wait(episode: episode) }
     }
@@ -68,7 +68,7 @@ extension PodcastService {
         read(request, number: frame.number, for: client, isVerified: false)
     }
 
-    /// - Parameter isVerified: the file in the cache has been read as a whole, and need not be again.
+    /// - Parameter isVerified: whether the cached file has already been verified completely.
     private nonisolated func read(
         _ request: ReadRequest, number: UInt32, for client: ClientConnection, isVerified: Bool
     ) {
@@ -87,16 +87,16 @@ extension PodcastService {
             case .success(let grant):
                 client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
             case .failure(let error):
-                // After the events before it: who looks for the reason finds it. And who opens a changed file anew is to find
-                // the new generation in the library, or he gets the kernel's copy of the old one's first bytes and this error
-                // again.
+                // After the preceding events, so that the reason can be looked up. A program that reopens a changed
+                // file must also find the new generation in the library, or the kernel serves the old one's first bytes
+                // and it fails again.
                 driver.events.put(.marker { client.send(error.failure, number: number) })
             }
         }
         client.state.withLock { $0.waits[number]?.name = name }
     }
 
-    /// Answers when the episode's file has been verified, by `next`, unless nobody waits any more.
+    /// Verifies the episode's file, then runs `next` if the client still waits.
     private nonisolated func verify(
         _ episode: EpisodeID, for number: UInt32, of client: ClientConnection, then next: @escaping @Sendable () -> Void
     ) {
@@ -125,11 +125,12 @@ extension PodcastService {
                 }
             }
             if case .success(let grant) = result, !grant.isNewGeneration {
-                // At once: the answer says all that the library will know when the events before it are written down.
+                // At once: the answer contains all that the library will have once the preceding events are recorded.
                 answerOpen(episode, result, number: number, to: client)
                 driver.events.put(.opened(episode))
             } else {
-                // After the events before it: the name leads to another node only when the library knows its generation.
+                // After the preceding events: the name maps to a new inode only once the library has the new
+                // generation.
                 driver.events.put(
                     .marker { [weak self] in
                         self?.answerOpen(episode, result, number: number, to: client)
@@ -146,7 +147,7 @@ extension PodcastService {
         switch result {
         case .success(let grant):
             let isWanted = client.state.withLock { state in
-                // Not there: cancelled while the answer waited for the library, or the client has gone.
+                // No entry: cancelled while the answer waited for the library, or the client has disconnected.
                 guard state.waits.removeValue(forKey: number) != nil, !state.isClosed else { return false }
                 state.opens[number] = episode
                 return true
@@ -165,18 +166,18 @@ extension PodcastService {
     private nonisolated func close(_ frame: Frame, from client: ClientConnection) {
         guard let request = EpisodeReference(payload: frame.payload) else { return }
         let wasOpen = client.state.withLock { state in
-            // The oldest: a cancel may still be on its way for the newest.
+            // Close the oldest: a cancel may still be on its way for the newest.
             let numbers = state.opens.lazy.filter { $0.value == request.episode }.map(\.key)
             guard let number = numbers.min() else { return false }
             state.opens[number] = nil
             return true
         }
         if wasOpen { engine.close(MediaID(request.episode)) }
-        // Also of an open that an earlier daemon has granted.
+        // Also for an open granted by an earlier daemon.
         driver.events.put(.closed(request.episode))
     }
 
-    /// A client has gone: nothing waits for it any more.
+    /// Handles a disconnected client: cancels its requests.
     nonisolated func leave(_ client: ClientConnection) {
         let (opens, waits) = client.state.withLock { state in
             defer {

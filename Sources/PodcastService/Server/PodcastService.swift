@@ -27,7 +27,7 @@ package final class PodcastService: ServicePart {
     let sync: SyncExchange
     private let conditions: ConditionGate
     private let recovery: LibraryRecovery?
-    /// What the next person is to be told.
+    /// Message for the next person to connect.
     nonisolated let notice: Mutex<String?>
     private let onIdle: @Sendable () -> Void
 
@@ -55,7 +55,7 @@ package final class PodcastService: ServicePart {
         sync = SyncExchange(subscriptions)
     }
 
-    /// Takes up what an earlier daemon left: compares cache and library, carries on its downloads.
+    /// Reconciles cache and library, and continues the downloads of the previous daemon.
     package func start() throws {
         driver.owner = self
         try verifier.reconcile()
@@ -79,7 +79,7 @@ package final class PodcastService: ServicePart {
         driver.start()
     }
 
-    /// Ends all transfers; what was received is kept.
+    /// Stops all transfers, keeping the bytes received.
     package func stop() async {
         sync.stop()
         context.work.close()
@@ -99,7 +99,7 @@ package final class PodcastService: ServicePart {
     /// Whether nobody is connected and nothing is under way.
     package var isIdle: Bool { driver.core.isIdle }
 
-    /// The socket's handler.
+    /// The handler of the socket's frames.
     package nonisolated var handler: SocketServer.Handler {
         SocketServer.Handler(
             connected: { [self] client in
@@ -113,7 +113,7 @@ package final class PodcastService: ServicePart {
             })
     }
 
-    /// Looks at what the daemon before has left, and puts off what it has died under for the second time.
+    /// Reads the journal of the previous daemon, and postpones work during which it crashed for the second time.
     private func takeUpWork() {
         let skipped = context.work.open(now: now()) { item in
             switch item.kind {

@@ -2,11 +2,11 @@ internal import Foundation
 internal import PodcastLibrary
 package import TransferEngine
 
-/// The address of a feed, taken apart from the name and password that it may have come with.
+/// The address of a feed, separated from the credentials that it may contain.
 package struct PrivateAddress: Sendable, Equatable {
-    /// Without user info: what the library keeps, and the server is asked for.
+    /// The address without user info, as stored in the library and requested from the server.
     package let url: String
-    /// From the user info (RFC 3986 §3.2.1), unescaped; `nil` when there is none, or an empty one.
+    /// The credentials of the user info (RFC 3986 §3.2.1), unescaped; `nil` if there are none, or they are empty.
     package let credentials: Credentials?
 
     package init(_ text: String) {
@@ -19,10 +19,10 @@ package struct PrivateAddress: Sendable, Equatable {
         self.credentials = credentials
     }
 
-    /// What may be shown of it.
+    /// The address with secrets redacted, for display.
     package var visible: String { RedactedURL.text(url, isPrivate: credentials != nil) }
 
-    /// In one piece, as another program would be given it.
+    /// The address with its credentials as user info, for other programs.
     package var whole: String {
         guard let credentials, let scheme = url.firstRange(of: "://") else { return url }
         let password = credentials.password.isEmpty ? "" : ":" + Self.escaped(credentials.password)
@@ -44,7 +44,7 @@ package struct PrivateAddress: Sendable, Equatable {
 
     private static func unescaped(_ text: Substring) -> String { text.removingPercentEncoding ?? String(text) }
 
-    /// All but the unreserved characters of RFC 3986 §2.3.
+    /// Percent-encodes all but the unreserved characters of RFC 3986 §2.3.
     private static func escaped(_ text: String) -> String {
         let unreserved = CharacterSet(
             charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

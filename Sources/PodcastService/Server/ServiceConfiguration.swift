@@ -5,47 +5,47 @@ package import PodcastLibrary
 package import PodcastProtocol
 package import TransferEngine
 
-/// What the daemon needs to know, from the command line and the configuration file.
+/// Configuration of the daemon, from the command line and the configuration file.
 package struct ServiceConfiguration: Sendable {
     package var places: Places
     package var version: String
     package var transfers: TransferConfiguration
     package var nameTemplate: NameTemplate
-    /// How long it stays without a client and a task, in seconds.
+    /// Seconds without a client and a task after which the daemon exits.
     package var idleExit: Int64
-    /// Run with a shell after an episode is complete; see podfs.conf(5).
+    /// Shell command run when an episode is complete; see podfs.conf(5).
     package var onDownload: String?
     package var onNewEpisode: String?
-    /// Run when the last task has ended.
+    /// Shell command run when the last task has finished.
     package var onIdle: String?
-    /// What the cache may take, and what it leaves free.
+    /// Limits of the cache: its size, and the space that it leaves free.
     package var storage = StorageLimits()
-    /// What downloads wait for that nobody has asked for.
+    /// Source of the conditions on which discretionary downloads depend.
     package var conditions = ConditionSource.constant(.unknown)
     package var allowsMetered = false
     package var allowsBattery = false
     package var schedule = RefreshSchedule()
     package var sync = SyncSchedule()
-    /// How much of a feed is read.
+    /// Limits of the feed parser.
     package var feedLimits = FeedLimits.standard
-    /// Feeds fetched at the same time.
+    /// Maximum number of concurrent feed fetches.
     package var refreshConnections = 8
-    /// Which episodes stay, and how many of the newest are fetched ahead; a show may have its own.
+    /// Which episodes are retained, and how many of the newest are downloaded; a show may have its own values.
     package var keep = Keep.all
     package var autoDownload = 0
-    /// Where names and passwords of hosts stand; `~/.netrc` when nil.
+    /// Path of the netrc file; `nil` for `~/.netrc`.
     package var netrcFile: String?
-    /// Whom searches ask.
+    /// Catalogues to search.
     package var catalogues: [any Catalogue] = [ITunesCatalogue()]
-    /// How long a search, or the feed of what it has found, may take, in milliseconds: somebody waits before an open
+    /// Timeout of a search, and of fetching a found show's feed, in milliseconds; a program is waiting to list the
     /// folder.
     package var searchTimeout: Int64 = 10_000
-    /// How long what is cached of an unsubscribed episode outlives its last reader, in seconds: many programs open a file,
-    /// look at its beginning, and open it again.
+    /// Seconds for which the file of an unsubscribed episode stays after its last close: many programs open a file,
+    /// read its beginning, and open it again.
     package var ephemeralLinger: Double = 5
     /// The time of day, in seconds since 1970. It may be set at any moment.
     package var wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
-    /// Called when work ends that may have taken much memory: a command, a refresh, an exchange.
+    /// Called after work that may have used much memory: a command, a refresh, an exchange.
     package var onWork: @Sendable () -> Void = {}
 
     package init(places: Places, version: String, transfers: TransferConfiguration) {

@@ -17,7 +17,7 @@ final class ServiceContext: Sendable {
     let fetcher: FeedFetcher
     let credentials: CredentialStore<ShowID>
     let netrc: Netrc
-    /// What runs by itself, for the daemon after this one.
+    /// Journal of running work, for the next daemon.
     let work: WorkJournal
     let log = Logger(label: "podfs.daemon")
     private let lastTask = Atomic<Int64>(0)
@@ -26,7 +26,7 @@ final class ServiceContext: Sendable {
         self.configuration = configuration
         self.library = library
         var transfers = configuration.transfers
-        // Answered by a refresh of the feed.
+        // Renewed by refreshing the feed.
         transfers.limits.renewsAddress = true
         engine = try TransferEngine(
             configuration: transfers, cacheFolder: configuration.places.cache,
@@ -63,7 +63,7 @@ extension ServicePart {
             uptime: .milliseconds(SystemClock.boottime.milliseconds))
     }
 
-    /// What is sent with requests that a show leads to, as far as they go to the origin it is for.
+    /// Returns the credentials for requests on behalf of a show; they are sent only to their own origin.
     func credentials(of podcast: ShowID, _ access: ShowAccess) -> Credentials? {
         let stored = credentials[podcast]
         if let stored, stored.fit(access.url) { return stored }

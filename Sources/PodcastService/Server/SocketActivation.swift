@@ -1,16 +1,16 @@
 internal import CLinux
 internal import Glibc
 
-/// The listening socket that a service manager passes to the daemon that it starts for the first client, by the
-/// protocol of sd_listen_fds(3).
+/// The listening socket passed by a service manager that starts the daemon for the first client, by the protocol of
+/// sd_listen_fds(3).
 enum SocketActivation {
     /// SD_LISTEN_FDS_START of sd-daemon.h.
     private static let firstDescriptor: Int32 = 3
 
-    /// Takes the socket over: it is not passed on to programs that this process starts, nor taken a second time.
+    /// Takes ownership of the socket: it is neither passed on to child processes nor taken twice.
     ///
-    /// - Parameter path: where clients of this environment look for it.
-    /// - Returns: `nil` when none was passed to this process.
+    /// - Parameter path: where clients of this environment connect.
+    /// - Returns: `nil` if no socket was passed to this process.
     static func takeListener(at path: String) throws -> Int32? {
         guard let pid = variable("LISTEN_PID"), pid == getpid(), let count = variable("LISTEN_FDS"), count > 0 else {
             return nil
@@ -22,7 +22,7 @@ enum SocketActivation {
         return try adopt(firstDescriptor, path: path)
     }
 
-    /// Checks that a descriptor is a listening socket at `path`, and makes it close on exec and non-blocking.
+    /// Checks that a descriptor is a listening socket at `path`, and sets close-on-exec and non-blocking mode.
     static func adopt(_ descriptor: Int32, path: String) throws -> Int32 {
         var isListening: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -42,7 +42,7 @@ enum SocketActivation {
         return descriptor
     }
 
-    /// The path of a Unix socket's name, `nil` for other families and unnamed sockets.
+    /// Returns the path of a Unix socket; `nil` for other families and unnamed sockets.
     private static func boundPath(_ descriptor: Int32) -> String? {
         var address = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)

@@ -38,13 +38,14 @@ package final class SocketServer: Sendable {
     private let poller: Int32
     private let stopper: Int32
     private let path: String?
-    /// Given up for a moment when the process has no descriptor left: a client that cannot be accepted would be announced
-    /// again and again.
+    /// A spare descriptor, released to accept and close a connection when the process has no descriptors left;
+    /// otherwise epoll would report the pending client for ever.
     private let spare: Mutex<Int32>
     private let handler: Handler
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Listens at `path`, which is removed first: the caller holds the lock that says that nobody else serves it.
+    /// Listens at `path`, which is removed first: the caller holds the lock that guarantees that no other daemon serves
+    /// it.
     package convenience init(path: String, handler: Handler) throws {
         var address = sockaddr_un()
         var length: socklen_t = 0
@@ -65,12 +66,12 @@ package final class SocketServer: Sendable {
         self.init(listener: listener, path: path, handler: handler)
     }
 
-    /// Serves a socket that listens already, and that stays when this ends.
+    /// Serves a socket that is already listening, and that is not removed at the end.
     package convenience init(listener: Int32, handler: Handler) {
         self.init(listener: listener, path: nil, handler: handler)
     }
 
-    /// - Parameter path: is removed at the end.
+    /// - Parameter path: removed at the end.
     private init(listener: Int32, path: String?, handler: Handler) {
         self.listener = listener
         poller = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -99,7 +100,7 @@ package final class SocketServer: Sendable {
         }
     }
 
-    /// Removes the socket and ends every connection; returns when that is done.
+    /// Removes the socket and closes every connection; returns when that is done.
     package func stop() {
         if let path { unlink(path) }
         eventfd_write(stopper, 1)
@@ -132,7 +133,7 @@ package final class SocketServer: Sendable {
                 guard let client = peers[descriptor]?.client else { continue }
                 if event.events & EPOLLOUT.rawValue != 0, !client.flush() {
                     watch(descriptor, EPOLLIN.rawValue, EPOLL_CTL_MOD)
-                    // Another thread may have fallen behind in between, and its wish been overwritten.
+                    // Another thread may have queued bytes meanwhile, and its registration been overwritten.
                     if client.isBehind { watch(descriptor, EPOLLIN.rawValue | EPOLLOUT.rawValue, EPOLL_CTL_MOD) }
                 }
                 if event.events & ~EPOLLOUT.rawValue != 0, !receive(&peers, descriptor, buffer) {
@@ -167,9 +168,10 @@ package final class SocketServer: Sendable {
         }
     }
 
-    /// Accepts the next client with the spare descriptor and closes the connection: it sees an end rather than nothing.
+    /// Accepts the next client with the spare descriptor and closes the connection, so that the client sees an end
+    /// rather than waits.
     ///
-    /// - Returns: `false` when there was no client after all.
+    /// - Returns: `false` if there was no client.
     private func turnAway() -> Bool {
         spare.withLock { spare in
             close(spare)
@@ -180,7 +182,7 @@ package final class SocketServer: Sendable {
         }
     }
 
-    /// - Returns: `false` when the connection has ended or does not speak the protocol.
+    /// - Returns: `false` if the connection was closed or violates the protocol.
     private func receive(
         _ peers: inout [Int32: Peer], _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer
     ) -> Bool {

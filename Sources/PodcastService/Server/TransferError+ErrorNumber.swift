@@ -3,7 +3,7 @@ internal import PodcastProtocol
 internal import TransferCore
 
 extension TransferError {
-    /// What a reader of the file system is told.
+    /// The errno for the file system operation.
     var errorNumber: Int32 {
         switch code {
         case .refused, .outOfReach: return EACCES

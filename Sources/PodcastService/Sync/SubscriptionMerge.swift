@@ -1,31 +1,31 @@
 package import PodcastLibrary
 package import TransferCore
 
-/// What is to be done with subscriptions after the server has told what changed there. Pure.
+/// The changes to apply after the server has sent its changes to the subscriptions. Pure.
 ///
-/// The API gives no times, so that "the later one wins" can be said only of what is known to be later: what is news from
-/// the server, and no echo of what was sent from here, stands against what has been changed here since and waits. Where
-/// both have changed, being subscribed wins: an unwanted show is removed once more in a second, a wanted one that has gone
-/// may never be missed.
+/// The API has no timestamps per change, so "last writer wins" works only where the order is known: a change on the
+/// server that does not echo ours conflicts with a local change made since and not yet sent. If both sides have
+/// changed, "subscribed" wins: an unwanted show is quickly removed again, while a wanted one that disappeared may never
+/// be missed.
 package struct SubscriptionMerge: Sendable, Equatable {
-    /// Addresses that are news, to be subscribed to.
+    /// Addresses to subscribe to.
     package var adds: [String] = []
-    /// Shows that are to leave, and the addresses by which the server has named them.
+    /// Shows to remove, with the addresses under which the server lists them.
     package var removes: [(podcast: ShowID, url: String)] { removed.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 } }
-    /// What can be written down at once: what the server has, where nothing has to be done for it.
+    /// Server state to record at once, where nothing else has to be done.
     package var notes: [ServerFeed] = []
-    /// Changes that need not be sent any more.
+    /// Pending changes that need not be sent any more.
     package var settled: [PendingSubscription] = []
-    /// Addresses that are not taken, and why; one line each, with nothing secret in it.
+    /// Rejected addresses, with the reason, one line each and without secrets.
     package var refused: [String] = []
-    /// How many more were refused than are told of.
+    /// Total number of rejected addresses, including those not listed.
     package var refusedInAll = 0
 
     private var removed: [ShowID: String] = [:]
 
-    /// More shows than this are not made by one server's word: ten times as many as people have who have many.
+    /// Maximum number of shows that a server may add: ten times as many as heavy users have.
     package static let mostSubscriptions = 5_000
-    /// Refusals that are told of one by one.
+    /// Maximum number of rejections that are reported individually.
     private static let mostTold = 5
 
     package init(add: [String], remove: [String], book: SubscriptionBook) {
@@ -38,7 +38,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
         let shows = Shows(book, podcastOf)
         var has = had
         for url in remove { has[url] = false }
-        // An address in both lists is one that was removed and is there again.
+        // An address in both lists was removed and added again.
         for url in add { has[url] = true }
 
         var room = Self.mostSubscriptions - book.local.count
@@ -48,7 +48,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             let pending = shows.pending(show, url)
             let net = Self.net(pending)
             if net == false, pending.contains(where: { $0.sent == true }) {
-                // Our own, sent before it was thought better of.
+                // Our own change, sent before it was reversed.
                 notes.append(ServerFeed(url: url, subscribed: true, podcast: show?.podcast))
                 continue
             }
@@ -66,7 +66,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
                 adds.append(url)
             }
         }
-        // Under how many addresses each show is subscribed to there.
+        // Number of addresses under which the server lists each show.
         var addresses: [ShowID: Int] = [:]
         if !remove.isEmpty {
             for (url, subscribed) in has where subscribed {
@@ -74,7 +74,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             }
         }
         for url in remove where seen.insert(url).inserted && had[url] != false {
-            // Of what was never heard of nothing has to be forgotten.
+            // Nothing to remove for an address that was never known.
             let show = shows.show(url)
             guard had[url] != nil || show != nil else { continue }
             let pending = shows.pending(show, url)
@@ -82,7 +82,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             guard let show else { continue }
             if Self.net(pending) == false { settled += pending }
             guard pending.isEmpty, shows.isSubscribed(show.podcast) else { continue }
-            // It has another address there, under which it stays.
+            // The server lists the show under another address, too, so it stays.
             let own = has[url] == true ? 1 : 0
             if addresses[show.podcast, default: 0] - own <= 0 { removed[show.podcast] = url }
         }
@@ -100,7 +100,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
         refused.append("\(String(String.UnicodeScalarView(shown))): \(reason)")
     }
 
-    /// Why an address that another device has subscribed to is not asked here; `nil` when it may be.
+    /// Returns why an address that another device has added is not fetched; `nil` if it may be.
     package static func objection(to url: String) -> String? {
         guard let address = FeedAddress(url) else { return "no http or https address that can be fetched" }
         if address.hasUserInfo { return "it has a name and password in it: subscribe to it here by hand" }
@@ -145,19 +145,19 @@ package struct SubscriptionMerge: Sendable, Equatable {
     }
 }
 
-/// What is sent of the subscriptions that wait.
+/// The upload of pending subscription changes.
 package struct SubscriptionUpload: Sendable, Equatable {
     package var changes: [PendingSubscription]
     package var add: [String]
     package var remove: [String]
 
-    /// - Parameter book: what both sides have: a show that has gone here is removed there by the address that it has there,
-    ///   one that has moved by that which it had here.
+    /// - Parameter book: the state that both sides agree on: a show removed here is removed there under its address
+    ///   there, one that has moved under its former address here.
     package init(_ changes: [PendingSubscription], book: SubscriptionBook) {
         self.changes = changes
         let local = Set(book.local.lazy.map(\.podcast))
         let added = Set(changes.lazy.filter(\.subscribed).map(\.url))
-        // By the address that the server has: a few of many shows.
+        // The server's addresses; few changes, many shows.
         let gone = Set(changes.lazy.filter { !$0.subscribed }.map(\.podcast)).subtracting(local)
         var there: [ShowID: [String]] = [:]
         if !gone.isEmpty {
@@ -175,13 +175,13 @@ package struct SubscriptionUpload: Sendable, Equatable {
         remove = removed.subtracting(added).sorted()
     }
 
-    /// What the server has once it has taken this.
+    /// The server's state after it has accepted this upload.
     package var feeds: [ServerFeed] {
         changes.filter(\.subscribed).map { ServerFeed(url: $0.url, subscribed: true, podcast: $0.podcast) }
             + remove.map { ServerFeed(url: $0, subscribed: false) }
     }
 
-    /// The halves of one that is too large; `nil` when it cannot be smaller.
+    /// Returns the halves of an upload that is too large; `nil` if it cannot be split.
     package func halves(_ book: SubscriptionBook) -> (SubscriptionUpload, SubscriptionUpload)? {
         guard changes.count > 1 else { return nil }
         let middle = changes.count / 2

@@ -1,21 +1,21 @@
 package import PodcastLibrary
 internal import TransferEngine
 
-/// The address of a sync server as a person gives it.
+/// The address of a sync server, as entered by a person.
 package struct SyncAddress: Sendable, Equatable {
-    /// Without user info, query and slash at its end.
+    /// The address without user info, query and trailing slash.
     package let url: String
-    /// As in `https://user@host`.
+    /// The user, as in `https://user@host`.
     package let user: String?
-    /// What it speaks, where the address says so.
+    /// The protocol, if the address implies it.
     package let kind: SyncAccount.Kind?
 
-    /// Why an address is not taken, and what would be; one line.
+    /// Why an address is rejected, and what would be accepted; one line.
     package struct Refusal: Error, Equatable {
         package let message: String
     }
 
-    /// - Parameter allowsHTTP: a name and a password may go over the network for everybody to read.
+    /// - Parameter allowsHTTP: whether name and password may be sent unencrypted.
     package init(_ text: String, allowsHTTP: Bool) throws(Refusal) {
         let given = PrivateAddress(text.contains("://") ? text : "https://" + text)
         guard let address = FeedAddress(given.url) else {
@@ -33,7 +33,7 @@ package struct SyncAddress: Sendable, Equatable {
         }
         var url = String(given.url.prefix { $0 != "?" && $0 != "#" })
         var kind: SyncAccount.Kind?
-        // As it stands in the address bar of somebody who looks at the app, or in the settings of another program.
+        // As in a browser's address bar with the app open, or in the settings of another program.
         if let app = url.firstRange(of: "/index.php") {
             url = String(url[..<app.lowerBound])
             kind = .nextcloud
@@ -44,22 +44,22 @@ package struct SyncAddress: Sendable, Equatable {
         self.kind = kind
     }
 
-    /// Whether what is sent there does not leave this machine.
+    /// Returns whether requests to the host stay on this machine.
     private static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "[::1]"
             || host.hasPrefix("127.") && host.split(separator: ".").count == 4
                 && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
     }
 
-    /// A name for this device that the API allows (`[\w.-]+`): the host's, and something that no other installation on it
-    /// has.
+    /// Returns a device name that the API allows (`[\w.-]+`): the host's name with a suffix that distinguishes other
+    /// installations on it.
     package static func device(host: String, random: UInt32) -> String {
         let name = host.prefix { $0 != "." }.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         let suffix = String(random & 0xFF_FFFF | 0x100_0000, radix: 16).suffix(6)
         return "podfs-\(name.prefix(40))\(name.isEmpty ? "" : "-")\(suffix)"
     }
 
-    /// Whether the API allows it as a device's name.
+    /// Returns whether the API allows a device name.
     package static func isDevice(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)
             && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "." || $0 == "-") }

@@ -2,39 +2,41 @@ internal import PodcastLibrary
 internal import TransferCore
 internal import TransferEngine
 
-/// Why a request to the sync server did not do what it was to.
+/// Why a request to the sync server failed.
 struct SyncFailure: Error, Sendable {
     enum Code: Sendable {
-        /// No answer, or one that asks for patience.
+        /// No answer, or one that asks for a pause.
         case unavailable
-        /// Name and password are wrong, or no longer good.
+        /// Name and password are wrong, or no longer valid.
         case refused
-        /// There is no such thing on this server.
+        /// The resource does not exist on this server.
         case missing
-        /// What was sent is too much, or something in it is not taken.
+        /// The request is too large, or the server rejects a part of it.
         case rejected
-        /// The answer makes no sense.
+        /// The answer is malformed.
         case unusable
     }
 
     var code: Code
-    /// One line; says nothing secret.
+    /// The message, one line without secrets.
     var message: String
-    /// Seconds that the server wants to be left alone.
+    /// Seconds to wait, as the server demands.
     var retryAfter: Int64?
 }
 
-/// Asks a sync server. Redirects are not followed: the password goes to the address that it was given for.
+/// Sends requests to a sync server. Redirects are not followed: the password is sent only to the address for which it
+/// was entered.
 struct SyncClient: Sendable {
     let engine: TransferEngine
     let credentials: Credentials?
     let userAgent: String?
 
-    /// The largest answer: a hundred thousand actions of 300 bytes, and as much again for addresses that are long.
+    /// Maximum size of an answer in bytes: a hundred thousand actions of 300 bytes, and as much again for long
+    /// addresses.
     private static let largestAnswer = 64 << 20
-    /// A server that wants to be left alone for longer is asked after this time nevertheless, in seconds: a day.
+    /// Maximum pause in seconds that a server may demand: a day.
     private static let longestHold: Int64 = 86_400
-    /// Milliseconds to the end of an answer.
+    /// Timeout of an answer in milliseconds.
     private static let timeout: Int64 = 120_000
 
     struct Answer: Sendable {
@@ -42,7 +44,7 @@ struct SyncClient: Sendable {
         var body: [UInt8]
     }
 
-    /// - Parameter body: sent by POST; `nil` asks by GET.
+    /// - Parameter body: sent by POST; `nil` sends a GET.
     /// - Throws: `SyncFailure`.
     func ask(_ url: String, body: [UInt8]? = nil) async throws -> Answer {
         var request = DataRequest(url: url, limit: Self.largestAnswer)
@@ -52,7 +54,7 @@ struct SyncClient: Sendable {
         request.followsRedirects = false
         request.body = body
         request.fields = [("Accept", "application/json")]
-        // gpoddersync answers programs alone, and not pages of other sites, which cannot send this field.
+        // gpoddersync requires this field, which scripts of other sites cannot send.
         request.fields.append(("OCS-APIRequest", "true"))
         if body != nil { request.fields.append(("Content-Type", "application/json")) }
         var head: ResponseHead?

@@ -15,11 +15,11 @@ final class SyncExchange: ServicePart {
     private let driver: CoreDriver
     private let refresher: Refresher
     private let subscriptions: Subscriptions
-    /// The one under way.
+    /// The running exchange.
     private var running: Task<SyncFailure?, Never>?
-    /// The client whose command has begun it; `nil` for one that came by itself. It ends with that client.
+    /// The client whose command started the exchange, which is cancelled with it; `nil` for a scheduled one.
     private var client: ClientID?
-    /// The daemon leaves: what fails now says nothing about the server.
+    /// Whether the daemon is exiting: failures then say nothing about the server.
     private var isStopping = false
 
     init(_ subscriptions: Subscriptions) {
@@ -31,9 +31,10 @@ final class SyncExchange: ServicePart {
 
     func stop() { isStopping = true }
 
-    /// How long a show that another device has removed keeps its rows and cache, in seconds.
+    /// How long the rows and files of a show that another device removed are kept, in seconds.
     private static let removedLifetime: Int64 = 7 * 86_400
-    /// Shows that are looked after before they go, whether they have only moved. More at once is a list that was emptied.
+    /// Maximum number of removed shows that are checked for a move before they are removed. More at once is an emptied
+    /// list.
     private static let mostMoves = 20
 
     // MARK: Commands
@@ -72,7 +73,8 @@ final class SyncExchange: ServicePart {
             let account = SyncAccount(url: address.url, user: user, device: device, kind: found)
             try await login.register(SyncMessages(account))
             await endExchange()
-            // The password first: an account without one would be refused, one without an account is not used.
+            // The password first: an account without one would be refused, while a password without an account is not
+            // used.
             try credentials.setSync(given)
             try library.beginSync(account, now: now())
             log.info("sync: logged in to \(address.url) as device \(device) (\(found.rawValue))")
@@ -92,9 +94,9 @@ final class SyncExchange: ServicePart {
         return .done
     }
 
-    /// Exchanges with the server now, whatever the schedule says.
+    /// Exchanges with the server now, regardless of the schedule.
     ///
-    /// - Parameter despiteHold: also when the server has asked to be left alone.
+    /// - Parameter despiteHold: whether to ignore a pause that the server has asked for.
     func run(despiteHold: Bool, for client: ClientConnection) async throws -> Reply {
         guard let account = try library.syncAccount() else { throw Self.noAccount }
         if !despiteHold, let until = account.heldUntil, until > now() {
@@ -103,7 +105,7 @@ final class SyncExchange: ServicePart {
                     "\(FeedAddress.host(of: account.url)) has asked to be left alone for \(until - now()) s more; it is asked "
                     + "again after that, or by podfs sync --now")
         }
-        // What is under way may have passed what the person has just done.
+        // A running exchange may have missed the person's last change.
         _ = await running?.value
         if let failure = await runSync(for: client.id) {
             throw Failure(kind: failure.code == .refused ? .refused : .failed, message: failure.message)
@@ -141,13 +143,13 @@ final class SyncExchange: ServicePart {
 
     // MARK: The schedule
 
-    /// When the next exchange is due by itself; `nil` when there is none.
+    /// Returns when the next scheduled exchange is due; `nil` if there is none.
     var next: Int64? {
         guard driver.core.mayRunByItself, running == nil,
             let account = try? library.syncAccount(), !account.isStopped, let next = account.nextSync
         else { return nil }
         let skipped = context.work.skippedUntil(Self.exchangeItem, now: now())
-        // What ends lets upkeep look again.
+        // When the running work finishes, upkeep checks again.
         guard skipped != nil || !context.work.turn(of: [Self.exchangeItem], now: now()).isEmpty else { return nil }
         guard let queue = try? library.syncQueue(), let oldest = queue.oldest, let newest = queue.newest else {
             return max(next, skipped ?? next)
@@ -166,15 +168,16 @@ final class SyncExchange: ServicePart {
 
     // MARK: One exchange
 
-    /// Cancels the exchange under way, and returns when it has ended.
+    /// Cancels the running exchange, and returns when it has ended.
     ///
-    /// It ends between two requests or two shows: what was done is in the library, and the rest is part of the next exchange.
+    /// It stops between two requests or two shows: what was done is in the library, and the rest is part of the next
+    /// exchange.
     private func endExchange() async {
         running?.cancel()
         _ = await running?.value
     }
 
-    /// A client has gone: nobody waits any more for what it has begun.
+    /// Cancels the exchange that a disconnected client started.
     func clientLeft(_ client: ClientID) { if self.client == client { running?.cancel() } }
 
     @discardableResult
@@ -213,7 +216,7 @@ final class SyncExchange: ServicePart {
                 if isStopping { return failure }
                 switch failure.code {
                 case .unavailable: failure.message += "; it is tried again by itself"
-                // gpodder.net answers so for a device that was deleted there.
+                // gpodder.net's answer for a device that was deleted there.
                 case .missing: failure.message += "; podfs sync login makes this device known to it again"
                 case .refused, .rejected, .unusable: break
                 }
@@ -253,10 +256,10 @@ final class SyncExchange: ServicePart {
         SyncClient(engine: engine, credentials: credentials, userAgent: nil)
     }
 
-    /// Does what the server's list asks for.
+    /// Applies the server's changes.
     private func take(_ merge: SubscriptionMerge, from space: AddressSpace) async throws {
         try library.noteServer(merge.notes, settled: merge.settled)
-        // A show may have moved, and go and come under two addresses: its server says so here as well.
+        // A moved show may appear as a removal and an addition; check whether the added feeds are the removed shows.
         if !merge.adds.isEmpty, !merge.removes.isEmpty, merge.removes.count <= Self.mostMoves {
             _ = try await refresher.refresh(merge.removes.map(\.podcast))
         }
@@ -270,14 +273,14 @@ final class SyncExchange: ServicePart {
         for (podcast, url) in merge.removes {
             try Task.checkCancellation()
             try remove(podcast, fromServer: url)
-            // Others are served between two shows.
+            // Let other clients' work run between two shows.
             await Task.yield()
         }
         try Task.checkCancellation()
     }
 
-    /// Shows that are fetched or wait for their host's turn at the same time: the more there are, the less the one waits for
-    /// a slow host, and the longer the end of a cancelled exchange.
+    /// Maximum number of shows that are being fetched or wait for their host. A larger value means less waiting for a
+    /// slow host, but a slower cancellation.
     private static let mostArrivals = 256
 
     private func subscribe(fromServer url: String, in space: AddressSpace) async {
@@ -300,18 +303,18 @@ final class SyncExchange: ServicePart {
                 guard let podcast = try library.podcast(named: name) else { return }
                 try library.noteArrival(of: podcast.id, from: url)
             case .refused(let error):
-                // It is subscribed there and not here; it is not asked for each time.
+                // Subscribed on the server but not here; recorded, so that it is not tried in each exchange.
                 try library.noteServer([ServerFeed(url: url, subscribed: true)])
                 log.warning("sync: not subscribed to \(error)")
             }
         } catch is CancellationError {
-            // The next exchange has it among its news again.
+            // The next exchange receives the change again.
         } catch {
             log.error("sync: \(error)")
         }
     }
 
-    /// Another device has removed a show: it leaves the folder, and is kept for a while.
+    /// Removes a show that another device has removed: it is hidden at once, and deleted later.
     private func remove(_ podcast: ShowID, fromServer url: String) throws {
         guard let show = try library.podcast(id: podcast), !show.ephemeral else { return }
         if try library.serverHas(podcast, elsewhereThan: url) {
@@ -328,7 +331,7 @@ final class SyncExchange: ServicePart {
         log.info("sync: \(show.name) was removed by another device; it is kept for seven days")
     }
 
-    /// Forgets shows that have been gone for long.
+    /// Deletes shows that were removed long enough ago.
     func forgetRemovedShows() {
         do {
             try library.forgetRemoved(before: now() - Self.removedLifetime)

@@ -2,14 +2,14 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferEngine
 
-/// Finds out what a server speaks, and whether it takes name and password.
+/// Detects a server's protocol, and checks name and password.
 struct SyncLogin: Sendable {
     let client: SyncClient
     let address: SyncAddress
     let user: String
 
-    /// - Parameter kind: what to speak; `nil` tries one after the other.
-    /// - Returns: what it speaks.
+    /// - Parameter kind: the protocol; `nil` tries all in turn.
+    /// - Returns: the protocol.
     /// - Throws: `SyncFailure`.
     func probe(_ kind: SyncAccount.Kind?) async throws -> SyncAccount.Kind {
         let kinds = (kind ?? address.kind).map { [$0] } ?? SyncAccount.Kind.allCases
@@ -19,9 +19,9 @@ struct SyncLogin: Sendable {
                 try await check(kind)
                 return kind
             } catch let found as SyncFailure {
-                // The server is away, whatever it speaks.
+                // The server is unavailable, whatever its protocol.
                 if found.code == .unavailable { throw found }
-                // A refusal says more than that something else is missing.
+                // A refusal is more informative than a missing resource of the other protocol.
                 if failure == nil || failure?.code == .missing || found.code == .refused { failure = found }
             }
         }
@@ -38,7 +38,7 @@ struct SyncLogin: Sendable {
         switch kind {
         case .gpodder:
             let answer = try await client.ask(messages.login, body: Array("{}".utf8))
-            // Nextcloud's own login page has this address too, as has any site that answers everything with a page.
+            // Nextcloud's login page has the same address, as does any site that answers every request with a page.
             if answer.body.first == UInt8(ascii: "<") {
                 throw SyncFailure(code: .missing, message: "\(address.url) answered with a web page")
             }
@@ -52,11 +52,11 @@ struct SyncLogin: Sendable {
         }
     }
 
-    /// 2^31 - 1, since when nothing has changed: the answer is small.
+    /// 2^31 - 1, in the future, so that the answer lists no changes.
     private static let farFuture: Int64 = 2_147_483_647
 
-    /// Makes the device known, and has the server keep it alike with the account's others. A server that has no such thing
-    /// keeps one list for all.
+    /// Registers the device, and makes the server synchronise it with the account's other devices. Servers without this
+    /// function have one list for all devices.
     func register(_ messages: SyncMessages) async throws {
         guard messages.kind == .gpodder else { return }
         do {
@@ -68,7 +68,7 @@ struct SyncLogin: Sendable {
                 _ = try await client.ask(messages.linkedDevices, body: messages.linkBody(with: others))
             }
         } catch let failure as SyncFailure where failure.code != .refused && failure.retryAfter == nil {
-            // Not all servers know devices, and oPodSync says 503 to the last of these.
+            // Some servers have no devices, and oPodSync answers 503 to the last of these requests.
         }
     }
 }

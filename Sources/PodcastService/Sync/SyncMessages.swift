@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 package import PodcastLibrary
 
-/// The two dialects of the API: where what is asked, and what the answers say. Pure.
+/// The two variants of the API: addresses, request bodies and answers. Pure.
 ///
 /// The gPodder API, version 2 (https://gpoddernet.readthedocs.io/en/latest/api/), and that of Nextcloud's gpoddersync
 /// (https://github.com/thrillfall/nextcloud-gpodder), which has the same answers without devices.
@@ -26,12 +26,13 @@ package struct SyncMessages: Sendable {
 
     // MARK: Addresses
 
-    /// Basic credentials are enough for every request, so that no session is begun: this only asks whether they are good.
+    /// The login address, used only to check the credentials. No session is created, since every request accepts Basic
+    /// authentication.
     package var login: String { "\(base)/api/2/auth/\(path(user))/login.json" }
 
     package var deviceAddress: String { "\(base)/api/2/devices/\(path(user))/\(path(device)).json" }
     package var devices: String { "\(base)/api/2/devices/\(path(user)).json" }
-    /// gpodder.net keeps each device's subscriptions apart until it is told to keep them alike.
+    /// The address at which devices are linked; gpodder.net keeps the subscriptions of unlinked devices separate.
     package var linkedDevices: String { "\(base)/api/2/sync-devices/\(path(user)).json" }
 
     package func subscriptions(since: Int64?) -> String {
@@ -45,8 +46,8 @@ package struct SyncMessages: Sendable {
         }
     }
 
-    /// `aggregated` is not asked for: of each episode the last action alone would come, which may be a download and hide
-    /// how far it was heard.
+    /// Returns the address of the episode actions. Does not set `aggregated`: it returns only the last action per
+    /// episode, which may be a download that hides the playback position.
     package func episodes(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
         return switch kind {
@@ -56,7 +57,7 @@ package struct SyncMessages: Sendable {
         }
     }
 
-    /// All but the unreserved characters of RFC 3986 §2.3.
+    /// Percent-encodes all but the unreserved characters of RFC 3986 §2.3.
     private func path(_ text: String) -> String {
         let unreserved = CharacterSet(
             charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -89,10 +90,10 @@ package struct SyncMessages: Sendable {
             object["started"] = action.started
             object["position"] = action.position
             object["total"] = action.total
-            // "started" and "total" go together there.
+            // "started" is only valid with "total" there.
             if action.total == nil { object["started"] = nil }
         case .nextcloud:
-            // All are columns there, and -1 says that there is none.
+            // All are database columns there; -1 means none.
             object["started"] = action.started ?? -1
             object["position"] = action.position ?? -1
             object["total"] = action.total ?? -1
@@ -101,15 +102,15 @@ package struct SyncMessages: Sendable {
     }
 
     private func json(_ object: Any) -> [UInt8] {
-        // Text and numbers: encoding cannot fail.
+        // Text and numbers only, so encoding cannot fail.
         let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
         return data.map { [UInt8]($0) } ?? []
     }
 }
 
-/// What the server has answered, in whatever shape: what makes no sense is left out and counted.
+/// Parsing of the server's answers, whatever their shape: invalid entries are skipped and counted.
 package enum SyncAnswers {
-    /// Why an answer is none.
+    /// An answer that cannot be parsed.
     package struct Malformed: Error, Equatable {
         package let message: String
     }
@@ -133,14 +134,14 @@ package enum SyncAnswers {
             package var new: String
         }
 
-        /// Absent where a server says nothing, as old versions of gpoddersync do.
+        /// `nil` if a server does not send it, as old versions of gpoddersync.
         package var timestamp: Int64?
         package var renamed: [Renamed]
     }
 
-    /// Longer texts are none that anybody has written: 16 KiB, as for addresses in feeds.
+    /// Maximum length of a text: 16 KiB, as for addresses in feeds.
     private static let longestText = 16 << 10
-    /// More entries than this are not looked at.
+    /// Maximum number of entries; further ones are ignored.
     package static let mostEntries = 100_000
 
     package static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
@@ -169,7 +170,7 @@ package enum SyncAnswers {
     }
 
     package static func uploaded(_ body: [UInt8]) throws(Malformed) -> Uploaded {
-        // Nothing at all is an answer too.
+        // An empty body is a valid answer, too.
         if body.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) {
             return Uploaded(timestamp: nil, renamed: [])
         }
@@ -184,7 +185,7 @@ package enum SyncAnswers {
         return Uploaded(timestamp: SyncTime.timestamp(object["timestamp"]), renamed: renamed)
     }
 
-    /// The ids of a user's devices.
+    /// Parses the ids of a user's devices.
     package static func devices(_ body: [UInt8]) -> [String] {
         guard let list = try? JSONSerialization.jsonObject(with: Data(body)) as? [Any] else { return [] }
         // More are not linked: an account with more devices than this is broken.
@@ -225,7 +226,7 @@ package enum SyncAnswers {
 
 }
 
-/// Times as the API writes them: ISO 8601 in UTC without a zone.
+/// Times in the API's format: ISO 8601 in UTC without a zone.
 package enum SyncTime {
     package static func text(_ seconds: Int64) -> String {
         var seconds = time_t(seconds)
@@ -236,13 +237,13 @@ package enum SyncTime {
         return "\(date)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
     }
 
-    /// The moment of an answer: seconds since 1970. `nil` for none, and for what is no moment; it is stored, and what comes
-    /// of it goes back to the server.
+    /// Parses the timestamp of an answer, in seconds since 1970; `nil` if absent or invalid. It is stored, and sent
+    /// back to the server with the next request.
     static func timestamp(_ value: Any?) -> Int64? {
         number(value).flatMap { (0...SyncMoment.latest).contains($0) ? $0 : nil }
     }
 
-    /// With or without a zone and a fraction; some servers give seconds since 1970 instead.
+    /// Parses a time with or without a zone and a fraction; some servers send seconds since 1970 instead.
     package static func seconds(_ value: Any?) -> Int64? {
         if let number = number(value) {
             return (-SyncMoment.latest...SyncMoment.latest).contains(number) ? number : nil
@@ -276,7 +277,7 @@ package enum SyncTime {
         return moment - (sign == UInt8(ascii: "+") ? offset : -offset)
     }
 
-    /// A whole number, which may have come as text; any of 64 bits.
+    /// Parses a 64-bit whole number, which may be written as text.
     static func number(_ value: Any?) -> Int64? {
         if let number = value as? Int64 { return number }
         if let number = value as? Int { return Int64(number) }

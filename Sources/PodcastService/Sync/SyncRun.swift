@@ -2,8 +2,8 @@ internal import Logging
 internal import PodcastLibrary
 internal import TransferCore
 
-/// One exchange with the server, step by step; each step's outcome is in the library before the next one begins, so that
-/// it may end anywhere.
+/// One exchange with the server. Each step's result is recorded in the library before the next one begins, so that the
+/// exchange may stop anywhere.
 struct SyncRun: Sendable {
     let library: Library
     let client: SyncClient
@@ -11,7 +11,8 @@ struct SyncRun: Sendable {
     let messages: SyncMessages
     let log: Logger
 
-    /// Actions, and addresses, sent at once: a hundred kilobytes or so. Halved when it is too much for the server.
+    /// Maximum number of actions or addresses per request, about a hundred kilobytes. Halved if the server rejects the
+    /// size.
     private static let batch = 250
 
     init(library: Library, client: SyncClient, account: SyncAccount, log: Logger) {
@@ -24,8 +25,8 @@ struct SyncRun: Sendable {
 
     // MARK: Subscriptions
 
-    /// What has changed on the server, the timestamp of that, which is to be written down when all of it has been done, and
-    /// the server's address space.
+    /// Fetches the server's changes, their timestamp, which has to be recorded once all have been applied, and the
+    /// server's address space.
     func fetchSubscriptions() async throws -> (merge: SubscriptionMerge, timestamp: Int64, space: AddressSpace) {
         let since = SyncWindow(last: account.subscriptionsSince, lastFull: nil).subscriptionsSince
         let answer = try await client.ask(messages.subscriptions(since: since))
@@ -39,7 +40,7 @@ struct SyncRun: Sendable {
         return (merge, found.timestamp, answer.head.space ?? .public)
     }
 
-    /// Sends what waits.
+    /// Sends the pending changes.
     func sendSubscriptions() async throws {
         let book = try library.subscriptionBook()
         var rest = book.pending[...]
@@ -64,7 +65,7 @@ struct SyncRun: Sendable {
                 try await send(one, book)
                 try await send(other, book)
             } else {
-                // Sent again and again it would be refused again and again.
+                // A retry would be refused again.
                 for change in upload.changes {
                     log.warning("sync: the server does not take \(RedactedURL.text(change.url)): \(failure.message)")
                 }
@@ -75,7 +76,7 @@ struct SyncRun: Sendable {
 
     // MARK: Actions
 
-    /// What other devices have heard; and by the answer, how the clocks stand.
+    /// Fetches what other devices have played, and the difference between the clocks.
     func fetchActions(now: @Sendable () async -> Int64) async throws -> (taken: TakenActions, clock: SyncClock) {
         let window = account.episodes
         let answer = try await client.ask(messages.episodes(since: window.episodesSince))
@@ -94,7 +95,7 @@ struct SyncRun: Sendable {
         return (taken, clock)
     }
 
-    /// Sends what waits.
+    /// Sends the pending actions.
     func sendActions(_ clock: SyncClock) async throws {
         let device = account.kind == .gpodder ? account.device : nil
         while true {

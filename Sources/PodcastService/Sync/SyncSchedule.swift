@@ -1,10 +1,10 @@
-/// When the server is asked again. Pure: the clock and the dice are the caller's.
+/// When the next exchange with the server is due. Pure: the caller supplies clock and random number.
 package struct SyncSchedule: Sendable, Equatable {
     /// `sync.interval`, in seconds.
     package let interval: Int64
-    /// How long after the last change it is sent, in seconds: a person who marks a season as played marks many.
+    /// Seconds between the last change and its upload: a person who marks a season as played makes many changes.
     package let delay: Int64
-    /// Changes that go on and on are sent after this time nevertheless.
+    /// Maximum delay in seconds while changes continue.
     private let longestDelay: Int64
 
     package init(interval: Int64 = 3_600, delay: Int64 = 30) {
@@ -13,11 +13,12 @@ package struct SyncSchedule: Sendable, Equatable {
         longestDelay = self.delay * 10
     }
 
-    /// After a success. Up to a tenth later, so that a server's users do not all come at once.
+    /// Returns the next exchange after a success, up to a tenth later so that a server's users do not all connect at
+    /// once.
     package func next(now: Int64, random: Double) -> Int64 { now + interval + Int64(Double(interval) * random / 10) }
 
-    /// After so many failures in a row, doubling from a minute; never more often than without failures. What the server asks
-    /// for counts in full.
+    /// Returns the next exchange after consecutive failures, doubling from a minute; never earlier than without
+    /// failures. Retry-After is respected in full.
     package func next(now: Int64, failures: Int, retryAfter: Int64?, random: Double) -> Int64 {
         let pause = min(Self.longestPause, 60 << Int64(min(max(0, failures - 1), 16)))
         let spread = pause + Int64(Double(pause) * random / 4)
@@ -26,11 +27,11 @@ package struct SyncSchedule: Sendable, Equatable {
 
     private static let longestPause: Int64 = 6 * 3_600
 
-    /// When changes that wait are sent.
+    /// Returns when pending changes are sent.
     ///
     /// - Parameters:
-    ///   - oldest, newest: when they were made.
-    ///   - failures: after one the pause of failures is kept, not that of changes.
+    ///   - oldest, newest: when the oldest and the newest change were made.
+    ///   - failures: after a failure its back-off applies instead of the delay for changes.
     package func due(oldest: Int64, newest: Int64, failures: Int, next: Int64) -> Int64 {
         failures > 0 ? next : min(next, newest + delay, oldest + longestDelay)
     }

@@ -22,8 +22,8 @@ final class CacheVerifier: ServicePart {
 
     // MARK: At the start
 
-    /// A row whose file has gone goes too. A cache file without a row is adopted when its checkpoint names the episode's
-    /// present generation, or one that the library does not know of yet; else it is removed.
+    /// Removes rows whose file is missing. A cache file without a row is adopted if its checkpoint names the episode's
+    /// current generation, or one that the library does not have yet; else it is removed.
     func reconcile() throws {
         let names = Set(engine.fileNames)
         var known: Set<String> = []
@@ -59,10 +59,10 @@ final class CacheVerifier: ServicePart {
         }
     }
 
-    /// What is wrong with a file so that it cannot be served: it has gone, is no file, or has another size. One that only its
-    /// digest can tell of is read when it is opened.
+    /// Returns why a file cannot be served, judging by its metadata: it is missing, not a regular file, or has another
+    /// size. A file that only its digest can verify is read when it is opened.
     ///
-    /// - Parameter states: gets how the file looks when an earlier version has not written it down.
+    /// - Parameter states: receives the file's metadata if an earlier version has not recorded it.
     private func defectAtStart(
         of rendition: Rendition, _ states: inout [(file: String, state: String)]
     ) -> CacheFileDefect? {
@@ -90,10 +90,10 @@ final class CacheVerifier: ServicePart {
 
     // MARK: By the digest
 
-    /// Reads a whole file and compares its digest with that of the download. One that is not the same is dropped: the episode
-    /// is fetched again when it is wanted.
+    /// Reads a complete file and compares its digest with that of the download. A file that differs is dropped, so that
+    /// the episode is fetched again on demand.
     ///
-    /// - Returns: what was wrong with it.
+    /// - Returns: the defect, or `nil`.
     @discardableResult
     func verify(_ episode: EpisodeID) async -> String? {
         if let running = verifications[episode] { return await running.value }
@@ -112,7 +112,7 @@ final class CacheVerifier: ServicePart {
             guard let before = try library.rendition(of: episode), before.complete else { return nil }
             let result = await engine.verify(CachedFile(before))
             driver.takeEvents()
-            // It may have been evicted or replaced meanwhile.
+            // The file may have been evicted or replaced meanwhile.
             guard let rendition = try library.rendition(of: episode), rendition.file == before.file else { return nil }
             switch result {
             case .success(let state):
@@ -131,7 +131,7 @@ final class CacheVerifier: ServicePart {
         }
     }
 
-    /// Forgets a file that is not what it should be. Others are none of its business.
+    /// Drops a defective file; other files are not affected.
     private func drop(_ rendition: Rendition, for defect: CacheFileDefect) throws {
         let episode = try library.episode(id: rendition.episode)
         try library.dropRendition(episode: rendition.episode, now: now())
@@ -140,7 +140,7 @@ final class CacheVerifier: ServicePart {
         driver.changed(episode: rendition.episode)
     }
 
-    /// Verifies several, one after the other.
+    /// Verifies several episodes, one after the other.
     func verify(_ episodes: [EpisodeID]) async throws -> Reply {
         var problems: [String] = []
         for episode in episodes { if let problem = await verify(episode) { problems.append(problem) } }

@@ -2,7 +2,7 @@ internal import PodcastLibrary
 internal import TransferCore
 
 extension ContentExpectation {
-    /// What players take a file of that name for.
+    /// Creates the expectation for a file of that name, by what players infer from the extension.
     init(fileName name: String) {
         let suffix = FileName.fileExtension(of: name)
         if ["asx", "m3u", "m3u8", "mpd", "pls", "smil", "wax", "wpl", "wvx", "xspf"].contains(suffix) {

@@ -7,13 +7,12 @@ internal import SystemPackage
 internal import TransferCore
 internal import TransferEngine
 
-// What the engine reports: written to the library in the order in which it happened, then told to those who watch.
+// Engine events: recorded in the library in order, then broadcast to watching clients.
 extension CoreDriver {
     /// How often an open of an episode is written down: some programs open a file a hundred times a second.
     private static let noteInterval: Duration = .seconds(60)
 
-    /// Takes up what has been reported until now. Whoever asks what the library has of an episode that may be in transfer
-    /// calls it before.
+    /// Drains the engine's event queue. Call before reading library state for an episode that may be in transfer.
     func takeEvents() {
         let items = events.take()
         var rest = items.filter { !hasToWait($0) }[...]
@@ -156,7 +155,7 @@ extension CoreDriver {
         do {
             try library.opened(episode: episode, now: batch.moment.seconds)
         } catch LibraryError.noSuchEpisode {
-            // It was removed a moment ago.
+            // The episode has just been removed.
         }
         if lastNoted.count > 10_000 { lastNoted = [:] }
         lastNoted[episode] = now
@@ -176,7 +175,7 @@ extension CoreDriver {
             guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot)
     }
 
-    /// The kept events after a number, in order.
+    /// Returns the stored events after a number, in order.
     func keptEvents(since sequence: Int64) throws -> [Event] {
         try library.events(since: sequence).compactMap { WireJSON.decode(Event.self, Array($0.payload.utf8)) }
     }

@@ -5,7 +5,7 @@ internal import PodcastLibrary
 internal import TransferCore
 
 extension CoreDriver {
-    /// Runs a command of the configuration with `sh -c`, told by its environment what happened. It is not waited for.
+    /// Runs a hook command with `sh -c`, with the event in its environment, without waiting for it.
     func runHook(_ command: String?, episode: EpisodeID?) {
         guard let command, !command.isEmpty else { return }
         var environment = ProcessInfo.processInfo.environment

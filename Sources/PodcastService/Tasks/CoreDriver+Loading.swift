@@ -9,7 +9,7 @@ internal import TransferEngine
 
 // What the engine's thread and the socket's ask for.
 extension CoreDriver {
-    /// Where the engine finds an episode.
+    /// Returns the loader by which the engine finds an episode.
     nonisolated func loader(_ episode: EpisodeID) -> TransferEngine.Loader {
         { [self] in
             guard let row = try library.source(of: episode) else {
@@ -33,10 +33,10 @@ extension CoreDriver {
         }
     }
 
-    /// Called when an episode's file is about to be used.
+    /// Checks an episode's file before it is used.
     ///
-    /// - Throws: `unverified` for one that has to be read first; and when it cannot be opened now, although it may be good.
-    ///   What is certainly bad is for the engine to drop.
+    /// - Throws: `unverified` if the file has to be read first; another error if it cannot be opened now, although it
+    ///   may be good. The engine drops a file that is certainly bad.
     private nonisolated func checkFile(of source: EpisodeSource) throws(TransferError) {
         guard let file = source.file,
             let defect = engine.defect(

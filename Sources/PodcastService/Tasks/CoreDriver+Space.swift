@@ -75,13 +75,14 @@ extension CoreDriver {
         return episodes
     }
 
-    /// Removes a cache file that nobody reads; its episode is fetched anew when it is wanted again.
+    /// Removes a cache file that no program reads; its episode is fetched again on demand.
     ///
-    /// No wait between the look at who reads and the end of the transfer: a reader that comes now begins anew.
+    /// Does not suspend between checking for readers and cancelling the transfer: a reader that opens it now starts a
+    /// new one.
     ///
-    /// - Returns: `false` when somebody has it open; nothing has happened then.
+    /// - Returns: `false` if a program has the file open; nothing is changed then.
     func evict(_ file: String, of episode: EpisodeID) throws -> Bool {
-        // A reader who was given the first bytes has no lease on the file until he knows of it.
+        // A reader that was granted the first bytes gets its lease on the file only when it receives the grant.
         guard !clients.openEpisodes.contains(episode), engine.evictFile(file) else { return false }
         engine.forget(MediaID(episode))
         try library.dropRendition(episode: episode, now: now())

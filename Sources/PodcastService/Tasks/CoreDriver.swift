@@ -136,7 +136,7 @@ final class CoreDriver: ServicePart {
     }
 
     private func reserveSequences() {
-        // Many at a time: progress is told four times a second, and each would be a transaction.
+        // Reserve many at a time: progress is broadcast four times a second, and each reservation is a transaction.
         guard core.tasks.lacksSequences else { return }
         do {
             core.reserve(try library.reserveSequences(10_000))
@@ -299,14 +299,14 @@ final class CoreDriver: ServicePart {
         note(.changedEpisode(episode, formerName: formerName))
     }
 
-    /// A show, or the set of its episodes, has changed.
+    /// Broadcasts that a show or its list of episodes has changed.
     func changed(podcast: ShowID, name: String, formerName: String? = nil) {
         note(.changedShow(podcast, name: name, formerName: formerName))
     }
 }
 
 extension KeptEvent {
-    /// An event as the library keeps it.
+    /// Converts an event for storage in the library.
     init(_ event: Event) {
         self.init(
             sequence: event.sequence, time: event.time,

@@ -54,7 +54,7 @@ extension TaskCommands {
     func resumeTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
         let media = MediaID(episode)
         let session = try session(of: client)
-        // A task that was made and not begun is suspended once, beside what its client has added.
+        // A new task is suspended once by itself, in addition to its client's suspensions.
         let isTakenBack = driver.core.tasks.holds.isHeld(media, by: client.id)
         if isTakenBack { driver.note(.released(media, by: client.id)) }
         guard !isTakenBack, let asked = session.created[media] else {
@@ -67,7 +67,7 @@ extension TaskCommands {
         }
         if row.complete {
             driver.note(.begun(media, by: client.id))
-            // It is here: the completion is all there is to tell.
+            // The file is already cached: only the completion is reported.
             client.send(.event, number: 0, try completion(of: row, session: session.identifier))
             return .done
         }
@@ -97,7 +97,7 @@ extension TaskCommands {
         driver.note(.gaveUp(media, by: client.id))
         if producesResumeData {
             let data = await engine.cancelProducingResumeData(media, load: driver.loader(episode))
-            // One that has nothing to leave may have everything: it completes.
+            // Without resume data everything may have arrived: the task then completes.
             if data == nil, await !engine.cancel(media) { return .resumeData(nil) }
             try await removeTask(episode)
             return .resumeData(data)
@@ -126,7 +126,7 @@ extension TaskCommands {
     func abandon(_ episode: EpisodeID, isEphemeral: Bool) async throws {
         let isPassing = downloads[MediaID(episode)]?.session == ClientSession.passing
         if driver.clients.openEpisodes.contains(episode) {
-            // Somebody reads it: it becomes what every read episode is.
+            // A program reads it: it becomes an ordinary episode read on demand.
             guard !isEphemeral, isPassing else { return }
             return try driver.change { batch in
                 let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())

@@ -22,7 +22,7 @@ final class TaskCommands: ServicePart {
 
     /// Takes up the downloads that an earlier daemon has left.
     func start() throws {
-        // Their clients have gone with the daemon before this one.
+        // Their clients disconnected with the previous daemon.
         for download in try library.downloads(session: ClientSession.passing) {
             try library.removeDownload(id: download.id)
         }
@@ -56,7 +56,7 @@ final class TaskCommands: ServicePart {
         return .acted(count: count, problems: problems)
     }
 
-    /// A person wants the whole of these episodes: one decision says which have space.
+    /// Starts complete downloads of these episodes, with one decision about space for all.
     private func begin(_ episodes: [EpisodeID]) throws {
         try driver.change { batch in
             for id in episodes {
@@ -68,14 +68,14 @@ final class TaskCommands: ServicePart {
         }
     }
 
-    /// Makes sure that an episode has a task that people can see.
+    /// Ensures that an episode has a visible task.
     private func begin(_ episode: EpisodeID, _ batch: inout CoreDriver.Batch) throws {
         let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())
         guard let task = try driver.task(of: row) else { return }
         try batch.handle(.registered(task, asked: batch.moment.wall))
     }
 
-    /// - Returns: why it could not be done.
+    /// - Returns: an error message, or `nil`.
     private func act(_ action: TaskAction, on episode: Episode) async throws -> String? {
         let media = MediaID(episode.id)
         switch action {
@@ -90,7 +90,7 @@ final class TaskCommands: ServicePart {
         case .cancel:
             let hasTask = downloads[media] != nil
             try await cancel(episode.id)
-            // An open that was refused makes no task; who was told of the failure keeps it until told otherwise.
+            // A refused open creates no task; its failure is displayed until a new event replaces it.
             if !hasTask, !episode.complete { driver.note(.cleared(media)) }
             try library.decline(episode: episode.id)
         case .evict: return try await evict(episode)
@@ -99,7 +99,7 @@ final class TaskCommands: ServicePart {
         return nil
     }
 
-    /// Ends a task for everybody; what has arrived stays. Had everything arrived, the task ends as one that completes.
+    /// Cancels a task for all clients and keeps the bytes received. If all have arrived, the task completes instead.
     func cancel(_ episode: EpisodeID) async throws {
         guard await engine.cancel(MediaID(episode)) else { return }
         try await removeTask(episode)
@@ -112,9 +112,9 @@ final class TaskCommands: ServicePart {
         return problem
     }
 
-    /// Removes what is cached of an episode, and ends its task.
+    /// Removes the cached bytes of an episode, and cancels its task.
     ///
-    /// - Returns: why it could not be done; nothing has happened then.
+    /// - Returns: an error message if nothing could be done, else `nil`.
     func dropBytes(of episode: Episode) async throws -> String? {
         driver.takeEvents()
         guard let rendition = try library.rendition(of: episode.id) else { return nil }
@@ -125,9 +125,9 @@ final class TaskCommands: ServicePart {
         return nil
     }
 
-    /// Forgets a task that the engine has been told to end.
+    /// Removes a task that the engine was told to cancel.
     ///
-    /// After what the engine has said of it until then: an older report would make the task anew.
+    /// Drains the engine's events first, because an older one would create the task again.
     func removeTask(_ episode: EpisodeID) async throws {
         _ = await engine.snapshots()
         await withCheckedContinuation { continuation in
@@ -139,7 +139,7 @@ final class TaskCommands: ServicePart {
         }
     }
 
-    /// Tasks are called by where their files are.
+    /// Updates the paths of tasks after a show was renamed.
     func renameTasks(of podcast: ShowID) throws {
         guard let show = try library.podcast(id: podcast) else { return }
         for task in downloads.values where task.show == podcast {

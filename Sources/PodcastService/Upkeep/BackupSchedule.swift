@@ -1,58 +1,59 @@
-/// When the library is backed up. Pure: the clock and the backup's age are the caller's.
+/// When the library is backed up. Pure: the caller supplies the clock and the age of the backup.
 ///
-/// A backup that is missing, or whose time lies in the future because the clock was set back, is due shortly after the
-/// start: its age says nothing then. All moments and durations are in seconds.
+/// A missing backup, and one dated in the future (the clock was set back), is due shortly after the start, because its
+/// age is unknown. All times and durations are in seconds.
 package struct BackupSchedule: Sendable, Equatable {
-    /// How old the backup may become.
+    /// Maximum age of the backup.
     package static let interval: Int64 = 86_400
-    /// How long after a change of the subscriptions it is made: a person who subscribes to ten shows in a row gets one
-    /// backup of them. The same pause follows the start when there is no backup.
+    /// Delay of a backup after a change of the subscriptions, so that ten subscriptions in a row cause one backup. The
+    /// same delay applies after the start if there is no backup.
     package static let delay: Int64 = 60
 
     /// When the daemon started.
     private let started: Int64
-    /// When a backup was last tried, whether or not it succeeded.
+    /// When a backup was last attempted, successful or not.
     private var lastTry: Int64?
-    /// When a change of the subscriptions asks for one.
+    /// When the backup for a changed subscription list is due.
     private var changeDue: Int64?
 
     package init(started: Int64) { self.started = started }
 
-    /// The subscriptions have changed.
+    /// Records a change of the subscriptions.
     ///
-    /// - Returns: whether the next backup is due at another time now. What is due already is not put off.
+    /// - Returns: whether the next backup is now due at a different time. A backup that is already due is not
+    ///   postponed.
     package mutating func subscriptionsChanged(now: Int64) -> Bool {
         guard changeDue == nil else { return false }
         changeDue = now + Self.delay
         return true
     }
 
-    /// A backup begins.
+    /// Records that a backup begins.
     package mutating func begin(now: Int64) {
         lastTry = now
         changeDue = nil
     }
 
-    /// The moment of the next backup.
+    /// Returns when the next backup is due.
     ///
     /// - Parameters:
-    ///   - backup: when the present backup was made; `nil` when there is none.
-    ///   - hasShows: whether the library has anything to lose.
+    ///   - backup: when the current backup was made; `nil` if there is none.
+    ///   - hasShows: whether the library contains anything worth backing up.
     package func next(backup: Int64?, hasShows: Bool, now: Int64) -> Int64 {
-        // A change that was noted before the clock was set back is due at the latest a pause from now.
+        // A change recorded before the clock was set back is due after at most one delay from now.
         let change = changeDue.map { min($0, now + Self.delay) } ?? .max
-        // What was tried and did not succeed is not tried again at once.
+        // A failed attempt is not retried at once.
         let tried = lastTry.flatMap { $0 <= now ? $0 + Self.interval : nil }
         if let backup, backup <= now { return min(change, max(backup + Self.interval, tried ?? .min)) }
         guard hasShows else { return change }
         return min(change, tried ?? min(started + Self.delay, now + Self.delay))
     }
 
-    /// Whether a daemon that leaves makes a backup first: after changes, and when there is none.
+    /// Returns whether a daemon that exits makes a backup first: after changes, and if there is no backup.
     package func isDueAtEnd(backup: Int64?, hasShows: Bool, now: Int64) -> Bool {
         if changeDue != nil { return true }
         guard hasShows else { return false }
-        // A try that failed since the start is not repeated at the end.
+        // An attempt that failed since the start is not repeated at exit.
         return (backup.map { $0 > now } ?? true) && lastTry == nil
     }
 }

@@ -24,7 +24,7 @@ final class LibraryCopies: ServicePart {
         self.driver = driver
     }
 
-    /// The subscriptions have changed: they are worth a backup soon, and a new copy of their list now.
+    /// Schedules a backup and a new copy of the subscription list after a change of the subscriptions.
     func subscriptionsChanged() {
         copySubscriptions()
         if schedule.subscriptionsChanged(now: now()) { driver.note(.rescheduled) }
@@ -32,7 +32,7 @@ final class LibraryCopies: ServicePart {
 
     // MARK: The list of the subscriptions
 
-    /// The subscriptions have changed: their copy is written anew.
+    /// Schedules a new copy after a change of the subscriptions.
     func copySubscriptions() {
         isDue = true
         guard writer == nil else { return }
@@ -47,18 +47,18 @@ final class LibraryCopies: ServicePart {
 
     private func endSubscriptionsWriter() {
         writer = nil
-        // Something came in between.
+        // The subscriptions changed again meanwhile.
         if isDue { copySubscriptions() }
     }
 
-    /// Writes what is due before the daemon leaves.
+    /// Writes a pending copy before the daemon exits.
     private func finishWriting() async {
         writer?.cancel()
         await writer?.value
         while await writeSubscriptionsCopy() {}
     }
 
-    /// - Returns: whether something was due.
+    /// - Returns: whether a copy was pending.
     private func writeSubscriptionsCopy() async -> Bool {
         guard isDue else { return false }
         isDue = false
@@ -71,7 +71,7 @@ final class LibraryCopies: ServicePart {
         return true
     }
 
-    /// Away from the actor: it waits for the disk.
+    /// Replaces the file, outside the actor because it waits for the disk.
     @concurrent private static func replace(_ path: String, with document: [UInt8]) async throws {
         if let old = FileManager.default.contents(atPath: path), old.elementsEqual(document) { return }
         try AtomicFile.write(document, to: path, mode: 0o600, isSoleWriter: true)
@@ -84,7 +84,7 @@ final class LibraryCopies: ServicePart {
         schedule.next(backup: backupMoment, hasShows: hasShows, now: now())
     }
 
-    /// When the present backup was made; `nil` when there is none.
+    /// When the current backup was made; `nil` if there is none.
     private var backupMoment: Int64? {
         var status = stat()
         guard stat(configuration.places.libraryBackup, &status) == 0, status.st_size > 0 else { return nil }
@@ -93,14 +93,14 @@ final class LibraryCopies: ServicePart {
 
     private var hasShows: Bool { (try? library.hasSubscriptions()) ?? false }
 
-    /// The daemon leaves: a backup that is still due is made now.
+    /// Makes a pending backup before the daemon exits.
     func finish() async {
         await finishWriting()
         if schedule.isDueAtEnd(backup: backupMoment, hasShows: hasShows, now: now()) { await backUp() }
     }
 
-    /// Looks the library over and copies it, away from the actor: it takes seconds for a large one. A damaged library does
-    /// not take the place of its last good backup.
+    /// Checks the library and copies it, outside the actor: a large one takes seconds. A damaged library never replaces
+    /// the last good backup.
     func backUp() async {
         schedule.begin(now: now())
         let library = library

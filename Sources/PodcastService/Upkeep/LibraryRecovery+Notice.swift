@@ -2,7 +2,7 @@ internal import Foundation
 internal import PodcastLibrary
 
 extension LibraryRecovery {
-    /// For people, one line.
+    /// Formats a time for messages, as one line.
     fileprivate static func date(_ moment: Int64) -> String {
         ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
     }

@@ -5,17 +5,17 @@ internal import Platform
 package import PodcastProtocol
 internal import Synchronization
 
-/// What runs by itself in this daemon, kept in a file that outlives it, and what daemons before it have died under.
+/// A journal of the work that this daemon runs unattended, and of the work during which earlier daemons crashed.
 ///
-/// The markers of what runs are one small block that is written over at each change. It is not synchronised with the
-/// disk: the death of a process loses nothing that was written, and after a failure of power the boot id differs, so that
-/// no marker counts. Thread-safe.
+/// The markers of running work are one small block that is overwritten at each change. It is not synced to disk:
+/// written data survives the death of a process, and after a power failure the boot id differs, so that all markers are
+/// ignored. Thread-safe.
 package final class WorkJournal: Sendable {
     private struct State {
         var record = WorkRecord(now: 0)
         var running: Set<WorkItem> = []
         var descriptor: Int32 = -1
-        /// The daemon leaves: what ends now was cut short, and has proved nothing.
+        /// Whether the daemon is exiting: work that ends now was interrupted, which proves nothing.
         var isClosed = false
     }
 
@@ -30,10 +30,10 @@ package final class WorkJournal: Sendable {
 
     deinit { state.withLock { if $0.descriptor >= 0 { Glibc.close($0.descriptor) } } }
 
-    /// Takes up what the daemon before has left. To be called once, by who holds the daemon's lock.
+    /// Reads the journal of the previous daemon. Call once, while holding the daemon's lock.
     ///
-    /// - Parameter name: what people call an item; `nil` when there is none any more.
-    /// - Returns: what does not run by itself from now on, as this death was its second.
+    /// - Parameter name: returns the display name of an item; `nil` if it no longer exists.
+    /// - Returns: the items that are skipped from now on, because this was their second crash.
     package func open(now: Int64, name: (WorkItem) -> String?) -> [WorkRecord.Entry] {
         state.withLock { state in
             state.record = WorkRecord(Self.entries(places), now: now)
@@ -46,7 +46,7 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    /// The daemon leaves of its own accord: nothing that runs has killed it.
+    /// Records a regular exit: running work has not crashed the daemon.
     package func close() {
         state.withLock { state in
             state.isClosed = true
@@ -66,9 +66,9 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    /// Of items that did not run by themselves, what was counted is forgotten all the same: somebody asked for them.
+    /// Removes items from the journal. Also resets the crash count of items that a person requested.
     ///
-    /// - Returns: whether something was known of one of them.
+    /// - Returns: whether one of them had a crash count.
     @discardableResult
     package func end(_ items: [WorkItem]) -> Bool {
         if items.isEmpty { return false }
@@ -86,7 +86,7 @@ package final class WorkJournal: Sendable {
 
     // MARK: What may run
 
-    /// `WorkRecord.turn`
+    /// See `WorkRecord.turn`.
     package func turn(of items: [WorkItem], now: Int64) -> [WorkItem] {
         state.withLock { $0.record.turn(of: items, running: $0.running, now: now) }
     }
@@ -95,24 +95,24 @@ package final class WorkJournal: Sendable {
         state.withLock { $0.record.skippedUntil(item, now: now) }
     }
 
-    /// What is known of an item that is left out for now.
+    /// Returns the record of an item that is currently skipped.
     package func skipped(_ item: WorkItem, now: Int64) -> WorkRecord.Entry? {
         state.withLock { $0.record.skipped(now: now).first { $0.item == item } }
     }
 
-    /// Whether something waits that is to run alone, or runs alone: then what is due may have to wait for an end.
+    /// Whether an item waits to run alone, or runs alone: other due work may then have to wait.
     package var isHeldUp: Bool {
         state.withLock { state in !state.running.isEmpty && !state.record.entries.isEmpty }
     }
 
     // MARK: Files
 
-    /// What is left out for now, for `podfs status` and `podfs doctor`, whether or not a daemon runs.
+    /// Returns what is currently skipped, for `podfs status` and `podfs doctor`, whether or not a daemon runs.
     package static func skipped(_ places: Places, now: Int64) -> [WorkRecord.Entry] {
         WorkRecord(entries(places), now: now).skipped(now: now)
     }
 
-    /// More than the block of all that can run.
+    /// Maximum size in bytes, larger than the block of all work that can run.
     private static let largest = 1 << 20
 
     private static func read(_ path: String) -> Data? {
@@ -134,7 +134,8 @@ package final class WorkJournal: Sendable {
         try? AtomicFile.write([UInt8](data), to: places.workDeaths, mode: 0o600, isSoleWriter: true)
     }
 
-    /// A line each, between the boot's id and a full stop: what stands behind it is of an earlier, longer block.
+    /// Parses the markers: one per line between the boot id and a full stop. Bytes after that belong to an earlier,
+    /// longer block.
     private static func markers(_ places: Places, bootID: String) -> Set<WorkItem> {
         guard let data = read(places.workMarkers) else { return [] }
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")

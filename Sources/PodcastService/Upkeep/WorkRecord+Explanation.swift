@@ -2,7 +2,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 
 extension WorkRecord.Entry {
-    /// What does not run, why, and what makes it run; one line.
+    /// What is not run, why, and how to run it, in one line.
     package var explanation: String {
         let (what, command) =
             switch item.kind {

@@ -1,13 +1,13 @@
 package import TransferCore
 
-/// Work that the daemon does by itself.
+/// A unit of work that the daemon runs unattended.
 package struct WorkItem: Sendable, Codable, Hashable {
     package enum Kind: String, Sendable, Codable {
         case refresh, sync, upload
     }
 
     package var kind: Kind
-    /// The show's row or the upload's number; 0 for the exchange with the sync server, of which there is one.
+    /// The show's row, or the upload's number; 0 for the exchange with the sync server, of which there is one.
     package var id: Int64
 
     package init(_ kind: Kind, id: Int64 = 0) {
@@ -22,22 +22,21 @@ package struct WorkItem: Sendable, Codable, Hashable {
     package static let sync = WorkItem(.sync)
 }
 
-/// Which work daemons have died under, and what follows from it. Pure.
+/// The crash counts of unattended work, and what follows from them. Pure.
 ///
-/// A daemon that ended while work ran, without leaving, has died; whether it crashed or somebody killed it, the next one
-/// cannot tell. So a death counts against all that ran. What has one against it runs *alone* the next time, after
-/// everything else that is due: the second death is then of that item and of no other. An item that comes to its end,
-/// successful or not, has proved harmless, and what was counted is forgotten. So kills at random moments stop nothing for
-/// long, and what kills the daemon stops after two deaths.
+/// A daemon that ended during work without a regular exit has crashed or was killed; the next one cannot tell which. A
+/// crash therefore counts against everything that ran. An item with one crash runs *alone* next time, after all other
+/// due work, so that a second crash is certainly its own. An item that finishes, successfully or not, has its count
+/// reset. So random kills stop nothing for long, and work that crashes the daemon stops after two crashes.
 package struct WorkRecord: Sendable, Equatable {
-    /// What is known of one item.
+    /// The record of one item.
     package struct Entry: Sendable, Codable, Equatable {
         package var item: WorkItem
-        /// In a row.
+        /// The number of consecutive failures.
         package var deaths: Int
-        /// When the last was found, in seconds since 1970.
+        /// When the last crash was detected, in seconds since 1970.
         package var last: Int64
-        /// What people call it.
+        /// The display name.
         package var name: String
 
         package init(item: WorkItem, deaths: Int, last: Int64, name: String) {
@@ -47,26 +46,26 @@ package struct WorkRecord: Sendable, Equatable {
             self.name = name
         }
 
-        /// Until when the item does not run by itself; `nil` while one death may have been chance.
+        /// Until when the item is skipped; `nil` after a single crash, which may have been chance.
         package var skippedUntil: Int64? { deaths >= WorkRecord.mostDeaths ? last + WorkRecord.pause : nil }
     }
 
-    /// Deaths in a row from which on an item is left out.
+    /// Number of consecutive crashes after which an item is skipped.
     package static let mostDeaths = 2
-    /// For how long, in seconds: a day. Then it gets another chance, as the server or podfs may be another.
+    /// How long it is skipped, in seconds: a day. Then it is tried again, as the server or podfs may have changed.
     package static let pause: Int64 = 86_400
-    /// After this time, in seconds, what was counted is forgotten: nobody has wanted the work since.
+    /// Seconds after which a count expires because the work was not run since.
     private static let memory: Int64 = 30 * 86_400
-    /// More than run at the same time, by far.
+    /// Maximum number of entries, far more than run at the same time.
     private static let mostEntries = 1_000
 
     private var known: [WorkItem: Entry] = [:]
 
-    /// - Parameter entries: as an earlier daemon has written them; what they say is bounded.
+    /// - Parameter entries: as written by an earlier daemon; their values are clamped.
     package init(_ entries: [Entry] = [], now: Int64) {
         for entry in entries.prefix(Self.mostEntries) {
             var entry = entry
-            // A clock that was set back does not make the pause longer.
+            // A clock that was set back must not extend the pause.
             entry.last = min(entry.last, now)
             entry.deaths = min(entry.deaths, Self.mostDeaths)
             guard entry.deaths > 0, entry.last > now - Self.memory else { continue }
@@ -78,14 +77,14 @@ package struct WorkRecord: Sendable, Equatable {
         known.values.sorted { ($0.item.kind.rawValue, $0.item.id) < ($1.item.kind.rawValue, $1.item.id) }
     }
 
-    /// A daemon has died while these ran.
+    /// Records a crash while these items ran.
     ///
-    /// - Returns: those that do not run by themselves from now on.
+    /// - Returns: those that are skipped from now on.
     package mutating func died(under items: Set<WorkItem>, now: Int64, name: (WorkItem) -> String?) -> [Entry] {
         var skipped: [Entry] = []
         for item in items {
             guard let name = name(item) else {
-                // There is no such work any more.
+                // The item no longer exists.
                 known[item] = nil
                 continue
             }
@@ -97,9 +96,9 @@ package struct WorkRecord: Sendable, Equatable {
         return skipped
     }
 
-    /// The item has come to its end.
+    /// Resets the count of an item that has finished.
     ///
-    /// - Returns: whether that changes anything.
+    /// - Returns: whether this changes anything.
     package mutating func ended(_ item: WorkItem) -> Bool { known.removeValue(forKey: item) != nil }
 
     package func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {
@@ -107,16 +106,16 @@ package struct WorkRecord: Sendable, Equatable {
         return until
     }
 
-    /// All that is left out for now.
+    /// Returns all items that are currently skipped.
     package func skipped(now: Int64) -> [Entry] { entries.filter { skippedUntil($0.item, now: now) != nil } }
 
-    /// Whether there is a death against it.
+    /// Returns whether an item has a crash count.
     package func isSuspect(_ item: WorkItem) -> Bool { known[item] != nil }
 
-    /// Which of these may begin by themselves now: all that nothing is known against; when there is no such one, one that
-    /// is to run alone, and only while nothing else runs.
+    /// Returns which of these items may start now: all without a crash count; if there are none, one item that is to
+    /// run alone, and only while nothing else runs.
     ///
-    /// - Parameter running: what runs by itself.
+    /// - Parameter running: the items that are running unattended.
     package func turn(of items: [WorkItem], running: Set<WorkItem>, now: Int64) -> [WorkItem] {
         if running.contains(where: isSuspect) { return [] }
         let wanted = items.filter { skippedUntil($0, now: now) == nil }

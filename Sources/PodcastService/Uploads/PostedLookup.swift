@@ -3,19 +3,19 @@ internal import PodcastLibrary
 internal import TransferCore
 internal import TransferEngine
 
-/// Finds out whether a POST has arrived whose answer was lost.
+/// Determines whether a POST arrived whose answer was lost.
 ///
-/// A server that names the field Idempotency-Key in an answer heeds it: there the POST may simply be sent again. Any other
-/// is asked for its list, at the address that was posted to (JSON, or any feed). An entry of the same title whose media are
-/// not there yet is what was posted: the media go to it. None means that nothing has arrived. Where there is no list, or
-/// several entries fit, only a person can tell.
+/// A server that returns the field Idempotency-Key respects it, so the POST can be repeated. Any other is asked for its
+/// list, with a GET of the address posted to (JSON, or any feed). An entry with the same title and without media is the
+/// posted one, and the media are sent to it. If there is no such entry, the POST has not arrived. Without a list, or
+/// with several matching entries, a person has to decide.
 struct PostedLookup: Sendable {
     let engine: TransferEngine
     let fetcher: FeedFetcher
 
-    /// Entries of one title that are looked at.
+    /// Maximum number of entries with the same title that are checked.
     private static let mostAlike = 20
-    /// How long the list, or a look at an entry's media, may take, in milliseconds.
+    /// Timeout in milliseconds of fetching the list, and of checking an entry's media.
     private static let timeout: Int64 = 60_000
 
     func find(_ upload: Upload, _ credentials: Credentials?) async -> UploadMachine.Finding {
@@ -40,7 +40,7 @@ struct PostedLookup: Sendable {
                 head.status == 200 ? "its list cannot be read" : "it answered \(head.status) when asked for its list")
         }
         guard !feed.isCut, feed.next == nil else { return .unknown("it does not list all at once") }
-        // A server may shorten or tidy a title; one that only resembles it is no proof either way.
+        // A server may shorten or normalise a title; one that is merely similar proves nothing.
         let title = Self.core(FeedText.line(upload.title))
         let alike = feed.items.filter { item in
             let other = Self.core(item.title)
@@ -83,7 +83,7 @@ struct PostedLookup: Sendable {
         case later(TransferError)
     }
 
-    /// Asks for the first byte, and takes no more than the head of the answer.
+    /// Requests the first byte, and reads only the head of the answer.
     private func hasMedia(
         _ url: String, reach: AddressSpace?, _ credentials: Credentials?
     ) async -> Presence {

@@ -2,15 +2,15 @@ internal import CLinux
 internal import Foundation
 internal import Glibc
 
-/// The folder of the copies of what is published. Clients put them there and hold a lock on them until the daemon has
-/// written down that it knows of them; after that they are the daemon's, which removes them when they are wanted no more.
+/// The folder of snapshots of uploaded files. Clients create them and hold a lock on them until the daemon has recorded
+/// them; from then on the daemon owns them and removes them when they are no longer needed.
 struct UploadSnapshots: Sendable {
     let folder: String
 
-    /// - Returns: `nil` for anything that is not the plain name of a copy.
+    /// - Returns: `nil` if the name is not that of a snapshot.
     func path(_ name: String) -> String? { UUID(uuidString: name) == nil ? nil : "\(folder)/\(name)" }
 
-    /// The size of a copy; `nil` when it is not there or is not a file of this user's.
+    /// Returns the size of a snapshot; `nil` if it does not exist or is not a file of this user.
     func size(of name: String) -> Int64? {
         guard let path = path(name) else { return nil }
         var status = stat()
@@ -20,7 +20,7 @@ struct UploadSnapshots: Sendable {
         return Int64(status.st_size)
     }
 
-    /// Whether a copy begins as pictures do.
+    /// Returns whether a snapshot has the signature of an image.
     func isPicture(_ name: String) -> Bool {
         guard let path = path(name) else { return false }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
@@ -36,7 +36,7 @@ struct UploadSnapshots: Sendable {
         if let path = path(name) { unlink(path) }
     }
 
-    /// Removes what nobody knows of: what a client was making when it was killed. What one is still making has its lock.
+    /// Removes unknown snapshots, left behind by killed clients. A snapshot that a client is still writing is locked.
     func tidy(keeping known: Set<String>) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !known.contains(name) {
             guard let path = path(name) else { continue }

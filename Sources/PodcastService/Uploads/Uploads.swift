@@ -15,7 +15,7 @@ final class Uploads: ServicePart {
     private let driver: CoreDriver
     private let snapshots: UploadSnapshots
     private let passwords: CredentialStore<TaskID>
-    /// Uploads of an earlier daemon that have not begun again.
+    /// Uploads of an earlier daemon that have not been restarted.
     private var waiting: [TaskID] = []
 
     init(_ driver: CoreDriver) {
@@ -27,10 +27,10 @@ final class Uploads: ServicePart {
 
     private var tasks: [TaskID: UploadTask] { driver.core.tasks.uploads }
 
-    /// Takes up what an earlier daemon left.
+    /// Loads the uploads of an earlier daemon.
     ///
-    /// - Parameter isRecovering: the library is older than what lies in the folder: copies that it does not know of may be
-    ///   all that is left of somebody's work, and stay.
+    /// - Parameter isRecovering: whether the library is older than the snapshot folder: unknown snapshots are then
+    ///   kept, because they may be the only copies.
     func start(isRecovering: Bool) throws {
         if let problem = passwords.problem { log.error("\(problem)") }
         let outstanding = try library.uploads()
@@ -50,12 +50,12 @@ final class Uploads: ServicePart {
         beginWaiting()
     }
 
-    /// Why an upload does not go on unless somebody resumes it.
+    /// Returns why an upload does not continue unless it is resumed.
     private func reasonToSkip(_ upload: Upload) -> String? {
         context.work.skipped(WorkItem.upload(upload.id), now: now())?.explanation
     }
 
-    /// Carries on with what may run by itself.
+    /// Starts the uploads that may run unattended.
     func beginWaiting() {
         let turn = context.work.turn(of: waiting.map { WorkItem.upload($0) }, now: now())
         context.work.begin(turn)
@@ -64,7 +64,7 @@ final class Uploads: ServicePart {
             guard let upload = try? library.upload(id: id) else { continue }
             driver.note(.uploadRegistered(UploadTask(upload)))
             begin(upload)
-            // One that has run for so long kills nobody; it may take hours.
+            // An upload that has run this long has not crashed the daemon; it may take hours.
             Timers.after(Self.probation) { [weak self] in
                 startTask { self?.proved(id) }
             }
@@ -73,12 +73,12 @@ final class Uploads: ServicePart {
 
     private static let probation = Duration.seconds(60)
 
-    /// The upload is over, halted, or beyond suspicion.
+    /// Removes an upload from the journal: it has finished, is suspended, or has run long enough.
     private func proved(_ id: TaskID) {
         if context.work.end([WorkItem.upload(id)]) { driver.note(.rescheduled) }
     }
 
-    /// When an upload that waits may begin; `nil` when none does, or only an end can help.
+    /// Returns when a waiting upload may start; `nil` if none waits, or only the end of other work can help.
     var next: Int64? {
         let now = now()
         if waiting.isEmpty { return nil }
@@ -86,7 +86,7 @@ final class Uploads: ServicePart {
         return waiting.compactMap { context.work.skippedUntil(WorkItem.upload($0), now: now) }.min()
     }
 
-    /// Tells the engine; without the copies there is nothing to go on with.
+    /// Starts the engine's task, or fails the upload if its snapshots are missing.
     private func begin(_ upload: Upload) {
         guard let source = source(of: upload) else {
             proved(upload.id)
@@ -123,7 +123,7 @@ final class Uploads: ServicePart {
     // MARK: What clients ask for
 
     func publish(_ request: PublishRequest) throws -> Reply {
-        // Asked once more by a client whose daemon was killed before it had answered.
+        // A repeated request of a client whose daemon was killed before it answered.
         if let known = try library.upload(file: request.media.file), let task = tasks[known.id] {
             return .task(task.info)
         }
@@ -220,8 +220,8 @@ final class Uploads: ServicePart {
             batch.whenWritten { [engine] in engine.recorded(id, record) }
         case .doubtful(let id, _): batch.whenWritten { [self] in lookUp(id) }
         case .progress(let snapshot):
-            // The media are on their way: what ends the daemon from now on is not how the upload begins.
-            // So is an attempt that has ended with an error and waits to be repeated.
+            // The media are being sent, so a crash from now on is not caused by starting the upload. The same holds for
+            // an attempt that failed and will be retried.
             if let task = tasks[snapshot.key], snapshot.sent > task.held || snapshot.error != nil {
                 batch.whenWritten { [self] in proved(snapshot.key) }
             }
@@ -236,7 +236,7 @@ final class Uploads: ServicePart {
         }
     }
 
-    /// Asks the server what it has, away from the queue of events.
+    /// Asks the server what it has received, outside the event queue.
     private func lookUp(_ id: TaskID) {
         guard let upload = try? library.upload(id: id) else { return }
         let lookup = PostedLookup(engine: engine, fetcher: context.fetcher)
@@ -271,7 +271,7 @@ extension UploadTask {
 }
 
 extension Upload {
-    /// The names of its copies.
+    /// The names of its snapshots.
     var files: [String] { [media.file] + [image?.file].compactMap { $0 } }
 }
 

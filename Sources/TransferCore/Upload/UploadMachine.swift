@@ -128,7 +128,7 @@ package struct UploadMachine: Sendable {
     /// Restores the failure of an earlier run, which lasts until `resume`.
     package mutating func setFailed(_ error: TransferError) { if state == .suspended { state = .failed(error) } }
 
-    // MARK: What is seen from outside
+    // MARK: State
 
     package var people: TaskState {
         switch state {
@@ -326,7 +326,7 @@ package struct UploadMachine: Sendable {
         lastError = nil
     }
 
-    /// `deadline` has come.
+    /// Handles the `deadline`.
     package mutating func tick(now: Int64) -> [Action] {
         guard case .waiting(let until) = state, until <= now else { return [] }
         return advance(now: now)
