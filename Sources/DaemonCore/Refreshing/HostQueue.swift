@@ -24,7 +24,7 @@ package struct HostQueue: Sendable {
         }
     }
 
-    /// How the fetch of a feed ended, as far as its host is concerned.
+    /// The result of a feed fetch, as far as its host is concerned.
     package enum End: Sendable, Equatable {
         /// An answer, or a failure that does not require a pause.
         case answered
@@ -37,7 +37,7 @@ package struct HostQueue: Sendable {
     private static let firstPause: Int64 = 60
     /// Maximum pause in seconds: after an hour one more request is no burden.
     private static let longestPause: Int64 = 3_600
-    /// How long after a pause a further refusal counts as consecutive: as long as the longest pause.
+    /// The time after a pause within which a further refusal counts as consecutive: as long as the longest pause.
     private static let memory: Int64 = longestPause
 
     /// A host that may be next with this feed, unless its state has changed.

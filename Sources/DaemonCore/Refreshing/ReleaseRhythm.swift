@@ -35,7 +35,7 @@ package struct ReleaseRhythm: Sendable, Equatable {
     private static let mostReleases = 60
     /// Maximum distance between two episodes of one habit, including the change to daylight saving time.
     private static let tolerance: Int64 = 2 * hour
-    /// How long a late episode is checked for frequently.
+    /// The time for which a late episode is checked for frequently.
     private static let patience: Int64 = 2 * hour
 
     /// - Parameter published: publication dates in any order; those after `now` are announcements or mistakes, and are

@@ -26,7 +26,7 @@ final class Assets: ServicePart {
 
     /// Age in seconds above which a cached asset is revalidated.
     private static let assetFreshness: Int64 = 7 * 86_400
-    /// How long in seconds a failure is cached; as for media.
+    /// The time for which a failure is cached, in seconds; as for media.
     private static let failureMemory: Int64 = 60
     /// Maximum size of artwork in bytes; show artwork is typically a few hundred kilobytes, the transcript of a long
     /// episode one megabyte.

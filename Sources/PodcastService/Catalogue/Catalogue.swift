@@ -36,7 +36,7 @@ package struct CatalogueRequest: Sendable {
     }
 }
 
-/// Why a catalogue could not be searched: one line that names the catalogue.
+/// The failure of a catalogue search: one line that names the catalogue.
 package struct CatalogueError: Error, Sendable, Equatable, CustomStringConvertible {
     package let catalogue: String
     package let message: String

@@ -9,6 +9,7 @@ internal import Platform
 /// Conditions that cannot be read (no bus, no NetworkManager, no sysfs) are unknown, which is not logged: it is normal
 /// on servers and in containers. Releasing the monitor stops the thread without waiting for it.
 package final class ConditionMonitor: Sendable {
+    /// Options that replace system interfaces, mainly for tests.
     package struct Options: Sendable {
         /// The sysfs directory of the power supplies.
         package var powerSupplies = PowerSupplies.standardDirectory
@@ -16,8 +17,8 @@ package final class ConditionMonitor: Sendable {
         package var busAddress: String?
         /// A socket that replaces the kernel's power events; the monitor closes it.
         var powerEvents: Int32?
-        /// How long the first reading waits for a bus that accepts connections and does not answer, so that it cannot
-        /// block discretionary tasks for ever. NetworkManager gets half of it to answer.
+        /// The maximum time that the first reading waits for a bus that accepts connections and does not answer, so
+        /// that it cannot block discretionary tasks for ever. NetworkManager gets half of it to answer.
         var patience = Duration.seconds(10)
 
         package init() {}
@@ -45,6 +46,7 @@ package final class ConditionMonitor: Sendable {
 
     package var current: LinkConditions? { board.current }
 
+    /// Returns the conditions once they are known, and again after each change.
     package func changes() -> AsyncStream<LinkConditions> { board.changes() }
 }
 

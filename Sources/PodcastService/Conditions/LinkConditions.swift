@@ -1,4 +1,4 @@
-/// What a transfer costs at present: whether the link is metered and whether the machine is on battery.
+/// The present cost of a transfer: whether the link is metered and whether the machine is on battery.
 ///
 /// Only discretionary tasks wait for either; reads and requests by a person never do.
 package struct LinkConditions: Sendable, Equatable {

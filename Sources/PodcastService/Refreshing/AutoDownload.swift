@@ -1,7 +1,7 @@
 package import TransferCore
 
-/// What `auto_download` requires for a show: its newest episodes in the cache, and no older ones that nobody requested.
-/// Pure; each list is in listing order, newest first.
+/// The downloads and evictions required by `auto_download` for a show: its newest episodes are to be cached, and no
+/// older ones that nobody requested. Pure; each list is in listing order, newest first.
 package struct AutoDownload: Sendable, Equatable {
     /// Downloads to start, as discretionary ones.
     package let enqueue: [EpisodeID]

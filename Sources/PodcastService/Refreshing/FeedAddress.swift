@@ -91,7 +91,7 @@ package struct FeedAddress: Sendable, Hashable {
         }
     }
 
-    /// The same address with https; `nil` with an explicit port, which serves one protocol.
+    /// This address with https; `nil` with an explicit port, which serves one protocol.
     package var secured: FeedAddress? {
         if isSecure { return self }
         guard !hasWrittenPort, let colon = text.firstIndex(of: ":") else { return nil }

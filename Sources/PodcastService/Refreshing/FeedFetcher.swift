@@ -23,7 +23,7 @@ struct FeedFetcher: Sendable {
         var feed: Feed?
         /// The bytes of the feed, if the caller stores them.
         var document: ArrivingDocument?
-        /// Why there is neither a feed nor a 304.
+        /// The failure, if there is neither a feed nor a 304.
         var problem: FetchFailure?
 
         var response: FeedResponse { FeedFetcher.response(head, from: chain.final) }
@@ -180,7 +180,7 @@ struct FeedFetcher: Sendable {
     }
 }
 
-/// Why a feed could not be fetched.
+/// The failure of a feed fetch.
 struct FetchFailure: Error, Sendable, CustomStringConvertible {
     /// The answer's status, if there was an answer.
     var status: Int?

@@ -4,6 +4,7 @@ package import TransferCore
 
 /// The result of a feed fetch for the subscription: its outcome, and the address to use from now on. Pure.
 package struct FeedMove: Sendable, Equatable {
+    /// The outcome of a fetch.
     package enum Outcome: Sendable, Equatable {
         /// The server sent a document (200) that is a feed.
         case fetched

@@ -5,6 +5,7 @@ package import PodcastFeed
 ///
 /// Further pages contain old episodes, which a regular refresh does not need.
 package struct PagedFeed: Sendable {
+    /// The reason for a fetch, which determines whether further pages are fetched.
     package enum Occasion: Sendable, Equatable {
         case subscription
         /// A person asked for this show.

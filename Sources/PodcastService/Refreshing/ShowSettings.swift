@@ -1,7 +1,7 @@
 internal import Foundation
 package import PodcastLibrary
 
-/// Why a show's setting is refused: one line with the key, the value, and the allowed values.
+/// The rejection of a show's setting: one line with the key, the value, and the allowed values.
 package struct ShowSettingError: Error, Sendable, Equatable, CustomStringConvertible {
     package let message: String
     package var description: String { message }
@@ -36,6 +36,7 @@ package struct ShowSettingChange: Sendable, Equatable {
         try self.init(key: key, value: value)
     }
 
+    /// Validates a setting.
     package init(key: String, value: String) throws(ShowSettingError) {
         guard let known = ShowSettingKey(rawValue: key) else { throw Self.unknown(key) }
         self.key = known
@@ -72,6 +73,7 @@ package struct ShowSettingChange: Sendable, Equatable {
 
 /// A show's own settings. `nil` means the configuration file's value.
 package struct ShowSettings: Sendable, Equatable {
+    /// A show's rate limit.
     package enum RateLimit: Sendable, Equatable {
         /// No limit for this show, whatever the configuration file says.
         case unlimited

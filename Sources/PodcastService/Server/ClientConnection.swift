@@ -47,6 +47,7 @@ package final class ClientConnection: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Sends a frame, or queues it if the socket is full. Disconnects a client whose backlog is too large.
     package func send(_ frame: Frame) {
         let bytes = frame.bytes
         let isBehind = state.withLock { state in
@@ -63,10 +64,12 @@ package final class ClientConnection: Sendable {
         if isBehind { wantsToSend(self) }
     }
 
+    /// Sends a JSON message.
     package func send<Value: Encodable>(_ kind: Frame.Kind, number: UInt32, _ value: Value) {
         send(Frame(kind: kind, number: number, payload: WireJSON.encode(value)))
     }
 
+    /// Sends a failure as the answer to a request.
     package func send(_ failure: Failure, number: UInt32) {
         send(Frame(kind: .failure, number: number, payload: failure.payload))
     }

@@ -27,7 +27,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 
     private let path: String
     private let entries: Mutex<[ID: Credentials]>
-    /// What was wrong with the existing file, in one line. It was moved aside, and the store is empty.
+    /// The defect of the existing file, in one line. It was moved aside, and the store is empty.
     package let problem: String?
 
     private init(path: String, entries: [ID: Credentials], problem: String? = nil) {

@@ -8,8 +8,9 @@ internal import TransferEngine
 
 /// The daemon process: its locks, its socket, its exit.
 package enum Daemon {
-    /// Why the daemon could not start.
+    /// The reason why the daemon could not start.
     package struct Problem: Error, CustomStringConvertible {
+        /// The kind of a problem.
         package enum Code: Sendable {
             /// Another daemon serves this installation.
             case runsAlready

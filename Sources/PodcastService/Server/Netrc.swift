@@ -10,6 +10,7 @@ package import TransferEngine
 /// curl would look up every address, including redirect targets and artwork. It is sent to the origin of an address
 /// that a person entered, and over https also to the origin of a subscription that has moved. Thread-safe.
 package final class Netrc: Sendable {
+    /// An entry of the file.
     package struct Entry: Equatable, Sendable {
         package var login: String
         package var password: String

@@ -9,6 +9,7 @@ internal import Synchronization
 ///
 /// The handler's functions are called on that thread and must not block it.
 package final class SocketServer: Sendable {
+    /// The callbacks for clients and their frames. They run on the server's thread and must not block.
     package struct Handler: Sendable {
         package var connected: @Sendable (ClientConnection) -> Void
         package var received: @Sendable (ClientConnection, Frame) -> Void
@@ -25,6 +26,7 @@ package final class SocketServer: Sendable {
         }
     }
 
+    /// The reason why the server cannot listen.
     package struct Problem: Error, CustomStringConvertible {
         package var description: String
     }

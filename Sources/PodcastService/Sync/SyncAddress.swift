@@ -10,7 +10,7 @@ package struct SyncAddress: Sendable, Equatable {
     /// The protocol, if the address implies it.
     package let kind: SyncAccount.Kind?
 
-    /// Why an address is rejected, and what would be accepted; one line.
+    /// The rejection of an address, in one line that says what would be accepted.
     package struct Refusal: Error, Equatable {
         package let message: String
     }

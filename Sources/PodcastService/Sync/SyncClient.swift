@@ -2,7 +2,7 @@ internal import PodcastLibrary
 internal import TransferCore
 internal import TransferEngine
 
-/// Why a request to the sync server failed.
+/// The failure of a request to the sync server.
 struct SyncFailure: Error, Sendable {
     enum Code: Sendable {
         /// No answer, or one that asks for a pause.

@@ -35,6 +35,7 @@ package struct SyncMessages: Sendable {
     /// The address at which devices are linked; gpodder.net keeps the subscriptions of unlinked devices separate.
     package var linkedDevices: String { "\(base)/api/2/sync-devices/\(path(user)).json" }
 
+    /// Returns the address of the subscription changes since a timestamp.
     package func subscriptions(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
         return switch kind {
@@ -66,14 +67,17 @@ package struct SyncMessages: Sendable {
 
     // MARK: Bodies
 
+    /// Encodes an upload of subscription changes.
     package func body(_ upload: SubscriptionUpload) -> [UInt8] {
         json(["add": upload.add, "remove": upload.remove])
     }
 
+    /// Encodes an upload of episode actions.
     package func body(_ actions: [SyncAction]) -> [UInt8] { json(actions.map(object)) }
 
     package var deviceBody: [UInt8] { json(["caption": "podfs (\(device))", "type": "desktop"]) }
 
+    /// Encodes the request that links this device with others.
     package func linkBody(with others: [String]) -> [UInt8] {
         json(["synchronize": [[device] + others], "stop-synchronize": [String]()])
     }
@@ -115,6 +119,7 @@ package enum SyncAnswers {
         package let message: String
     }
 
+    /// The server's changes of subscriptions.
     package struct Subscriptions: Sendable, Equatable {
         package var add: [String]
         package var remove: [String]
@@ -122,13 +127,16 @@ package enum SyncAnswers {
         package var skipped = 0
     }
 
+    /// The server's episode actions.
     package struct Actions: Sendable, Equatable {
         package var actions: [SyncAction]
         package var timestamp: Int64
         package var skipped = 0
     }
 
+    /// The answer to an upload.
     package struct Uploaded: Sendable, Equatable {
+        /// An address that the server has normalised.
         package struct Renamed: Sendable, Equatable {
             package var old: String
             package var new: String
@@ -144,6 +152,7 @@ package enum SyncAnswers {
     /// Maximum number of entries; further ones are ignored.
     package static let mostEntries = 100_000
 
+    /// Parses an answer with subscription changes.
     package static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
         let object = try object(body)
         guard let timestamp = SyncTime.timestamp(object["timestamp"]) else {
@@ -160,6 +169,7 @@ package enum SyncAnswers {
         return Subscriptions(add: add, remove: remove, timestamp: timestamp, skipped: skipped)
     }
 
+    /// Parses an answer with episode actions.
     package static func actions(_ body: [UInt8]) throws(Malformed) -> Actions {
         let object = try object(body)
         guard let timestamp = SyncTime.timestamp(object["timestamp"]), let entries = object["actions"] as? [Any] else {
@@ -228,6 +238,7 @@ package enum SyncAnswers {
 
 /// Times in the API's format: ISO 8601 in UTC without a zone.
 package enum SyncTime {
+    /// Formats a time given in seconds since 1970.
     package static func text(_ seconds: Int64) -> String {
         var seconds = time_t(seconds)
         var parts = tm()

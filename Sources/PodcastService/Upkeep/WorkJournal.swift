@@ -57,6 +57,7 @@ package final class WorkJournal: Sendable {
 
     // MARK: What runs
 
+    /// Records that work starts.
     package func begin(_ items: [WorkItem]) {
         if items.isEmpty { return }
         state.withLock { state in
@@ -91,6 +92,7 @@ package final class WorkJournal: Sendable {
         state.withLock { $0.record.turn(of: items, running: $0.running, now: now) }
     }
 
+    /// Returns until when an item is skipped, in seconds since 1970; `nil` if it may run.
     package func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {
         state.withLock { $0.record.skippedUntil(item, now: now) }
     }

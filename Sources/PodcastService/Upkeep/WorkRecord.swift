@@ -2,6 +2,7 @@ package import TransferCore
 
 /// A unit of work that the daemon runs unattended.
 package struct WorkItem: Sendable, Codable, Hashable {
+    /// The kind of work.
     package enum Kind: String, Sendable, Codable {
         case refresh, sync, upload
     }
@@ -15,8 +16,10 @@ package struct WorkItem: Sendable, Codable, Hashable {
         self.id = id
     }
 
+    /// Returns the item for the refresh of a show.
     package static func refresh(_ show: ShowID) -> WorkItem { WorkItem(.refresh, id: show.rawValue) }
 
+    /// Returns the item for an upload.
     package static func upload(_ task: TaskID) -> WorkItem { WorkItem(.upload, id: task.rawValue) }
 
     package static let sync = WorkItem(.sync)
@@ -52,7 +55,8 @@ package struct WorkRecord: Sendable, Equatable {
 
     /// Number of consecutive crashes after which an item is skipped.
     package static let mostDeaths = 2
-    /// How long it is skipped, in seconds: a day. Then it is tried again, as the server or podfs may have changed.
+    /// The time for which an item is skipped, in seconds: a day. Then it is tried again, as the server or podfs may
+    /// have changed.
     package static let pause: Int64 = 86_400
     /// Seconds after which a count expires because the work was not run since.
     private static let memory: Int64 = 30 * 86_400
@@ -101,6 +105,7 @@ package struct WorkRecord: Sendable, Equatable {
     /// - Returns: whether this changes anything.
     package mutating func ended(_ item: WorkItem) -> Bool { known.removeValue(forKey: item) != nil }
 
+    /// Returns until when an item is skipped, in seconds since 1970; `nil` if it may run.
     package func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {
         guard let until = known[item]?.skippedUntil, until > now else { return nil }
         return until
