@@ -19,7 +19,7 @@ extension Library {
         let show = ArrivingShow(
             url: url, feed: feed, name: name, response: response, now: now, ephemeral: ephemeral, fromServer: server)
         guard let result = try subscribe([show], template: template).first else {
-            throw LibraryError.failed(path: path, reason: "nothing has come of a transaction")
+            throw LibraryError.failed(path: path, reason: "the transaction has no result")
         }
         return try result.get()
     }

@@ -52,11 +52,11 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
         case .noSuchRendition(let episode, let generation):
             "episode \(episode) has no rendition of generation \(generation)"
         case .staleGeneration(let episode, let given, let current):
-            "generation \(given) of episode \(episode) is past: the current one is \(current)"
+            "generation \(given) of episode \(episode) is outdated: the current one is \(current)"
         case .readOnly:
             "the library was opened for reading"
         case .busy(let path):
-            "the library at \(path) is held by another process; try again"
+            "the library at \(path) is locked by another process; try again"
         case .diskFull(let path):
             "no space is left for the library at \(path); free some"
         case .failed(let path, let reason):

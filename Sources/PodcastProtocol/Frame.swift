@@ -51,7 +51,7 @@ package struct Frame: Sendable, Equatable {
 package struct FrameDecoder: Sendable {
     /// A violation of the wire format.
     package struct Malformed: Error, CustomStringConvertible {
-        package var description: String { "the other side of the socket does not speak podfs's protocol" }
+        package var description: String { "the peer does not use podfs's protocol" }
     }
 
     private var buffer: [UInt8] = []

@@ -163,7 +163,7 @@ import Testing
         let second = try await ChildProcess.run(
             PodfsHome.executable, ["daemon", "--foreground"], environment: environment)
         #expect(second.exitCode == 1)
-        #expect(second.error.contains("another daemon serves"), "\(second.error)")
+        #expect(second.error.contains("another daemon already serves"), "\(second.error)")
         #expect(show.home.daemonProcessIdentifier == own)
         #expect(try await show.home.run("list").output == "Example Show: 3 episodes\n")
     }

@@ -119,7 +119,7 @@ import Testing
 
     /// Error statuses of the POST, and a part of the expected message.
     @Test(arguments: [
-        (404, "list of videos"), (405, "list of videos"), (422, "such a title"), (403, "does not allow"),
+        (404, "list of videos"), (405, "list of videos"), (422, "this title"), (403, "does not allow"),
         (413, "too large"),
     ])
     func aServerThatIsAnotherIsToldInALine(_ status: Int, _ words: String) async throws {

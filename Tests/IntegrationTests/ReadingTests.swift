@@ -217,7 +217,7 @@ import Testing
         #expect(result.standardOutput.isEmpty)
         try await show.waitForState("failed", of: show.path(1))
         let error = try await show.attribute("error", of: show.path(1))
-        #expect(error == "the server sent a web page in place of media")
+        #expect(error == "the server sent a web page instead of media")
         let cached = FileManager.default.enumerator(atPath: show.home.cacheDirectory + "/media")?.allObjects ?? []
         #expect(!cached.contains { ($0 as? String)?.hasSuffix(".json") ?? false })
     }

@@ -33,15 +33,15 @@ import Testing
         Refusal(.status(451), EIO, says: "the server answered 451"),
         Refusal(
             page("<html>Log in</html>", "text/html; charset=utf-8"), EIO,
-            says: "the server sent a web page in place of media"),
-        Refusal(page("{\"error\":1}", "application/json"), EIO, says: "the server sent JSON in place of media"),
+            says: "the server sent a web page instead of media"),
+        Refusal(page("{\"error\":1}", "application/json"), EIO, says: "the server sent JSON instead of media"),
         Refusal(
-            page("<e/>", "application/problem+xml"), EIO, says: "the server sent an XML document in place of media"),
+            page("<e/>", "application/problem+xml"), EIO, says: "the server sent an XML document instead of media"),
         Refusal(.gzipLabelled(), EIO, says: "Content-Encoding gzip"),
-        Refusal(.contentLength("-5"), EIO, says: "the server's answer is no HTTP"),
+        Refusal(.contentLength("-5"), EIO, says: "the server's answer is not HTTP"),
         Refusal(.redirect(to: "file:///etc/passwd"), EIO, says: "not http or https"),
         Refusal(.redirect(to: "ftp://127.0.0.1/1.mp3"), EIO, says: "not http or https"),
-        Refusal(.redirect(to: "/1.mp3"), EIO, says: "redirects in a circle"),
+        Refusal(.redirect(to: "/1.mp3"), EIO, says: "redirects form a loop"),
     ]
 
     @Test(arguments: refusals) func isToldAtOpen(_ refusal: Refusal) async throws {
@@ -118,7 +118,7 @@ import Testing
         #expect(result.says(EIO), "\(result.error)")
         #expect(result.standardOutput.isEmpty)
         try await show.waitForState("failed", of: show.path(1))
-        #expect(try await show.attribute("error", of: show.path(1)) == "the server sent a web page in place of media")
+        #expect(try await show.attribute("error", of: show.path(1)) == "the server sent a web page instead of media")
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "0")
     }
 

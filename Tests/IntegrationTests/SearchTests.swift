@@ -137,7 +137,7 @@ import Testing
         #expect(command.exitCode == 1 && command.output.isEmpty)
         #expect(
             command.error
-                == "podfs: nothing could be searched: iTunes: the server answered 500; try again later\n")
+                == "podfs: the search failed: iTunes: the server answered 500; try again later\n")
         show.server.serve("/itunes", Resource(text: "<html>log in</html>", contentType: "text/html"))
         let page = try await show.home.run("search", "tide")
         #expect(page.exitCode == 1 && page.error.contains("is there a log-in between here and the web?"))

@@ -154,7 +154,7 @@ struct SubscriptionListTests {
         server.serve("/c.xml") { _ in .status(500) }
         let list = try await home.run("list")
         #expect(list.exitCode == 0)
-        #expect(list.error.contains("had no backup: it is made anew from the list of subscriptions"), "\(list.error)")
+        #expect(list.error.contains("had no backup: it was recreated from the subscription list"), "\(list.error)")
         #expect(list.output.split(separator: "\n").map { $0.prefix { $0 != ":" } } == ["B", "Eins  &  zwei", "Last"])
         try await waitUntil(description: "the feeds are here") {
             let list = try await home.run("list").output

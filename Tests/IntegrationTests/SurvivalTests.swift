@@ -116,7 +116,7 @@ import Testing
         let show = try await MountedShow(isMounted: false)
         let second = try await show.home.run("daemon")
         #expect(second.exitCode == 1)
-        #expect(second.error.contains("another daemon serves"), "\(second.error)")
+        #expect(second.error.contains("another daemon already serves"), "\(second.error)")
     }
 
     @Test func anIdleDaemonLeaves() async throws {

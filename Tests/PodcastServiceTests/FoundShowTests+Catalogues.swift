@@ -122,7 +122,7 @@ extension FoundShowTests {
         let failure = try #require(await client.failure(of: .search(term: "tide", limit: 10)))
         #expect(failure.kind == .failed && failure.errorNumber == EIO)
         #expect(
-            failure.message.hasPrefix("nothing could be searched: iTunes: the server answered 500; try again later"))
+            failure.message.hasPrefix("the search failed: iTunes: the server answered 500; try again later"))
         #expect(failure.message.contains("; Podcast Index: the server answered 401: it refuses the key"))
         #expect(!failure.message.contains("SECRET"))
         #expect(try await client.tasks().isEmpty)

@@ -18,7 +18,7 @@ import TransferCore
         init(_ length: String?, _ framing: BodyFraming) { self.init(length, nil, framing) }
     }
 
-    private static let noNumber = BodyFraming.invalid("the server sent a Content-Length that is no number")
+    private static let noNumber = BodyFraming.invalid("the server sent a Content-Length that is not a number")
     private static let twoLengths = BodyFraming.invalid("the server sent two different Content-Lengths")
 
     static let cases: [Case] = [

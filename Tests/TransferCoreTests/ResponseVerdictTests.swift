@@ -213,7 +213,7 @@ import TransferCore
 
     @Test(arguments: [
         (["content-length": "10, 20"], "the server sent two different Content-Lengths"),
-        (["content-length": "+10"], "the server sent a Content-Length that is no number"),
+        (["content-length": "+10"], "the server sent a Content-Length that is not a number"),
         (["transfer-encoding": "gzip, chunked"], "the server sent Transfer-Encoding gzip, chunked"),
     ])
     func anAnswerWithoutAUsableEndIsNone(fields: [String: String], says: String) {
@@ -243,7 +243,7 @@ import TransferCore
         for document in BodyContent.Document.allCases {
             #expect(
                 verdict(head, content: .document(document))
-                    == .fail(TransferError(.unusable, "the server sent \(document.rawValue) in place of media")))
+                    == .fail(TransferError(.unusable, "the server sent \(document.rawValue) instead of media")))
         }
         // A format that is not known is believed of a server that does not know it either.
         let isRefused = verdict(head, content: .binary) == verdict(head)

@@ -195,7 +195,7 @@ import TransferCore
         bench.add(1, Resource(text: "\n<!DOCTYPE HTML>\n<html><body>Log in</body></html>", contentType: "audio/mpeg"))
         _ = try await bench.open(1)
         let error = await failure { try await bench.read(1, 0..<10) }
-        #expect(error == TransferError(.unusable, "the server sent a web page in place of media"))
+        #expect(error == TransferError(.unusable, "the server sent a web page instead of media"))
         #expect(bench.completed.isEmpty)
     }
 

@@ -62,9 +62,9 @@ import TransferCore
         (["Content-Length: 10", "Content-Length: 60000"], "the server sent two different Content-Lengths"),
         (["Content-Length: 60000", "Content-Length: 10"], "the server sent two different Content-Lengths"),
         (["Content-Length: 60000, 10"], "the server sent two different Content-Lengths"),
-        (["Content-Length: +60000"], "the server sent a Content-Length that is no number"),
-        (["Content-Length: 60000 bytes"], "the server sent a Content-Length that is no number"),
-        (["Content-Length: 60 000"], "the server sent a Content-Length that is no number"),
+        (["Content-Length: +60000"], "the server sent a Content-Length that is not a number"),
+        (["Content-Length: 60000 bytes"], "the server sent a Content-Length that is not a number"),
+        (["Content-Length: 60 000"], "the server sent a Content-Length that is not a number"),
         (["Transfer-Encoding: xyz"], "the server sent Transfer-Encoding xyz"),
         (["Transfer-Encoding: gzip"], "the server sent Transfer-Encoding gzip"),
     ])
@@ -229,7 +229,7 @@ import TransferCore
         for type in ["audio/mpeg", "application/octet-stream", "text/plain", "text/html"] where !text.isEmpty {
             let bench = try bench(Resource(text: text, contentType: type)) { _ in .normal }
             let error = await failure { try await bench.read(1, 0..<10) }
-            #expect(error == TransferError(.unusable, "the server sent \(name) in place of media"), "\(type)")
+            #expect(error == TransferError(.unusable, "the server sent \(name) instead of media"), "\(type)")
             #expect(try await bench.snapshot(1)?.received == 0)
         }
     }
@@ -253,7 +253,7 @@ import TransferCore
         #expect(try await bench.open(1).head.isEmpty)
         #expect(try await bench.snapshot(1)?.received == 0)
         gate.open()
-        #expect(await error == TransferError(.unusable, "the server sent a web page in place of media"))
+        #expect(await error == TransferError(.unusable, "the server sent a web page instead of media"))
     }
 
     /// A hotel's network answers every request with its own page, and must not cost what has been received.
@@ -264,7 +264,7 @@ import TransferCore
         }
         try bench.fill(1)
         try await bench.wait("it fails") { !bench.failures.isEmpty }
-        #expect(bench.failures == [TransferError(.unusable, "the server sent a web page in place of media")])
+        #expect(bench.failures == [TransferError(.unusable, "the server sent a web page instead of media")])
         #expect(try await bench.snapshot(1)?.present.text == "0-29999")
         try bench.fill(1)
         try await bench.waitUntilWhole(1)

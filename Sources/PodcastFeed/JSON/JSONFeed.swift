@@ -27,7 +27,7 @@ struct JSONFeed {
         var scanner = JSONScanner(bytes)
         let first = scanner.peek()
         guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else {
-            throw FeedError.notAJSONFeed("its outermost value is no object")
+            throw FeedError.notAJSONFeed("its outermost value is not an object")
         }
         do {
             if first == UInt8(ascii: "[") {
@@ -46,7 +46,7 @@ struct JSONFeed {
                 feed.isCut = true
             } else {
                 guard itemCount > 0 else {
-                    throw FeedError.notAJSONFeed("line \(fault.line) is no valid JSON")
+                    throw FeedError.notAJSONFeed("line \(fault.line) is not valid JSON")
                 }
                 note("the JSON cannot be read from here; the rest is left out", line: fault.line)
                 feed.isCut = true

@@ -31,7 +31,7 @@ package enum OPMLError: Error, Equatable, CustomStringConvertible {
         case .otherXML(let root):
             return "this is XML, but not a list of subscriptions: its root element is <\(root)>, not <opml>"
         case .notXML(let beginning):
-            return "this is no OPML: it begins with “\(beginning)”; export the subscriptions as OPML"
+            return "this is not OPML: it begins with “\(beginning)”; export the subscriptions as OPML"
         case .unreadable(let line, let message):
             return "line \(line): the XML cannot be read (\(message)): export the subscriptions again"
         }

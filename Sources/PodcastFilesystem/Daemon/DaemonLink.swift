@@ -196,7 +196,7 @@ package final class DaemonLink: Sendable {
                 }
                 return (nil, state.connection === connection ? nil : state.connection)
             }
-            given?.answer(.failure(Failure(errorNumber: ETIMEDOUT, message: "the daemon died again and again")))
+            given?.answer(.failure(Failure(errorNumber: ETIMEDOUT, message: "the daemon died repeatedly")))
             // The next daemon was found before the death was noticed, and has not got the request.
             if let next { put(token, to: next) }
         }

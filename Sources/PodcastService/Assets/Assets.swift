@@ -39,7 +39,7 @@ final class Assets: ServicePart {
     func asset(_ kind: AssetKind, _ id: Int64) async throws -> Reply {
         let name = kind.fileName(id)
         guard let source = try assetSource(kind, id) else {
-            throw Failure(errorNumber: ENODATA, message: "the feed does not offer it (any more)")
+            throw Failure(errorNumber: ENODATA, message: "the feed does not list it (any more)")
         }
         let known = store.record(name).flatMap { $0.url == source.url ? $0 : nil }
         let now = now()
@@ -96,7 +96,7 @@ final class Assets: ServicePart {
         let task = driver.beginFetch(path: source.path, kind: isArt ? .artwork : .transcript)
         defer { driver.endFetch(task) }
         do {
-            guard URLReference.isHTTP(source.url) else { throw TransferError(.unusable, "no address of the web") }
+            guard URLReference.isHTTP(source.url) else { throw TransferError(.unusable, "no http or https address") }
             var request = DataRequest(url: source.url, limit: isArt ? Self.largestArt : Self.largestText)
             request.timeout = Self.assetTimeout
             request.userAgent = settings(of: source.podcast).userAgent

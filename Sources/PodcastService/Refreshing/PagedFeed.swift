@@ -100,7 +100,7 @@ package struct PagedFeed: Sendable {
             return stop("page \(pages + 1) is on another host without https; the pages from there on are left out")
         }
         guard visited.insert(address.key).inserted else {
-            return stop("the pages go in a circle at page \(pages + 1)")
+            return stop("the pages form a loop at page \(pages + 1)")
         }
         next = address.text
     }

@@ -95,7 +95,7 @@ extension Refresher {
         case .gone, .failed, .backOff:
             if case .backOff(let seconds) = move.outcome { end = .refused(retryAfter: seconds) }
             let failure =
-                found.problem ?? FetchFailure(status: found.head.status, message: "the server's answer makes no sense")
+                found.problem ?? FetchFailure(status: found.head.status, message: "the server's answer is malformed")
             try failed(podcast, failure, head: found.head)
             result.error = failure.message
             return (result, end)
@@ -112,7 +112,7 @@ extension Refresher {
         do {
             try documents.keep(document, feed: feed, redirects: found.chain.hops, of: podcast)
         } catch {
-            log.warning("the document of show \(podcast) is not kept: \(error)")
+            log.warning("the document of show \(podcast) was not stored: \(error)")
         }
     }
 

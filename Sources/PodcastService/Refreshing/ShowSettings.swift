@@ -28,8 +28,8 @@ package struct ShowSettingChange: Sendable, Equatable {
     package init(_ assignment: String) throws(ShowSettingError) {
         guard let equals = assignment.firstIndex(of: "=") else {
             throw ShowSettingError(
-                message: "'\(Self.shown(assignment))' is no setting: write KEY=VALUE, such as auto_download=3, "
-                    + "or KEY= to take the show's own setting away")
+                message: "'\(Self.shown(assignment))' is not a setting: write KEY=VALUE, such as auto_download=3, "
+                    + "or KEY= to remove the show's own setting")
         }
         let key = assignment[..<equals].trimmingCharacters(in: .whitespaces)
         let value = assignment[assignment.index(after: equals)...].trimmingCharacters(in: .whitespacesAndNewlines)

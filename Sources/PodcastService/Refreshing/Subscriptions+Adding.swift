@@ -117,7 +117,7 @@ extension Subscriptions {
         refresher.keepDocument(of: arrival.found, for: podcast.id)
         driver.changed(podcast: podcast.id, name: podcast.name)
         copies.subscriptionsChanged()
-        log.info("\(podcast.name) has other credentials now")
+        log.info("replaced the credentials of \(podcast.name)")
         return .subscribed(name: podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
     }
 }

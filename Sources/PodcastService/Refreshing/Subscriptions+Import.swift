@@ -38,7 +38,7 @@ extension Subscriptions {
         let result: Result<ImportResult, any Error>
         do {
             guard client?.state.withLock({ !$0.isClosed }) ?? true else {
-                throw Failure(message: "the client has gone")
+                throw Failure(message: "the client has disconnected")
             }
             try Task.checkCancellation()
             result = .success(try await fetch(item, address, server))

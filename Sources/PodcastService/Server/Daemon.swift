@@ -35,7 +35,7 @@ package enum Daemon {
         let locks = try [places.data, places.cache].map { folder in
             guard let lock = try FolderLease(folder: folder) else {
                 throw Problem(
-                    code: .runsAlready, description: "another daemon serves \(folder); it is left to do so")
+                    code: .runsAlready, description: "another daemon already serves \(folder)")
             }
             return lock
         }
@@ -70,7 +70,7 @@ package enum Daemon {
         do {
             try library.checkpoint()
         } catch {
-            Logger(label: "podfs.daemon").error("the library's log was not written into its file: \(error)")
+            Logger(label: "podfs.daemon").error("the library's write-ahead log was not checkpointed: \(error)")
         }
         unlink(places.pidFile)
         withExtendedLifetime(locks) {}

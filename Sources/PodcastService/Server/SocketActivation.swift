@@ -27,7 +27,7 @@ enum SocketActivation {
         var isListening: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening != 0 else {
-            throw SocketServer.Problem(description: "what the service manager passed is no listening socket")
+            throw SocketServer.Problem(description: "the service manager passed a descriptor that does not listen")
         }
         let bound = boundPath(descriptor)
         guard bound == path else {

@@ -103,7 +103,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
     /// Returns why an address that another device has added is not fetched; `nil` if it may be.
     package static func objection(to url: String) -> String? {
         guard let address = FeedAddress(url) else { return "no http or https address that can be fetched" }
-        if address.hasUserInfo { return "it has a name and password in it: subscribe to it here by hand" }
+        if address.hasUserInfo { return "it contains a name and password: subscribe to it on this device" }
         return nil
     }
 

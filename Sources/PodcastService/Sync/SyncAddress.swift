@@ -20,7 +20,7 @@ package struct SyncAddress: Sendable, Equatable {
         let given = PrivateAddress(text.contains("://") ? text : "https://" + text)
         guard let address = FeedAddress(given.url) else {
             throw Refusal(
-                message: "'\(given.visible)' is no address of a server: give one such as https://cloud.example.com")
+                message: "'\(given.visible)' is not a server's address: give one such as https://cloud.example.com")
         }
         if let credentials = given.credentials, !credentials.password.isEmpty {
             throw Refusal(message: "do not put the password into the address: podfs asks for it, or --password-stdin")
@@ -28,7 +28,7 @@ package struct SyncAddress: Sendable, Equatable {
         if !address.isSecure, !allowsHTTP, !Self.isLoopback(address.host) {
             throw Refusal(
                 message:
-                    "\(given.visible) would send the password for everybody to read: use https://, or --allow-http in a "
+                    "\(given.visible) would send the password unencrypted: use https://, or --allow-http in a "
                     + "network that you trust")
         }
         var url = String(given.url.prefix { $0 != "?" && $0 != "#" })

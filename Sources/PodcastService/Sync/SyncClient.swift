@@ -88,10 +88,10 @@ struct SyncClient: Sendable {
         case 401, 403:
             return SyncFailure(
                 code: .refused,
-                message: "\(says): it refuses the name or the password; podfs sync login asks for them anew")
+                message: "\(says): it refuses the name or the password; enter them again with podfs sync login")
         case 404, 405, 410, 501: return SyncFailure(code: .missing, message: "\(says): it has no such service")
         case 400, 413, 414, 422:
-            return SyncFailure(code: .rejected, message: "\(says): it does not take what was sent")
+            return SyncFailure(code: .rejected, message: "\(says): it rejects the request")
         default:
             let seconds = head.retryAfter.map { max(1, min($0, Self.longestHold)) }
             return SyncFailure(code: .unavailable, message: says, retryAfter: seconds)

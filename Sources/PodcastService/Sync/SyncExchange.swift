@@ -50,7 +50,7 @@ final class SyncExchange: ServicePart {
             throw Failure(kind: .usage, message: "whose account on \(address.url)? Give --user NAME")
         }
         guard let origin = Credentials.origin(of: address.url) else {
-            throw Failure(kind: .usage, message: "'\(address.url)' is no address of a server")
+            throw Failure(kind: .usage, message: "'\(address.url)' is not a server's address")
         }
         let known = try library.syncAccount()
         let isSame = known?.url == address.url && known?.user == user
@@ -206,7 +206,7 @@ final class SyncExchange: ServicePart {
                 return nil
             } catch is CancellationError {
                 let failure = SyncFailure(
-                    code: .unavailable, message: "the exchange was cancelled; the next one goes on where it stopped")
+                    code: .unavailable, message: "the exchange was cancelled; the next one continues where it stopped")
                 try library.noteSync(
                     error: failure.message, isStopped: false,
                     next: configuration.sync.next(now: now(), random: .random(in: 0..<1)), now: now())
@@ -215,7 +215,7 @@ final class SyncExchange: ServicePart {
             } catch var failure as SyncFailure {
                 if isStopping { return failure }
                 switch failure.code {
-                case .unavailable: failure.message += "; it is tried again by itself"
+                case .unavailable: failure.message += "; it is retried automatically"
                 // gpodder.net's answer for a device that was deleted there.
                 case .missing: failure.message += "; podfs sync login makes this device known to it again"
                 case .refused, .rejected, .unusable: break
@@ -239,7 +239,7 @@ final class SyncExchange: ServicePart {
     private func exchange(_ account: SyncAccount) async throws {
         guard let credentials = credentials.sync, credentials.fit(account.url) else {
             throw SyncFailure(
-                code: .refused, message: "the password for \(account.url) is not here; podfs sync login asks for it")
+                code: .refused, message: "the password for \(account.url) is missing; enter it with podfs sync login")
         }
         let run = SyncRun(library: library, client: syncClient(credentials), account: account, log: log)
         let (merge, timestamp, space) = try await run.fetchSubscriptions()

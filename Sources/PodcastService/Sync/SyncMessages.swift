@@ -156,7 +156,7 @@ package enum SyncAnswers {
     package static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
         let object = try object(body)
         guard let timestamp = SyncTime.timestamp(object["timestamp"]) else {
-            throw Malformed(message: "the server's list of subscriptions has no timestamp that can be true")
+            throw Malformed(message: "the server's list of subscriptions has no valid timestamp")
         }
         var skipped = 0
         func list(_ key: String) -> [String] {
@@ -173,7 +173,7 @@ package enum SyncAnswers {
     package static func actions(_ body: [UInt8]) throws(Malformed) -> Actions {
         let object = try object(body)
         guard let timestamp = SyncTime.timestamp(object["timestamp"]), let entries = object["actions"] as? [Any] else {
-            throw Malformed(message: "the server's list of actions has no timestamp that can be true, or no actions")
+            throw Malformed(message: "the server's list of actions has no valid timestamp, or no actions")
         }
         let actions = entries.suffix(mostEntries).compactMap { action($0) }
         return Actions(actions: actions, timestamp: timestamp, skipped: entries.count - actions.count)
@@ -224,7 +224,7 @@ package enum SyncAnswers {
                     + "proxy may stand before it")
         }
         guard let object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
-            throw Malformed(message: "the server's answer makes no sense")
+            throw Malformed(message: "the server's answer is malformed")
         }
         return object
     }

@@ -31,7 +31,7 @@ struct SyncRun: Sendable {
         let since = SyncWindow(last: account.subscriptionsSince, lastFull: nil).subscriptionsSince
         let answer = try await client.ask(messages.subscriptions(since: since))
         let found = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.subscriptions(answer.body) }
-        if found.skipped > 0 { log.warning("sync: \(found.skipped) entries of the server's list make no sense") }
+        if found.skipped > 0 { log.warning("sync: \(found.skipped) entries of the server's list are malformed") }
         let merge = SubscriptionMerge(add: found.add, remove: found.remove, book: try library.subscriptionBook())
         for line in merge.refused { log.warning("sync: not subscribed to \(line)") }
         if merge.refusedInAll > merge.refused.count {
@@ -58,7 +58,7 @@ struct SyncRun: Sendable {
             try library.subscriptionsSent(
                 upload.changes, feeds: upload.feeds, renamed: taken.renamed.map { ($0.old, $0.new) })
             for renamed in taken.renamed where renamed.new.isEmpty {
-                log.warning("sync: the server does not take \(RedactedURL.text(renamed.old))")
+                log.warning("sync: the server rejects \(RedactedURL.text(renamed.old))")
             }
         } catch let failure as SyncFailure where failure.code == .rejected {
             if let (one, other) = upload.halves(book) {
@@ -67,7 +67,7 @@ struct SyncRun: Sendable {
             } else {
                 // A retry would be refused again.
                 for change in upload.changes {
-                    log.warning("sync: the server does not take \(RedactedURL.text(change.url)): \(failure.message)")
+                    log.warning("sync: the server rejects \(RedactedURL.text(change.url)): \(failure.message)")
                 }
                 try library.noteServer([], settled: upload.changes)
             }
@@ -81,7 +81,7 @@ struct SyncRun: Sendable {
         let window = account.episodes
         let answer = try await client.ask(messages.episodes(since: window.episodesSince))
         let found = try sense { () throws(SyncAnswers.Malformed) in try SyncAnswers.actions(answer.body) }
-        if found.skipped > 0 { log.warning("sync: \(found.skipped) of the server's actions make no sense") }
+        if found.skipped > 0 { log.warning("sync: \(found.skipped) of the server's actions are malformed") }
         let clock = SyncClock(local: await now(), server: found.timestamp)
         let taken = try library.take(
             found.actions, clock: clock,
@@ -90,7 +90,7 @@ struct SyncRun: Sendable {
             keepsLatestOnly: account.kind == .nextcloud, now: clock.local)
         if taken.future > 0 {
             log.warning(
-                "sync: \(taken.future) actions are of the future: some device's clock is wrong; they count as of now")
+                "sync: \(taken.future) actions have future dates: a device's clock is wrong; they count as current")
         }
         return (taken, clock)
     }
@@ -118,7 +118,7 @@ struct SyncRun: Sendable {
                 try await send(pending[middle...])
             } else {
                 for one in pending {
-                    log.warning("sync: the server does not take episode \(one.episode): \(failure.message)")
+                    log.warning("sync: the server rejects episode \(one.episode): \(failure.message)")
                 }
                 try library.actionsSent(Array(pending))
             }

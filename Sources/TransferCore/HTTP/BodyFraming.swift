@@ -33,7 +33,7 @@ package enum BodyFraming: Sendable, Equatable {
         }
         let values = Self.items(length).map { Self.significant($0) }
         guard let first = values.first, let digits = first, !values.contains(nil) else {
-            self = .invalid("the server sent a Content-Length that is no number")
+            self = .invalid("the server sent a Content-Length that is not a number")
             return
         }
         guard values.allSatisfy({ $0 == digits }) else {

@@ -28,7 +28,7 @@ package enum ContentExpectation: Sendable, Equatable {
         case .media: nil
         case .document(let document):
             refuses(document)
-                ? TransferError(.unusable, "the server sent \(document.rawValue) in place of media") : nil
+                ? TransferError(.unusable, "the server sent \(document.rawValue) instead of media") : nil
         case .binary: self == .media && doubt == .strong ? head.map(Self.refusal) : nil
         }
     }
@@ -38,6 +38,6 @@ package enum ContentExpectation: Sendable, Equatable {
         if let coding = head.contentCoding {
             return TransferError(.unusable, "the server sent the file with Content-Encoding \(coding)")
         }
-        return TransferError(.unusable, "the server sent \(head.mediaType ?? "no type") in place of media")
+        return TransferError(.unusable, "the server sent \(head.mediaType ?? "no type") instead of media")
     }
 }

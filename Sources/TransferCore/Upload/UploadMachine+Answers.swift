@@ -47,7 +47,7 @@ extension UploadMachine {
         redirects += 1
         if redirects > Self.longestChain {
             return (isPost ? takeBackPost() : [])
-                + fail(TransferError(.unusable, "the server redirects in a circle"))
+                + fail(TransferError(.unusable, "the server's redirects form a loop"))
         }
         switch request {
         case .post:
@@ -76,7 +76,7 @@ extension UploadMachine {
                 return fail(
                     TransferError(
                         .unusable,
-                        "the server took what was posted, but named no http or https address for the media "
+                        "the server accepted the post, but named no http or https address for the media "
                             + "(no Location): is this the address of a list of videos?"))
             }
             return posted(at: location, speaksTus: Self.offersTus(head) ? true : nil)
@@ -107,7 +107,7 @@ extension UploadMachine {
         case 404, 405, 410:
             return TransferError(failure.code, "\(says): is this the address of a list of videos?")
         case 400, 415, 422:
-            return TransferError(failure.code, "\(says): it does not take such a title, description or image")
+            return TransferError(failure.code, "\(says): it rejects this title, description or image")
         default: return failure
         }
     }
@@ -137,7 +137,7 @@ extension UploadMachine {
                     TransferError(.unusable, "the server expects \(length.prefix(20)) bytes of a file of \(size)"))
             }
             guard offset <= size else {
-                return fail(TransferError(.unusable, "the server claims to hold \(offset) bytes of \(size)"))
+                return fail(TransferError(.unusable, "the server claims to have \(offset) bytes of \(size)"))
             }
             holds(offset)
             namesLength = head["upload-length"] == nil && head["upload-defer-length"] == "1"
@@ -159,7 +159,7 @@ extension UploadMachine {
                 reached > offset || offset == size
             else {
                 // The next HEAD will show it.
-                let error = TransferError(.unusable, "the server did not say how much of the file it has taken")
+                let error = TransferError(.unusable, "the server did not say how many bytes it has received")
                 return tryLater(after: error, pause: nil, now: now, random: random)
             }
             holds(reached)
@@ -226,8 +226,8 @@ extension UploadMachine {
             return TransferError(
                 .refused, "\(says): it wants a name and a password, in the address or ~/.netrc, or refuses these")
         case 403: return TransferError(.refused, "\(says): it does not allow this")
-        case 404, 410: return TransferError(.missing, "\(says): the place for the media is not there any more")
-        case 413: return TransferError(.failed, "\(says): this is too large for it")
+        case 404, 410: return TransferError(.missing, "\(says): the upload address no longer exists")
+        case 413: return TransferError(.failed, "\(says): it is too large for the server")
         case 200...399: return TransferError(.unusable, says)
         default: return TransferError(.failed, says)
         }

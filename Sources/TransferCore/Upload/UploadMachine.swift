@@ -238,7 +238,7 @@ package struct UploadMachine: Sendable {
             return [.settleDoubt(lastError)]
         case .posted:
             guard let location = resumeData.location else {
-                return fail(TransferError(.unusable, "the place of the media is not known"))
+                return fail(TransferError(.unusable, "the address of the media is unknown"))
             }
             return send(mediaRequest(to: location))
         }

@@ -39,10 +39,10 @@ struct CurlCode: Equatable {
         case CURLE_UNSUPPORTED_PROTOCOL:
             return (TransferError(.unusable, "the address, or a redirect, is not http or https"), false)
         case CURLE_TOO_MANY_REDIRECTS:
-            return (TransferError(.unusable, "the server redirects in a circle"), false)
+            return (TransferError(.unusable, "the server's redirects form a loop"), false)
         case CURLE_WEIRD_SERVER_REPLY:
             // A malformed Content-Length, for example.
-            return (TransferError(.unusable, "the server's answer is no HTTP"), false)
+            return (TransferError(.unusable, "the server's answer is not HTTP"), false)
         case CURLE_OUT_OF_MEMORY, CURLcode(rawValue: 100):
             // A head line beyond 100 KiB: the first code up to curl 8.5, CURLE_TOO_LARGE after it.
             return (Self.headTooLarge, false)
@@ -58,8 +58,8 @@ struct CurlCode: Equatable {
         switch raw {
         case CURLE_OPERATION_TIMEDOUT: return (TransferError(.timedOut, "the server stopped answering"), true)
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
-            return (TransferError(.failed, "the server broke the connection off"), true)
-        case CURLE_SEND_FAIL_REWIND: return (TransferError(.failed, "the connection had to be made anew"), true)
+            return (TransferError(.failed, "the server reset the connection"), true)
+        case CURLE_SEND_FAIL_REWIND: return (TransferError(.failed, "the connection has to be opened again"), true)
         default: return nil
         }
     }

@@ -89,7 +89,7 @@ final class Upload: EasyHandleReceiver {
         guard engine.now - since >= Self.lookInterval else { return }
         let wasSent = handle.hasSentRequest
         abort(id)
-        let error = TransferError(.failed, "the server broke the connection off")
+        let error = TransferError(.failed, "the server reset the connection")
         apply(
             machine.lost(id, error, wasSent: wasSent, passes: true, now: engine.now, random: .random(in: 0..<1)))
     }

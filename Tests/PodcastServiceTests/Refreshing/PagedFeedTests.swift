@@ -92,12 +92,12 @@ struct PagedFeedTests {
 
     @Test func aCircleEnds() {
         let own = PagedFeed(Self.page(0..<2, next: Self.first + "/"), from: Self.first, for: .subscription)
-        #expect(own.next == nil && own.feed.diagnostics.last?.message.contains("circle") == true)
+        #expect(own.next == nil && own.feed.diagnostics.last?.message.contains("loop") == true)
         var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
         pages.append(Self.page(2..<4, next: Self.url(3)), from: Self.url(2))
         pages.append(Self.page(4..<6, next: Self.url(2)), from: Self.url(3))
         #expect(pages.next == nil && pages.feed.items.count == 6)
-        #expect(pages.feed.diagnostics.last?.message == "the pages go in a circle at page 4")
+        #expect(pages.feed.diagnostics.last?.message == "the pages form a loop at page 4")
     }
 
     @Test func aServerThatGivesTheSamePageForEverIsLeft() {
@@ -172,6 +172,6 @@ struct PagedFeedTests {
         var pages = PagedFeed(noisy(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
         pages.append(noisy(2..<4, next: Self.first), from: Self.url(2))
         #expect(pages.feed.diagnostics.count == 100)
-        #expect(pages.feed.diagnostics.last?.message.contains("circle") == true)
+        #expect(pages.feed.diagnostics.last?.message.contains("loop") == true)
     }
 }

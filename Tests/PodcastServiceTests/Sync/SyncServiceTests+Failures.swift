@@ -20,7 +20,7 @@ extension SyncServiceTests {
         try await client.perform(.setPosition(episode: first.episode(1).id, seconds: 12))
         try await client.subscribe(home.web.url("/other.xml"))
         let failure = await client.failure(of: .syncNow(despiteHold: true))
-        #expect(failure?.message.contains("tried again by itself") == true)
+        #expect(failure?.message.contains("retried automatically") == true)
         let waiting = try await status(client)
         #expect(waiting.state == .failed && waiting.waitingActions == 1 && waiting.nextSync != nil)
         #expect(waiting.waitingSubscriptions == 1)
@@ -79,7 +79,7 @@ extension SyncServiceTests {
         impatient.connection.end()
         let other = try await daemon.connect()
         try await waitUntil(description: "the exchange has ended") { try await status(other).state == .failed }
-        #expect(try await status(other).error?.contains("the next one goes on where it stopped") == true)
+        #expect(try await status(other).error?.contains("the next one continues where it stopped") == true)
         // The next exchange does the rest.
         home.publish("Slow", path: "/slow.xml")
         gate.open()
