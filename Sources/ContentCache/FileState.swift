@@ -1,10 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// The state of a cache file when its content was known to be right. A file with another state is not trusted.
+/// The state of a cache file when its content was verified. A file with another state is not trusted.
 ///
-/// Writing to a file, truncating or replacing it changes one of these values, also if the mtime is deliberately reset: no
-/// program can set the ctime. A new link to the file or another mode changes the ctime too.
+/// Writing to, truncating or replacing a file changes one of these values, even if the mtime is reset deliberately: no
+/// program can set the ctime. A new hard link or another mode changes the ctime, too.
 package struct FileState: Sendable, Equatable {
     package var inode: UInt64
     /// The mtime, in nanoseconds since 1970.

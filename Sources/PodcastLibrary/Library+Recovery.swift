@@ -23,8 +23,8 @@ extension Library {
     ///
     /// - Parameters:
     ///   - backup: A file written by `backup(to:)`; need not exist.
-    ///   - isSuspect: Whether earlier daemons died while they started. The whole file is checked, which takes seconds for a
-    ///     large one.
+    ///   - isSuspect: Whether earlier daemons crashed at start. The whole file is then checked, which takes seconds for
+    ///     a large one.
     ///   - canRebuild: Whether an empty library may replace the damaged one without a usable backup, because the caller
     ///     knows the subscriptions from elsewhere; evaluated only then. Otherwise the damage is thrown, and the file
     ///     stays.

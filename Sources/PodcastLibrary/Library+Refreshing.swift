@@ -114,11 +114,12 @@ extension Library {
         }
     }
 
-    /// What the configuration's `keep` was, as a number of the caller's, when it was last noted.
+    /// Returns the last recorded value of the configuration's `keep`, encoded as a number by the caller.
     package func notedKeep() throws -> Int64? {
         try query { db in try Int64.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'keep'") }
     }
 
+    /// Records the configuration's `keep`; see `notedKeep`.
     package func note(keep code: Int64) throws {
         try write { db in
             try db.execute(

@@ -112,8 +112,8 @@ package final class Library: Sendable {
         }
     }
 
-    /// Checks the whole file for damage; takes seconds for a large one. `PRAGMA quick_check`, or `integrity_check`, which
-    /// also compares the indices with their tables.
+    /// Checks the whole file for damage, which takes seconds for a large one. Runs `PRAGMA quick_check`, or
+    /// `integrity_check`, which also compares the indices with their tables.
     package func check(withIndices: Bool = false) throws {
         let pragma = withIndices ? "integrity_check" : "quick_check"
         let result = try query { db in try String.fetchAll(db, sql: "PRAGMA \(pragma)(1)") }

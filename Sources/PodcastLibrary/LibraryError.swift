@@ -66,8 +66,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Converts SQLite's result codes to errors of this module (https://www.sqlite.org/rescode.html).
     ///
-    /// - Parameter isOpening: Whether a library of this version is being opened: a statement that SQLite does not understand
-    ///   means a damaged schema then.
+    /// - Parameter isOpening: Whether a library of this version is being opened. A statement that SQLite cannot parse
+    ///   then means a damaged schema.
     static func translating<Value>(
         _ path: String, isOpening: Bool = false, _ body: () throws -> Value
     ) throws -> Value {

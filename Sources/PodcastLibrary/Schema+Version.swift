@@ -46,9 +46,8 @@ extension Schema {
                     """))
     }
 
-    /// Looks for damage that would show itself when the library is used: columns that are missing, as the text that
-    /// declares them was spoilt; and what is wrong in tables that are small, which the daemon reads when it begins. Takes
-    /// a few milliseconds.
+    /// Checks for damage that would only appear in use: missing columns, because the text that declares them is
+    /// damaged, and errors in the small tables, which the daemon reads at start. Takes a few milliseconds.
     static func checkTables(_ db: Database, of path: String) throws {
         let model = try DatabaseQueue()
         try migrator.migrate(model)

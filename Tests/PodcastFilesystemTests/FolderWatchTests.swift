@@ -10,7 +10,7 @@ import Testing
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// What the waits of a thread of its own have said.
+    /// The results of waits on a thread.
     private final class Waits: Sendable {
         private let answers = Mutex<[Bool]>([])
         var entries: [Bool] { answers.withLock { $0 } }

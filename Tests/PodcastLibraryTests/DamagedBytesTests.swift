@@ -58,7 +58,7 @@ struct DamagedBytesTests {
         _ = try library.reserveSequences(1)
     }
 
-    /// What is found only when the library is used ends the daemon, and the next one is suspicious.
+    /// Opens and uses the library. Damage found only in use ends the daemon, and the next one opens it as suspect.
     private func openAndUse() throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
             let opened = try open(isSuspect: false)
@@ -102,7 +102,7 @@ struct DamagedBytesTests {
         #expect(recoveries > 50)
     }
 
-    /// After a daemon that has died while it began the whole file is looked over: no row of it can be what kills the next.
+    /// A suspect library is checked completely, so that no damaged row is left to crash the next daemon.
     @Test func aLibraryThatIsSuspectedIsSoundInEveryRow() throws {
         var random = SeededGenerator(seed: 3)
         for _ in 0..<50 {

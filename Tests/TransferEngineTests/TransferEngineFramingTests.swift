@@ -127,8 +127,8 @@ import TransferCore
 
     // MARK: Bytes that belong to no answer
 
-    /// The body of a 204 or 304, and what follows the end of any: all come on the connection after the answer, and would be
-    /// read as the head of the next.
+    /// The body of a 204 or 304, and bytes after the end of any response: they arrive on the connection after the
+    /// response, and would be parsed as the head of the next.
     @Test(arguments: [
         Behaviour.status(204).stray("nothing to see"), .status(304).stray(String(repeating: "x", count: 70_000)),
         .status(204, headers: [("Content-Length", "5")]).stray("abcde"),

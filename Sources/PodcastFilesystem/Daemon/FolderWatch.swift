@@ -18,8 +18,8 @@ package final class FolderWatch: Sendable {
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
-    /// - Parameter pause: how long a wait takes where the folder cannot be watched: it is not there, or the user has no more
-    ///   instances of inotify (`fs.inotify.max_user_instances`).
+    /// - Parameter pause: The duration of a wait if the folder cannot be watched: it does not exist, or the user has no
+    ///   inotify instances left (`fs.inotify.max_user_instances`).
     package init(_ folder: String, pause: Duration = .seconds(60)) {
         self.folder = folder
         self.pause = pause
@@ -72,7 +72,8 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    /// What the events are: each has a header of 16 bytes, the mask at 4 and the length of the name behind it at 12.
+    /// Returns the masks of the events: each event has a header of 16 bytes, with the mask at 4 and the length of the
+    /// name that follows at 12.
     private static func masks(_ events: ArraySlice<UInt8>) -> [UInt32] {
         var masks: [UInt32] = []
         events.withUnsafeBytes { bytes in

@@ -95,8 +95,8 @@ extension Library {
         }
     }
 
-    /// Moves the times of unsent changes after the clock was set by that many seconds: they were dated by the clock before,
-    /// and their times decide between devices.
+    /// Shifts the times of unsent changes after the clock was set by that many seconds: they were recorded with the
+    /// former clock, and their times decide conflicts between devices.
     package func moveUnsent(by seconds: Int64) throws {
         let jump = SyncMoment.bounded(seconds)
         try write { db in

@@ -22,8 +22,8 @@ extension DownloadMachine {
         connections[id]?.heard = now
     }
 
-    /// Records that the driver keeps a connection from bringing bytes, for a rate limit or a turn: its silence is not the
-    /// server's.
+    /// Records that the driver blocks a connection, for a rate limit or for lack of a slot, so that its silence does
+    /// not count as the server's.
     package mutating func restrained(_ id: ConnectionID, now: Int64) { connections[id]?.heard = now }
 
     /// Records that `count` bytes at the connection's position were written to the file.

@@ -49,8 +49,8 @@ package struct ResponseHead: Sendable, Equatable {
         return value
     }
 
-    /// Whether a body is announced where none can be (RFC 9112 §6.3): if the server sends it, it is read as the head of the
-    /// next answer. A 304 may give the length that the file has (RFC 9110 §8.6).
+    /// Whether the head announces a body where none is allowed (RFC 9112 §6.3). If the server sends it, it would be
+    /// parsed as the head of the next response. A 304 may contain the length of the file (RFC 9110 §8.6).
     package var announcesStrayBody: Bool {
         guard status == 204 || status == 304 else { return false }
         return fields["transfer-encoding"] != nil || status == 204 && fields["content-length"] ?? "0" != "0"
@@ -134,9 +134,9 @@ package struct ResponseHead: Sendable, Equatable {
         (fields["content-range"] ?? "").split(separator: ",").map { ContentRange(text: String($0)) }
     }
 
-    /// Whether an answer with status 200 says of itself that its body is less than the file. Content-Range means nothing
-    /// beside that status (RFC 9110 §14.4), but a part must not be taken for the whole. One that says that it is the whole
-    /// does no harm unless the body is shorter; nor does one that is malformed.
+    /// Whether the Content-Range of a response with status 200 says that the body is only a part of the file. The field
+    /// has no meaning with that status (RFC 9110 §14.4), but a part must not be stored as the whole. A field that
+    /// covers the whole file, and a malformed one, are harmless unless the body is shorter.
     package var isPartInDisguise: Bool {
         contentRanges.contains { content in
             guard let content else { return false }

@@ -330,10 +330,10 @@ final class EasyHandle {
         receiver?.easyHandle(self, didReceiveHead: head)
     }
 
-    /// Makes it ready to be sent again, on a connection of its own, when what came had no head: before its answer a kept
-    /// connection may bring the body of an answer that has none (204, 304), or what follows the end of one.
+    /// Prepares a repetition of the request on a new connection, if the received bytes contained no head: a reused
+    /// connection may first deliver the forbidden body of an earlier response (204, 304), or bytes after its end.
     ///
-    /// - Returns: whether it is to be sent again: a question may be, once.
+    /// - Returns: whether to send it again, which is allowed once, and only for a request without side effects.
     func prepareRepeat(after code: CurlCode) -> Bool {
         guard mayRepeat, !hasReportedHead, answeredWithoutHead(code) else { return false }
         mayRepeat = false

@@ -16,8 +16,8 @@ private final class SetClock: Sendable {
 private let year: Int64 = 31_557_600
 
 extension SyncServiceTests {
-    /// Whatever it is set to, and at whichever request of the exchange: what a person has done counts as of when it was done,
-    /// before what another device did earlier, and not beyond what anybody does later.
+    /// For any jump, at any request of the exchange: a local change keeps its real time, so that it wins over earlier
+    /// changes of another device, and loses to later ones.
     @Test(arguments: [-50 * year, -3 * 86_400, -7_200, 120, 3 * 86_400, 20 * year] as [Int64])
     func aClockThatIsSetDuringAnExchangeLosesNothing(jump: Int64) async throws {
         let clock = SetClock()
