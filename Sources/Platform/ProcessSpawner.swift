@@ -1,12 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// Starts a program with posix_spawn(3).
+/// The parameters of a process to start with posix_spawn(3).
 ///
 /// The child's standard input and output are /dev/null. It inherits standard error and the descriptors in `handed`; all
-/// others are closed, including those that a library has opened without close-on-exec. No signal is blocked and every
-/// signal has its default disposition, since a child inherits blocked and ignored signals: a shell cannot even trap a
-/// signal that was ignored at its start.
+/// others are closed, including those that a library has opened without close-on-exec. All signals are unblocked and
+/// have their default disposition. Otherwise the child would inherit blocked and ignored signals, and a shell cannot
+/// trap a signal that was ignored when it started.
 package struct ProcessSpawner {
     /// The child's standard error.
     package enum StandardError {
@@ -32,7 +32,7 @@ package struct ProcessSpawner {
     private let arguments: [String]
     private let environment: [String: String]
     package var standardError = StandardError.inherited
-    /// Descriptors of this process that the child gets as 3, 4, ….
+    /// Descriptors of this process that the child inherits, as 3, 4, ….
     package var handed: [Int32] = []
     /// Whether the child starts a new session. Signals from this process's terminal then do not reach it.
     package var startsSession = false
@@ -62,7 +62,7 @@ package struct ProcessSpawner {
         case .descriptor(let descriptor): sources.append((descriptor, STDERR_FILENO))
         }
         let end = Self.firstHanded + Int32(handed.count)
-        // A source descriptor's number may be one of the targets and be overwritten; the number of its copy cannot be.
+        // Duplicate each source above the targets: its own number may be a target, and be overwritten before its turn.
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
         for (source, number) in sources {

@@ -1,12 +1,12 @@
 package import TransferCore
 
-/// An episode being published. The row is removed when the server has stored it, or when it is cancelled.
+/// The upload of an episode. Its row is removed when the server has stored all bytes, or on cancellation.
 package struct Upload: Sendable, Equatable {
-    /// A private copy of a file, and its description for the server.
+    /// A snapshot of a file, and its description for the server.
     package struct Part: Sendable, Equatable {
         /// The name of the original file.
         package var name: String
-        /// The name of the copy in the uploads folder.
+        /// The name of the snapshot in the uploads folder.
         package var file: String
         package var type: String?
 
@@ -46,8 +46,9 @@ package struct Upload: Sendable, Equatable {
     package var image: Part?
     package var idempotencyKey: String
     package var progress = Progress()
-    /// Whether a person has suspended it, until a person resumes it.
+    /// Whether a person has suspended it.
     package var suspended = false
+    /// Seconds since 1970.
     package var created: Int64
     /// The reason for the failure, one line; `nil` unless it failed.
     package var error: String?

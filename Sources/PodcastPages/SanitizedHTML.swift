@@ -1,12 +1,12 @@
 internal import CLibXML2
 internal import PodcastFeed
 
-/// Untrusted HTML made safe: parsed by libxml2's HTML parser, and rewritten from an allowlist.
+/// A sanitizer of untrusted HTML, which parses it with libxml2's HTML parser and writes only what an allowlist permits.
 ///
-/// Only allowed constructs are written, however a browser would parse the input. Of unknown elements only the content
-/// is written; of scripts, frames, form fields, drawings and media nothing; of attributes only those listed below; of
-/// addresses only http, https and mailto. Text without markup is split into paragraphs, and its addresses become links.
-/// The output consists of complete, properly nested elements, for a `div` of a page.
+/// The output does not depend on how a browser would parse the input. Unknown elements are replaced by their content;
+/// scripts, frames, form fields, SVG and media are dropped. Only the attributes listed below are written, and only
+/// http, https and mailto addresses. Text without markup is split into paragraphs, and its addresses become links. The
+/// output consists of complete, properly nested elements, for a `div` of a page.
 package enum SanitizedHTML {
     /// The number of input bytes that are parsed; show notes have a few thousand.
     static let inputLimit = 1 << 20
@@ -21,7 +21,7 @@ package enum SanitizedHTML {
         if input.utf8.count > inputLimit {
             input = String(decoding: input.utf8.prefix(inputLimit), as: UTF8.self)
         }
-        // The parser would end the text at a NUL.
+        // The parser stops at a NUL.
         if input.utf8.contains(0) { input = String(decoding: input.utf8.filter { $0 != 0 }, as: UTF8.self) }
         return hasMarkup(input) ? rewritten(input, base: base) : paragraphs(of: input)
     }

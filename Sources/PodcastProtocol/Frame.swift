@@ -105,6 +105,7 @@ struct WireWriter {
     }
 }
 
+/// A reader of the values that ``WireWriter`` writes; `nil` at the end of the bytes.
 struct WireReader {
     private var bytes: ArraySlice<UInt8>
 
@@ -126,6 +127,7 @@ struct WireReader {
     mutating func text() -> String? { counted().map { String(decoding: $0, as: UTF8.self) } }
     mutating func data() -> [UInt8]? { counted().map { Array($0) } }
 
+    /// Returns bytes preceded by their length.
     private mutating func counted() -> ArraySlice<UInt8>? {
         guard let count = uint32(), bytes.count >= Int(count) else { return nil }
         defer { bytes = bytes.dropFirst(Int(count)) }

@@ -10,9 +10,10 @@ struct DiagnosticLog {
         self.limit = limit
     }
 
-    /// Whether another diagnostic would be stored, so that its message has to be built.
+    /// Whether another diagnostic would be stored. If not, callers need not build its message.
     var hasRoom: Bool { diagnostics.count <= limit }
 
+    /// Adds a diagnostic, by default for the current line.
     mutating func note(_ message: String, line: Int? = nil) {
         guard hasRoom else { return }
         diagnostics.append(
@@ -45,6 +46,7 @@ struct LineCounter {
         cursor = start
     }
 
+    /// Returns the line of the current position.
     mutating func current() -> Int {
         guard let start = counted, let cursor, cursor > start else { return line }
         var place = start

@@ -48,7 +48,7 @@ final class DownloadConnection: EasyHandleReceiver {
 
     var isEmpty: Bool { buffer.isEmpty }
 
-    /// Whether its next bytes are the first of the file, and none are stored.
+    /// Whether its next bytes start the file, and no byte of the file is stored yet.
     var startsFile: Bool {
         guard head == nil, download.machine.position(of: id) == 0, case .write = download.machine.step(id) else {
             return false
