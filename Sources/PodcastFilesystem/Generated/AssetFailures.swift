@@ -1,11 +1,11 @@
 internal import PodcastPages
 internal import Synchronization
 
-/// Why art, transcripts and chapters could not be opened last. They have no rows that could store it.
+/// The reasons why art, transcripts and chapters could not be opened last. They have no rows that could store them.
 final class AssetFailures: Sendable {
     private let reasons = Mutex<[NodeNumber: String]>([:])
 
-    /// The most reasons held at a time; the next open of an asset sets its reason again.
+    /// The maximum number of stored reasons; the next open of an asset stores its reason again.
     private static let most = 1_000
 
     func set(_ reason: String?, of number: NodeNumber) {
