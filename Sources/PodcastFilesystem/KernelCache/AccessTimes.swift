@@ -1,15 +1,15 @@
 internal import TransferCore
 
-/// When episodes were last opened or closed in this mount, in seconds of Unix time. The kernel shows it as `st_atime`.
+/// The times at which episodes were last opened or closed in this mount, in seconds since 1970. Reported as `st_atime`.
 struct AccessTimes: Sendable {
     private static let capacity = 4_096
-    /// Seconds after which the library has the time of an open.
+    /// Seconds after which the library has recorded the time of an open.
     private static let libraryDelay: Int64 = 60
 
     /// The number of times that a time of access has changed.
     private(set) var changes: UInt64 = 0
     private var times: [EpisodeID: Int64] = [:]
-    /// The last open that the daemon was told of.
+    /// The last open of each episode that was reported to the daemon.
     private var reported: [EpisodeID: Int64] = [:]
 
     subscript(episode: EpisodeID) -> Int64? { times[episode] }
@@ -23,7 +23,7 @@ struct AccessTimes: Sendable {
         return true
     }
 
-    /// Whether the daemon is to be told of an open: once for each second, which is what it stores.
+    /// Returns whether to report an open to the daemon: once per second, the resolution of its record.
     mutating func report(openOf episode: EpisodeID, at now: Int64) -> Bool {
         if reported.count >= Self.capacity { reported = reported.filter { $0.value == now } }
         return reported.updateValue(now, forKey: episode) != now

@@ -1,15 +1,15 @@
 internal import TransferCore
 
-/// The order of the changes that the daemon has reported: whether what was gathered at some moment is still current.
+/// The order of the daemon's changes, to determine whether data read earlier is still current.
 struct ChangeLog: Sendable {
-    /// Episodes remembered by themselves. A feed of 100,000 items changes as many at once.
+    /// Maximum number of episodes recorded individually. A feed of 100,000 items changes as many at once.
     static let capacity = 4_096
 
     /// The number of the last change.
     private(set) var last: UInt64 = 0
     /// The number of each episode's last change.
     private var episodes: [EpisodeID: UInt64] = [:]
-    /// Every episode may have changed up to this one: those before it were dropped.
+    /// The last change for which individual records were dropped: any episode may have changed up to it.
     private var dropped: UInt64 = 0
 
     mutating func add() { last += 1 }

@@ -1,30 +1,30 @@
-/// The kernel's cache of one folder's listing, and how the folder's streams are to be opened for it.
+/// The kernel's cache of one folder's names, and the way in which the folder's streams must be opened.
 ///
-/// The kernel keeps what it lists for streams that are opened with FOPEN_CACHE_DIR, whichever of them asks, and gives
-/// it to any of them that reads from the beginning, without a question (fuse_readdir_cached in its fs/fuse/readdir.c).
-/// An open without FOPEN_KEEP_CACHE empties this cache, before open(2) returns. What follows from how it does that:
-/// - The names of an older stream may reach the kernel after it was told of a change, and after a younger stream was
-///   opened. So a stream has to do with the cache only while no other that has is open with another listing.
-/// - The opens of two streams may return in another order than they were answered in. So none is told to use what
-///   another is to empty before that one has been heard of again.
-/// - An entry is kept if its offset follows that of the last one that was kept. So no two listings have an offset in
-///   common (`DirectoryCaches`): what the kernel has is never of two listings, and a stream of one does not go on in
-///   another.
-/// - A cache that is emptied when it is filled in part is not filled again, nor begun, before the kernel has forgotten
-///   the folder: it waits for what follows. So it is emptied only while no stream is open that may fill it, but for
-///   what `change` tells. Where a stream was closed in the midst of its names the next listing ends at the offset that
-///   the kernel waits for: then it takes the cache for filled, finds that it is empty, and begins.
+/// The kernel caches the names that it lists for streams opened with FOPEN_CACHE_DIR, whichever of them sends the
+/// request, and lists them from the cache to any of these streams that reads from the start (fuse_readdir_cached in
+/// fs/fuse/readdir.c). An open without FOPEN_KEEP_CACHE clears the cache, before open(2) returns. This has
+/// consequences:
+/// - The names of an older stream may reach the kernel after an invalidation, and after a younger stream was opened. So
+///   a stream uses the cache only while no other stream that uses it is open with another listing.
+/// - The opens of two streams may return in another order than their replies. So after the reply to an open that clears
+///   the cache, no other stream may use the cache until the next request of the clearing stream.
+/// - An entry is cached if its offset follows that of the last cached one. So no two listings share an offset
+///   (`DirectoryCaches`): the cache never mixes two listings, and a stream of one does not continue in another.
+/// - A cache cleared while it is partially filled is neither filled nor restarted before the kernel forgets the folder:
+///   it waits for the next entry. So it is cleared only while no stream that may fill it is open, except after
+///   `change`. If a stream was closed before the end of its names, the next listing ends at the offset for which the
+///   kernel waits: the kernel then considers the cache complete, finds that it is empty, and restarts.
 ///
-/// Pure: who holds the value performs what it asks for.
+/// Pure: the owner of the value performs its results.
 struct DirectoryCache: Sendable, Equatable {
-    /// The way a stream is opened, and the offset by which it tells the end of its names, if not their own.
+    /// The way to open a stream, and the offset to report at the end of its names if it is not their own.
     struct Answer: Sendable, Equatable {
         var way: Way
         var end: UInt64?
     }
 
     enum Way: Sendable, Equatable {
-        /// The kernel empties its cache, and the stream fills it anew.
+        /// The stream clears the kernel's cache and fills it again.
         case begins
         /// The stream reads from the cache, or continues to fill it.
         case joins
@@ -37,26 +37,26 @@ struct DirectoryCache: Sendable, Equatable {
         var keeps: Bool { self != .begins }
     }
 
-    /// The facts that are known when a stream is opened.
+    /// The facts known when a stream is opened.
     struct Opening: Sendable, Equatable {
-        /// The stream's listing: that with the offsets above this one.
+        /// The stream's listing, identified by the offset below its first entry.
         var listing: UInt64
-        /// The number of its names, `.` and `..` among them.
+        /// The number of its names, including `.` and `..`.
         var count: Int
         /// The monotonic time in seconds.
         var now: Int64
-        /// The number of times that the kernel has forgotten a node's attributes.
+        /// Number of attribute invalidations so far, by FORGET or by our own notification.
         var forgotten: UInt64
     }
 
-    /// For how long a listing goes without attributes, in seconds: half of the time for which the kernel believes those
-    /// that came with it. Later it would ask for each by itself.
+    /// The maximum age in seconds at which a cached listing is used: half of the time for which the kernel caches the
+    /// attributes sent with it. After that the kernel would request the attributes of each entry separately.
     static let longest: Int64 = 43_200
-    /// Of a listing's names one in so many may have lost its attributes. The kernel asks for each of those by itself,
-    /// which takes eight times as long as one among many that come with theirs.
+    /// A cached listing is used until one in `share` of its entries has lost its cached attributes. The kernel requests
+    /// those separately, each of which takes eight times as long as an entry in a listing with attributes.
     static let share: UInt64 = 8
 
-    /// The opening of the last stream that began; `nil` when an open one has begun anew with another listing.
+    /// The facts of the last stream that filled the cache; `nil` if an open one was rewound to another listing.
     private var kept: Opening?
     /// The stream that clears the cache, until the kernel is known to have done so.
     private var beginner: UInt64?
@@ -66,9 +66,9 @@ struct DirectoryCache: Sendable, Equatable {
     private var isFilled = false
     /// The offset after the last names sent, until a stream has reached the end.
     private var reached: UInt64?
-    /// The offset for which the kernel waits in vain.
+    /// The offset of the entry that the kernel expects next, which no open stream will send.
     private var awaited: UInt64?
-    /// The offset that the streams of `kept` tell as the end of their names, if not their own.
+    /// The offset reported at the end by the streams of `kept`, if not their own.
     private var end: UInt64?
 
     private struct Stream: Sendable, Equatable {
@@ -111,11 +111,10 @@ struct DirectoryCache: Sendable, Equatable {
         close(handle)
     }
 
-    /// The stream asks for names.
+    /// Records that a stream requests names.
     ///
-    /// - Returns: whether they have changed: if it asks from the beginning it is to have those of now. With older ones
-    ///   it would
-    ///   fill the cache, behind the back of who has been told of the change.
+    /// - Returns: Whether they have changed: if it reads from the start it must get the current ones. Older ones would
+    ///   fill the cache after the invalidation.
     mutating func asked(_ handle: UInt64) -> Bool {
         if beginner == handle { beginner = nil }
         return streams[handle]?.isOutdated ?? false
@@ -139,7 +138,7 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// Rewinds a stream, possibly to another listing.
     ///
-    /// - Returns: Whether it is the only one, so that its listing is the only one that the kernel can get completely.
+    /// - Returns: Whether it is the only stream, so that the kernel can cache no other listing completely.
     mutating func rewind(_ handle: UInt64, to listing: UInt64) -> Bool {
         guard let old = streams[handle] else { return false }
         streams[handle] = Stream(listing: listing)
@@ -150,10 +149,10 @@ struct DirectoryCache: Sendable, Equatable {
 
     func has(_ handle: UInt64) -> Bool { streams[handle] != nil }
 
-    /// Names have changed: a stream that is open is to see that from its next rewinddir(3) on, for which the kernel has
-    /// to ask.
+    /// Records changed names: an open stream must see them after its next rewinddir(3), for which the kernel has to
+    /// send a request.
     ///
-    /// - Returns: whether the kernel is to drop what it has. Not in the midst of filling; `ended` says so then.
+    /// - Returns: Whether the kernel must drop its cache. Not while it is being filled; `ended` says so then.
     mutating func change() -> Bool {
         for handle in streams.keys { streams[handle]?.isOutdated = true }
         guard !streams.isEmpty else { return false }

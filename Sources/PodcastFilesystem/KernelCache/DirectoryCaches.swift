@@ -3,13 +3,12 @@ internal import Glibc
 internal import Platform
 internal import SystemPackage
 
-/// The listings of all folders: which offsets their names have, and what the kernel keeps of them; see
-/// `DirectoryCache`.
+/// The listings of all folders: the offsets of their names, and the state of the kernel's caches; see `DirectoryCache`.
 ///
-/// The names of the show that was listed last are kept here as well, for as long as nothing has changed: a listing of
-/// ten thousand episodes is 25 ms of reading rows, and programs list a folder more than once.
+/// Also stores the names of the show that was listed last, until a change: reading the rows of ten thousand episodes
+/// takes 25 ms, and programs list a folder more than once.
 struct DirectoryCaches: Sendable {
-    /// Everything on which a listing depends, read before the listing is made.
+    /// All inputs of a listing, read before the listing is created.
     ///
     /// Equal values have equal names, in the same order.
     struct Basis: Equatable, Sendable {
@@ -41,7 +40,7 @@ struct DirectoryCaches: Sendable {
 
     private struct Folder {
         var cache = DirectoryCache()
-        /// The names that the kernel may give out to the open streams, whichever of them had them, the latest last.
+        /// The names that the kernel may return to open streams from its cache, the latest last.
         var names: [FolderSnapshot] = []
 
         /// Adds the names of a stream that fills the cache.
@@ -52,14 +51,14 @@ struct DirectoryCaches: Sendable {
         }
     }
 
-    /// The number of listings of a folder that are remembered. Each takes a change, and programs that keep the folder
-    /// open and read it again all the time.
+    /// The maximum number of listings stored per folder. A further one requires a change, and a program that keeps the
+    /// folder open and reads it again each time.
     private static let mostListings = 8
-    /// Offsets have 31 bits, for programs whose `off_t` has 32; then they begin again. By then a folder of ten thousand
-    /// was listed after 200,000 changes.
+    /// Offsets have 31 bits, for programs with a 32-bit `off_t`; then they wrap around. For a folder of ten thousand
+    /// names that takes 200,000 changes.
     private static let offsets: UInt64 = 1 << 31
 
-    /// The kernel's caches, until the kernel forgets the node: then it has kept nothing.
+    /// The state of the kernel's caches, removed when the kernel forgets the node.
     private var folders: [NodeNumber: Folder] = [:]
     /// Number of attribute invalidations so far, by FORGET or by our own notification.
     private var forgotten: UInt64 = 0
@@ -76,10 +75,10 @@ struct DirectoryCaches: Sendable {
         recent[basis.folder].flatMap { $0.basis == basis ? $0.names : nil }
     }
 
-    /// Gives names a stretch of offsets, which they have in common with those of an equal basis alone, and keeps them.
+    /// Assigns offsets to names, shared only with those of an equal basis, and stores the names.
     ///
-    /// - Parameter isCertain: the basis was the same after the names were read. Else others of the same basis may
-    ///   differ.
+    /// - Parameter isCertain: Whether the basis was the same after the names were read. If not, names of the same basis
+    ///   may differ.
     mutating func keep(_ names: FolderSnapshot, _ basis: Basis, isCertain: Bool) -> FolderSnapshot {
         var names = names
         if isCertain, let known = bases[basis.folder], known.basis == basis {
@@ -99,10 +98,10 @@ struct DirectoryCaches: Sendable {
 
     // MARK: Streams
 
-    /// Decides how a stream is opened, before the opendir is answered.
+    /// Determines how a stream is opened; call before the reply to the opendir.
     ///
-    /// - Parameter isCurrent: nothing has changed since the names were gathered. Older ones have nothing to do with the
-    ///   kernel's cache: `change` would come too early for them.
+    /// - Parameter isCurrent: Whether nothing has changed since the names were read. Outdated names must not use the
+    ///   kernel's cache, since their `change` has already been reported.
     mutating func open(
         _ folder: NodeNumber, _ handle: FileHandle, _ names: FolderSnapshot, isCurrent: Bool
     ) -> DirectoryCache.Answer {
@@ -120,7 +119,7 @@ struct DirectoryCaches: Sendable {
         return answer
     }
 
-    /// The kernel's cache of a folder, for what its streams do between opening and closing.
+    /// The kernel's cache of a folder.
     subscript(folder: NodeNumber) -> DirectoryCache? {
         get { folders[folder]?.cache }
         _modify {

@@ -1,25 +1,26 @@
 internal import PodcastLibrary
 
-/// The sizes with which the daemon has answered opens and which it writes into the library a moment later. Until then
-/// the library's rows have the feed's guess.
+/// The sizes with which the daemon has answered opens and which it records in the library shortly afterwards. Until
+/// then the library's rows have the feed's guess.
 struct GrantedSizes: Sendable {
     private struct Grant {
         /// Bytes.
         var size: Int64
         /// The time of the grant in seconds.
         var moment: Int64
-        /// The size that the library's row has in place of it.
+        /// The size in the library's row until the grant is recorded.
         var guess: EpisodeSize
         /// The row with the grant applied, as the kernel saw it last.
         var seen: EpisodeEntry?
-        /// The kernel saw a row that the grant is not of.
+        /// Whether the kernel saw a row to which the grant does not apply.
         var wasPassedOver = false
-        /// Whether the library has the size.
+        /// Whether the library has recorded the size.
         var isSettled = false
 
-        /// Whether a row without a confirmed size is one that will have this size.
+        /// Returns whether the grant applies to a row without a confirmed size.
         ///
-        /// Another file of the feed has another guess as a rule, or is of a later second; its size is unknown.
+        /// If the feed now names another file, its guess usually differs, or the row was changed at least a second
+        /// later.
         func fits(_ row: EpisodeSize, changed: Int64) -> Bool { changed <= moment + 1 && guess == row }
     }
 
@@ -30,7 +31,7 @@ struct GrantedSizes: Sendable {
 
     private var grants: [NodeNumber: Grant] = [:]
 
-    /// - Parameter guess: what the kernel was told before.
+    /// - Parameter guess: The size that the kernel saw before.
     mutating func add(_ size: Int64, of number: NodeNumber, insteadOf guess: EpisodeSize, now: Int64) {
         if grants.count >= Self.pruneThreshold {
             grants = grants.filter { !$0.value.isSettled || $0.value.moment + Self.retention > now }
@@ -40,7 +41,7 @@ struct GrantedSizes: Sendable {
 
     /// Returns the row with any pending grant applied, as the kernel should see it.
     mutating func applied(to entry: EpisodeEntry) -> EpisodeEntry {
-        // The library has it; or the feed has named another file since.
+        // The library has recorded it, or the feed has named another file since.
         if entry.sizeSource == .server || grants.isEmpty { return entry }
         let number = NodeNumber(entry)
         guard let grant = grants[number] else { return entry }
@@ -67,15 +68,15 @@ struct GrantedSizes: Sendable {
         return episode
     }
 
-    /// Whether a grant for this node is pending: the library has not been seen to have the size.
+    /// Whether a grant for this node is pending, that is not yet seen in the library.
     func isPending(_ number: NodeNumber) -> Bool { grants[number]?.isSettled == false }
 
     /// Marks a grant as settled when the library's row has a confirmed size. The grant stays for threads that have read
-    /// the row before.
+    /// the old row.
     ///
-    /// - Returns: whether the kernel has seen all of the row already, or is just about to ask for it. Another
-    ///   invalidation would do harm: the kernel may be at the question that it asks after an open, and would discard
-    ///   the answer. The time of the change may be a second off until the next one.
+    /// - Returns: Whether the kernel has seen the complete row, or is about to request it. Another invalidation would
+    ///   do harm: the kernel may be waiting for the attributes that it requests after an open, and would discard the
+    ///   reply. The ctime may then be a second off until the next invalidation.
     mutating func settle(_ entry: EpisodeEntry) -> Bool {
         let number = NodeNumber(entry)
         guard entry.sizeSource == .server, let grant = grants[number], !grant.isSettled else { return false }

@@ -1,20 +1,20 @@
 internal import Fuse
 
-/// The way in which the open handles of a node come to their bytes: all of them in the same one.
+/// The I/O mode of a node's open handles, which is the same for all of them.
 ///
-/// The kernel fails an open that does not fit those before it (fs/fuse/iomode.c), with an EIO for the program although
-/// the open was answered. So the first handle decides, and all others follow until none is open. A handle counts from
-/// before its open is answered until its release, or until the answer is not taken: the kernel has forgotten the mode
-/// of a node before it tells of the last release.
+/// If an open does not match the mode of earlier ones, the kernel fails it with EIO even after a successful reply
+/// (fs/fuse/iomode.c). So the first handle determines the mode until none is open. A handle counts from before the
+/// reply to its open until its release, or until the reply is rejected: the kernel has reset the mode of a node before
+/// it sends the last release.
 ///
-/// Pure: who holds the value performs what it asks for.
+/// Pure: the owner of the value performs its results.
 enum HandleMode: Sendable, Equatable {
     /// No handle is open. `open` and `opened(with:)` lead to `open`.
     case closed
-    /// So many handles are open, all in the same way. To `closed` with the last one.
+    /// Handles are open, all in the same mode. → `closed` with the last one
     case open(Way, handles: Int)
 
-    /// The way that would suit a handle that is to be opened.
+    /// The preferred mode of a handle to be opened.
     enum Wish: Sendable {
         case cached
         case direct
@@ -22,21 +22,20 @@ enum HandleMode: Sendable, Equatable {
         case passthrough
     }
 
-    /// The way in which a handle is opened.
+    /// The mode in which a handle is opened.
     enum Way: Sendable, Equatable {
         /// Reads go through the page cache.
         case cached
         /// Reads bypass the page cache.
         case direct
-        /// The kernel reads the backing file by itself.
+        /// The kernel reads the backing file itself.
         case passthrough(backing: BackingID)
     }
 
     /// Counts a handle.
     ///
-    /// - Returns: how it is opened; `nil` when it does not count yet: a backing file is to be made, and `opened(with:)`
-    ///   to be
-    ///   called before anything else.
+    /// - Returns: The mode; `nil` if a backing file has to be registered first. The handle then does not count yet, and
+    ///   `opened(with:)` must be the next call.
     mutating func open(_ wish: Wish) -> Way? {
         switch (self, wish) {
         case (.open(let way, let handles), _): return count(handles + 1, way)
@@ -57,7 +56,7 @@ enum HandleMode: Sendable, Equatable {
         return way
     }
 
-    /// A handle is closed, or its open was not taken.
+    /// Removes a handle that was closed, or whose open reply was rejected.
     mutating func close() {
         guard case .open(let way, let handles) = self else { preconditionFailure("closed more often than opened") }
         self = handles > 1 ? .open(way, handles: handles - 1) : .closed

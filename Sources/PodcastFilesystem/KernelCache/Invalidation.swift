@@ -1,7 +1,7 @@
-/// A message that makes the kernel forget something, so that it asks again.
+/// A notification that invalidates a cache of the kernel.
 enum Invalidation: Sendable, Hashable {
     case attributes(NodeNumber)
-    /// Cached pages; of a folder the names that the kernel keeps.
+    /// Cached pages; for a folder the cached names.
     case data(NodeNumber)
     case entry(parent: NodeNumber, name: String)
 }

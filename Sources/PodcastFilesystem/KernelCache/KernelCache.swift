@@ -2,13 +2,13 @@ internal import Fuse
 internal import PodcastLibrary
 internal import TransferCore
 
-/// The kernel's view of the mount's nodes, and the invalidations that are on their way to it.
+/// The kernel's cached view of the mount's nodes, and the invalidations that have not reached it yet.
 ///
-/// The kernel answers stat(2), lookups, listings and reads from what it was told before, for as long as a day. So every
-/// answer and every change passes through this value, which says what may be told and what must be invalidated first.
+/// The kernel answers stat(2), lookups, listings and reads from earlier replies, for up to a day. So every reply and
+/// every change passes through this value, which determines the reply and the invalidations that must precede it.
 ///
 /// Pure: the caller sends the invalidations that a call returns, in the order of the calls, and reports the delivered
-/// ones. `KernelCacheSimulation` in the tests has the kernel's own rules.
+/// ones. `KernelCacheSimulation` in the tests models the kernel's rules.
 struct KernelCache: Sendable {
     var changes = ChangeLog()
     var accessTimes = AccessTimes()
@@ -17,16 +17,16 @@ struct KernelCache: Sendable {
     var terms = SearchTerms()
     private var links: [LinkFolder: LinkRecord] = [:]
     private var nodes: [NodeNumber: Node] = [:]
-    /// The nodes whose size was pushed and not asked for yet; see `mayBeInvalidated`.
+    /// The nodes whose size was pushed and whose attributes the kernel has not requested since; see `mayBeInvalidated`.
     private var unasked: Set<NodeNumber> = []
 
     /// A node that is open, or whose size was pushed.
     private struct Node {
         var mode = HandleMode.closed
-        /// The size that the kernel was last made to ask for. What it learned by a lookup before may be a guess of the
-        /// feed's, and a read ends where it believes the file to end.
+        /// The size last pushed to the kernel. A size that the kernel got in an earlier lookup may be the feed's guess,
+        /// and a read ends at the size that the kernel has cached.
         var size: Int64?
-        /// The invalidation for a size is on its way.
+        /// Whether the invalidation for a size has been sent and not delivered.
         var isPushing = false
         /// The range of a refused read beyond the end.
         var refusedTail: Range<Int64>?
@@ -34,25 +34,24 @@ struct KernelCache: Sendable {
 
     // MARK: Answers
 
-    /// Announces an answer to the kernel about a node's attributes. To be called before the row is read, so that no
-    /// change falls between.
+    /// Prepares a reply with a node's attributes. Call before reading the row, so that no change is missed.
     ///
-    /// - Returns: whether changes were withheld from the kernel: what was read before is out of date.
+    /// - Returns: Whether changes were withheld from the kernel, so that data read before is outdated.
     @discardableResult
     mutating func willAnswer(_ number: NodeNumber) -> Bool {
         unasked.isEmpty ? false : unasked.remove(number) != nil
     }
 
-    /// Notes the size in an answer to the kernel. If it is another than at the last open, the next open pushes it
+    /// Records the size in a reply to the kernel. If it differs from that of the last open, the next open pushes it
     /// again.
     mutating func told(_ size: Int64, of number: NodeNumber) {
         if let known = nodes[number]?.size, known != size { nodes[number]?.size = nil }
     }
 
-    /// Whether all that was gathered when `change` was the last one may be told as it is.
+    /// Whether data read when `change` was the last change may be sent unmodified.
     func isCurrent(since change: UInt64) -> Bool { changes.last <= change && unasked.isEmpty }
 
-    /// Whether an episode that was gathered at `change` has to be read again before the kernel is told of it.
+    /// Whether an episode read at `change` has to be read again before it is sent to the kernel.
     mutating func isOutdated(_ number: NodeNumber, since change: UInt64) -> Bool {
         willAnswer(number) || changes.hasChanged(number.episode, since: change)
     }
@@ -60,18 +59,18 @@ struct KernelCache: Sendable {
     // MARK: Sizes
 
     enum SizePush {
-        /// The kernel has it: the open may be answered.
+        /// The kernel has the size: the open may be answered.
         case isKnown
-        /// The open waits for an invalidation that is on its way.
+        /// The open waits for an invalidation that has been sent.
         case isUnderWay
-        /// The attributes have to be invalidated first, then `pushed` to be called.
+        /// The attributes have to be invalidated first, followed by a call of `pushed`.
         case begins
     }
 
-    /// Makes the kernel ask for the size of a file that is about to be opened.
+    /// Makes the kernel request the size of a file that is about to be opened.
     ///
-    /// Once, although many may open it at the same time: the kernel discards the answer to a question for attributes
-    /// when they are invalidated meanwhile, and would go on with the size that it had.
+    /// Only once for concurrent opens: the kernel discards a reply with attributes if they are invalidated meanwhile,
+    /// and would continue to use the old size.
     mutating func push(_ size: Int64, of number: NodeNumber) -> SizePush {
         if isKnown(size, of: number) { return .isKnown }
         if number.kind == .episode { unasked.insert(number) }
@@ -80,7 +79,7 @@ struct KernelCache: Sendable {
         return .begins
     }
 
-    /// The invalidation for a size has reached the kernel.
+    /// Records that the invalidation for a size has been delivered.
     mutating func pushed(_ size: Int64, of number: NodeNumber) {
         nodes[number, default: Node()].size = size
         nodes[number]?.isPushing = false
@@ -88,29 +87,29 @@ struct KernelCache: Sendable {
 
     func isKnown(_ size: Int64, of number: NodeNumber) -> Bool { nodes[number]?.size == size }
 
-    /// Whether the kernel may be told that a node's attributes have changed. Not between the push of a size and the
-    /// question that it leads to.
+    /// Whether a node's attributes may be invalidated. Not between the push of a size and the request that follows it.
     ///
-    /// An invalidation makes the kernel discard what it is about to learn: the answer to a question, and where the file
-    /// ended in a read. It would go on with the guess that it had, and give out zeros behind a file that is shorter, or
-    /// end one that is longer. Nothing is lost: it will ask.
+    /// An invalidation makes the kernel discard the reply that it waits for: attributes, or the end of the file in a
+    /// read. It would continue to use the feed's guess, and return zeros after the end of a shorter file, or truncate a
+    /// longer one. The invalidation is not needed, because the request is certain to follow.
     private func mayBeInvalidated(_ number: NodeNumber) -> Bool { !unasked.contains(number) }
 
     // MARK: Handles
 
     /// Counts a handle; call before the open is answered.
     ///
-    /// - Returns: how the handle is opened; `nil` when a backing file is needed: then `opened(_:backing:)` decides.
+    /// - Returns: The mode of the handle; `nil` if a backing file is needed, and `opened(_:backing:)` has to be called
+    ///   next.
     mutating func open(_ number: NodeNumber, _ wish: HandleMode.Wish) -> HandleMode.Way? {
         nodes[number, default: Node()].mode.open(wish)
     }
 
-    /// Goes on after an `open` that needed a backing file, in the same critical section.
+    /// Completes an `open` that needed a backing file, in the same critical section.
     mutating func opened(_ number: NodeNumber, backing: BackingID?) -> HandleMode.Way {
         nodes[number, default: Node()].mode.opened(with: backing)
     }
 
-    /// A handle is closed, or the answer to its open was not taken.
+    /// Removes a handle that was closed, or whose open reply was rejected.
     mutating func close(_ number: NodeNumber) {
         guard var node = nodes[number] else { return }
         node.mode.close()
@@ -127,21 +126,20 @@ struct KernelCache: Sendable {
 
     /// Sets the time of access: before a handle is counted, or after one is closed.
     ///
-    /// - Returns: whether the attributes are to be invalidated: the time has changed, and no handle is open, for which
-    ///   a
-    ///   question for the size may be under way.
+    /// - Returns: Whether to invalidate the attributes: the time has changed, and no handle is open for which a request
+    ///   for the size may be pending.
     mutating func access(_ number: NodeNumber, at now: Int64) -> Bool {
         number.kind == .episode && accessTimes.set(number.episode, to: now) && !isOpen(number)
             && mayBeInvalidated(number)
     }
 
-    /// Whether to refuse a read for the page cache beyond the end of the file.
+    /// Whether to refuse a readahead beyond the end of the file.
     ///
-    /// The kernel asks for such pages when it believes in a larger size: it reads ahead. Told that there is nothing it
-    /// would put the end where this read begins, and then not believe the read before it, asked for earlier and
-    /// answered later, which knows where the end is (fuse_short_read in fs/fuse/file.c): what is between would be
-    /// zeros. A page that could not be read ahead does no harm. It is asked for again when a program wants it, and then
-    /// there is no other way to tell that program of the end.
+    /// The kernel reads such pages ahead if it has cached a larger size. After an empty reply it would set the end to
+    /// the start of this read, and then ignore the end reported by an earlier read that is answered later
+    /// (fuse_short_read in fs/fuse/file.c): the bytes between would be zeros. A failed readahead is harmless: the
+    /// kernel requests the page again when a program needs it, and only then is an empty reply the only way to report
+    /// the end.
     mutating func refusesTail(_ range: Range<Int64>, of number: NodeNumber) -> Bool {
         if nodes[number]?.refusedTail?.contains(range.lowerBound) == true {
             nodes[number]?.refusedTail = nil
@@ -153,18 +151,18 @@ struct KernelCache: Sendable {
 
     // MARK: Nodes
 
-    /// The kernel has dropped a node, and with it `lookups` of its lookups.
+    /// Removes a node that the kernel has forgotten, with `lookups` of its lookups.
     mutating func forget(_ number: NodeNumber, lookups: UInt64) {
         directories.forget(number)
         if number.kind == .term { terms.forget(Int(number.row), count: lookups) }
     }
 
-    /// The kernel did not take the answer to a lookup.
+    /// Reverts a lookup whose reply the kernel rejected.
     mutating func abandonLookup(_ number: NodeNumber) {
         if number.kind == .term { terms.forget(Int(number.row), count: 1) }
     }
 
-    /// An invalidation has reached the kernel, or will never.
+    /// Records that an invalidation has been delivered, or cannot be.
     mutating func delivered(_ invalidation: Invalidation) {
         if case .attributes(let number) = invalidation, number.kind == .episode { directories.forgetAttributes() }
     }
@@ -173,16 +171,16 @@ struct KernelCache: Sendable {
 // MARK: Changes
 
 extension KernelCache {
-    /// Returns what the kernel has to forget of an episode that has changed.
+    /// Returns the invalidations for a changed episode.
     ///
     /// - Parameters:
-    ///   - row: the library's, read after the change, when a grant is pending.
-    ///   - isRenamed: its name may lead elsewhere now.
+    ///   - row: The library's row, read after the change, if a grant is pending.
+    ///   - isRenamed: Whether its name may refer to another node now.
     mutating func changed(_ place: Library.EpisodePlace, row: EpisodeEntry?, isRenamed: Bool) -> [Invalidation] {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
         changes.add(number.episode)
         var found: [Invalidation] = []
-        // A size that an open was answered with has been written down: the kernel knows it.
+        // The library has recorded a size that an open was answered with: the kernel has it.
         let isSettled = row.map { grants.settle($0) } ?? false
         if !isSettled, mayBeInvalidated(number) { found.append(.attributes(number)) }
         let show = place.podcast
@@ -195,7 +193,7 @@ extension KernelCache {
         return found
     }
 
-    /// The name of an episode leads to another node now.
+    /// Invalidates the name of an episode that now refers to another node.
     func entries(_ name: String, in show: ShowID) -> [Invalidation] {
         folders(of: show).map { .entry(parent: $0, name: name) }
     }
@@ -205,25 +203,25 @@ extension KernelCache {
         entries(name, in: show) + sidecars(of: name, in: show)
     }
 
-    /// Invalidates the names beside an episode: each may have become another file, or none.
+    /// Invalidates the names beside an episode, each of which may refer to another file or to none.
     func sidecars(of name: String, in show: ShowID) -> [Invalidation] {
         Sidecar.all.map { .entry(parent: NodeNumber(kind: $0.folder, row: show), name: $0.name(of: name)) }
     }
 
-    /// Files that are generated of a show's rows, and the folders of sidecars, which have the show's time.
+    /// Invalidates the files generated from a show's rows, and the sidecar folders, which have the show's time.
     func generatedFiles(of show: ShowID) -> [Invalidation] {
         [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder].map { .attributes(NodeNumber(kind: $0, row: show)) }
     }
 
-    /// The folders that a show's episodes lie in: its own, and those of the terms that it was found by.
+    /// Returns the folders that contain a show's episodes: its own, and those of the search terms that found it.
     func folders(of show: ShowID) -> [NodeNumber] {
         [NodeNumber(kind: .show, row: show)] + terms.folders(of: show)
     }
 
-    /// Names may have changed in any folder: one that is open shows that when it is rewound.
+    /// Records that names may have changed in any folder: an open stream returns the new ones after a rewind.
     mutating func namesChanged() -> [Invalidation] { directories.change().map { .data($0) } }
 
-    /// Records the links that a folder has now.
+    /// Records the current links of a folder.
     mutating func listed(_ folder: LinkFolder, _ links: [EpisodeLink], now: Int64, started: Int64) -> [Invalidation] {
         guard let record = self.links[folder] else {
             self.links[folder] = LinkRecord(links, changed: started)
@@ -234,6 +232,6 @@ extension KernelCache {
         return invalidations
     }
 
-    /// When the names in a folder of links last changed; `nil` while nobody has looked.
+    /// Returns when the names in a folder of links last changed; `nil` before its first listing.
     func changed(_ folder: LinkFolder) -> Int64? { links[folder]?.changed }
 }

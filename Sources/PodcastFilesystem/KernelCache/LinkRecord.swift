@@ -1,7 +1,7 @@
 internal import PodcastLibrary
 internal import TransferCore
 
-/// The links that a folder had when it was last looked at: what the kernel may remember of it.
+/// The links of a folder at its last listing, as the kernel may have cached them.
 struct LinkRecord: Sendable {
     private struct Link: Equatable {
         var name: String
@@ -11,7 +11,7 @@ struct LinkRecord: Sendable {
 
     /// The links by episode.
     private let links: [EpisodeID: Link]
-    /// When the names last became others, in seconds.
+    /// When the names last changed, in seconds since 1970.
     let changed: Int64
 
     init(_ links: [EpisodeLink], changed: Int64) {
@@ -29,8 +29,8 @@ struct LinkRecord: Sendable {
         self.changed = changed
     }
 
-    /// The record of other links, and what the kernel has to forget: names that are gone or lead to another episode,
-    /// links that are not as they were, and the folder's time.
+    /// Returns the record of new links, and the invalidations: names that are gone or refer to another episode, changed
+    /// links, and the folder's time.
     func updated(to links: [EpisodeLink], in folder: LinkFolder, now: Int64) -> (LinkRecord, [Invalidation]) {
         let new = LinkRecord(links, changed: changed).links
         guard new != self.links else { return (self, []) }

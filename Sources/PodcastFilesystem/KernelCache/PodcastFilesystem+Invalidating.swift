@@ -3,7 +3,7 @@ internal import PodcastLibrary
 internal import Synchronization
 internal import TransferCore
 
-// Invalidations: what `KernelCache` asks for is sent to the kernel.
+// Sends the invalidations that `KernelCache` requests.
 extension PodcastFilesystem {
     func send(_ invalidations: [Invalidation]) {
         guard !invalidations.isEmpty, let notifier = kernelLink.withLock({ $0?.notifier }) else { return }
@@ -21,7 +21,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Invalidates attributes, and then calls `next`: for an answer that waits for it.
+    /// Invalidates attributes, and then calls `next`, for a reply that has to wait for it.
     func invalidate(_ number: NodeNumber, then next: @escaping @Sendable () -> Void) {
         guard let notifier = kernelLink.withLock({ $0?.notifier }) else {
             next()
@@ -30,7 +30,7 @@ extension PodcastFilesystem {
         notifier.invalidateAttributesNow(number.node, then: next)
     }
 
-    /// Makes the kernel ask for the size of a file, once for all that open it meanwhile, and then calls `next`.
+    /// Makes the kernel request the size of a file, once for concurrent opens, and then calls `next`.
     func push(_ size: Int64, of number: NodeNumber, then next: @escaping @Sendable () -> Void) {
         let push = state.withLock { state in
             let push = state.kernel.push(size, of: number)
@@ -51,7 +51,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// The name of an episode leads to another node now.
+    /// Invalidates the name of an episode that now refers to another node.
     func invalidateName(ofEpisode episode: EpisodeID) {
         guard let place = try? library.place(of: episode) else { return }
         send(state.withLock { $0.kernel.entries(place.name, in: place.podcast) })

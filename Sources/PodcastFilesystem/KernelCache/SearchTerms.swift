@@ -3,10 +3,10 @@ internal import TransferCore
 
 /// The names looked up in `.search`, and their results.
 ///
-/// Each has a number, from which its node is made. The number is computed of the name, so that it is the same after a
-/// restart, and stays with the name for as long as the kernel knows the node: of two names that come out alike (of a
-/// hundred some two do, once in fifty times) the later gets the next free number. Bounded: beyond `capacity` the name
-/// that was not used for longest goes, or, while the kernel still knows it, the kernel is asked to forget it.
+/// Each name has a number, from which its node is derived. The number is computed from the name, so that it is the same
+/// after a restart, and stays assigned while the kernel knows the node. If two names collide (among a hundred names,
+/// with a probability of 1 in 50), the later gets the next free number. Bounded: beyond `capacity` the least recently
+/// used name is removed, or invalidated while the kernel still knows it.
 struct SearchTerms: Sendable {
     /// The maximum number of stored names. With fifty results each they use 10 MB at most.
     static let capacity = 1_000
@@ -17,7 +17,7 @@ struct SearchTerms: Sendable {
 
     private struct Term {
         var name: String
-        /// The number of lookups that the kernel has not taken back yet.
+        /// The kernel's lookup count of the node.
         var lookups: UInt64 = 0
         /// The counter value of the last use.
         var used = 0
@@ -51,9 +51,9 @@ struct SearchTerms: Sendable {
         return (number, dropped)
     }
 
-    /// Drops the name that was not used for longest, of those that the kernel does not know if there are any.
+    /// Drops the least recently used name, preferably one that the kernel does not know.
     ///
-    /// - Returns: the name, if the kernel knows it: it stays until the kernel has forgotten it.
+    /// - Returns: the name if the kernel knows it: it stays until the kernel has forgotten it.
     private mutating func dropOldest() -> String? {
         let oldest = terms.min {
             ($0.value.lookups > 0 ? 1 : 0, $0.value.used) < ($1.value.lookups > 0 ? 1 : 0, $1.value.used)
@@ -65,7 +65,7 @@ struct SearchTerms: Sendable {
             return nil
         }
         terms[number]?.found = nil
-        // Choose another one the next time, if this one is in use.
+        // Choose another name next time if this one is in use.
         terms[number]?.used = uses
         return term.name
     }
