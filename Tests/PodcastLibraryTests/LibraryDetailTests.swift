@@ -2,6 +2,7 @@ import Platform
 import PodcastFeed
 import PodcastLibrary
 import Testing
+import TransferCore
 
 /// Details of shows and episodes for pages.
 struct LibraryDetailTests {
@@ -13,7 +14,7 @@ struct LibraryDetailTests {
         library = try Library.openForWriting(at: folder.library)
     }
 
-    private func summaries(of podcast: Int64) throws -> [EpisodeSummary] {
+    private func summaries(of podcast: ShowID) throws -> [EpisodeSummary] {
         var found: [EpisodeSummary] = []
         let limits = SummaryLimits(notes: 100, notesInAll: 100, chapters: 10, chaptersInAll: 10)
         try library.summaries(of: podcast, limits: limits) { found.append($0) }
