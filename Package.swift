@@ -96,7 +96,8 @@ let package = Package(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PlatformTests", ["Platform", "CLinux", "TestSupport"]),
         tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
-        tests("PodcastLibraryTests", ["PodcastLibrary", "Platform", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
+        tests(
+            "PodcastLibraryTests", ["PodcastLibrary", "Platform", "PodcastFeed", "TransferCore", "TestSupport", grdb]),
         tests(
             "PodcastPagesTests",
             ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),

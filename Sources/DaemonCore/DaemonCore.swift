@@ -3,20 +3,20 @@ package import TransferCore
 
 /// The daemon's decisions. Pure: performs nothing, and knows neither clock nor disk.
 ///
-/// A copy handles the inputs of a batch, one by one; `settle` returns what follows from all of them together. The rows
+/// A copy handles the inputs of a batch, one by one; `settle` returns the effects of all of them together. The rows
 /// among the effects are written in one transaction: if it fails, the copy is dropped, and nothing has happened.
 package struct DaemonCore: Sendable {
     package private(set) var tasks = TaskRegistry()
     package private(set) var space: SpaceKeeper
     private var upkeep: UpkeepPlanner
     private var clients: Set<ClientID> = []
-    /// Commands, exchanges and other work in the middle of which the daemon does not leave.
+    /// The number of running commands, exchanges and other work; the daemon does not exit while there is any.
     private var underWay = 0
     private var isFetching = false
-    /// Facts that could not be written.
+    /// The number of engine events that could not be written.
     private var unwritten = 0
     private var allowsDiscretionary = true
-    /// At first what an earlier daemon has left is brought within the limits.
+    /// The first batch applies the cache limits to the state of the previous daemon.
     private var outcome = Outcome(changesDemand: true)
 
     package init(limits: StorageLimits, idleExit: Duration) {
@@ -26,18 +26,18 @@ package struct DaemonCore: Sendable {
 
     // MARK: Looking
 
-    /// Whether what nobody waits for may run: while somebody is connected, or link and power are good for it.
+    /// Whether discretionary work may run: while a client is connected, or if network and power conditions permit it.
     package var mayRunByItself: Bool { allowsDiscretionary || !clients.isEmpty }
 
-    /// Nobody is connected, nothing is under way, and no task could move.
+    /// Whether no client is connected, nothing is running, and no task could proceed.
     package var isIdle: Bool {
         clients.isEmpty && underWay == 0 && !isFetching && unwritten == 0 && tasks.fetches.isEmpty
             && !tasks.hasMovable(waiting: space.waiting)
     }
 
-    /// All tasks, by their numbers.
+    /// Returns all tasks, ordered by their numbers.
     ///
-    /// - Parameter others: of feeds that are being asked for.
+    /// - Parameter others: the tasks of running feed fetches.
     package func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
         let downloads = tasks.downloads.keys.compactMap { info(of: $0) }
         return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
@@ -47,13 +47,13 @@ package struct DaemonCore: Sendable {
 
     // MARK: Deciding
 
-    /// Takes over numbers for events.
+    /// Adds reserved event numbers.
     package mutating func reserve(_ numbers: Range<Int64>) { tasks.reserve(numbers) }
 
-    /// An event for one client alone, with a number of its own.
+    /// Returns an event for a single client, with a number of its own.
     package mutating func event(_ kind: Event.Kind, at now: Moment) -> Event { tasks.event(kind, at: now) }
 
-    /// - Returns: what is to be done; more follows when the batch is settled.
+    /// - Returns: the effects of this input; `settle` returns those of the batch.
     package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
         switch input {
         case .connected, .disconnected, .openedSession, .created, .begun, .gaveUp, .held, .released:
@@ -83,7 +83,7 @@ package struct DaemonCore: Sendable {
         return outcome.effects
     }
 
-    /// Something about an episode that can be seen has changed.
+    /// Broadcasts that a visible episode has changed, once per batch.
     private mutating func change(_ episode: EpisodeID, _ formerName: String?, at now: Moment) {
         if formerName == nil, !outcome.changed.insert(episode).inserted { return }
         var event = tasks.event(.library, at: now)
@@ -92,7 +92,7 @@ package struct DaemonCore: Sendable {
         outcome.effects.append(.tell(event))
     }
 
-    /// Returns what follows from all inputs since the last call.
+    /// Returns the effects of all inputs since the last call.
     package mutating func settle(at now: Moment) -> [Effect] {
         let batch = outcome
         outcome = Outcome()
@@ -101,7 +101,7 @@ package struct DaemonCore: Sendable {
             effects += [.tell(tasks.event(.idle, at: now)), .runHook(.idle)]
         }
         if batch.changesDemand || batch.hasNewBytes {
-            // Who goes on is told when it is known who has space.
+            // Downloads are started after the assessment, when it is known which of them have space.
             effects.append(.assessSpace(isProgress: !batch.changesDemand))
         } else {
             effects += tasks.takeOrders(hopeless: space.hopeless)

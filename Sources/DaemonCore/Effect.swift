@@ -3,36 +3,37 @@ package import TransferCore
 
 /// An action for the driver.
 package enum Effect: Sendable, Equatable {
-    /// A row to write in the transaction of the inputs that led to it. The others are performed after it, in order.
+    /// A row to write in the same transaction as the inputs that led to it. Other effects are performed after it, in
+    /// order.
     case write(Row)
 
     // Derivable when a daemon starts: orders to the engine.
     case run(MediaID, isSuspended: Bool, TransferPriority)
     case awaitSpace(MediaID, StorageShortage?)
-    /// It can never have space.
+    /// Fails a download that can never fit into the cache.
     case exceedsSpace(MediaID, StorageShortage)
     case stopWriting(StorageShortage?)
     case allowDiscretionary(Bool)
-    /// The client of a task has gone.
+    /// Handles a task whose client has disconnected.
     case abandon(MediaID, isEphemeral: Bool)
 
     // Questions: an input answers each.
-    /// - isProgress: nothing has happened but that bytes have come.
+    /// - isProgress: whether the only change is that bytes have arrived.
     case assessSpace(isProgress: Bool)
     case readSchedule
 
     // Best effort.
-    /// To every client that watches.
+    /// Broadcasts an event to every watching client.
     case tell(Event)
     case runHook(Hook)
     case perform(Chore)
-    /// The clock was set back: what was scheduled by it before would be due that much later.
+    /// Makes schedules due that lie in the future only because they were set while the clock was ahead.
     case forgetFutureSchedules
-    /// The clock was set, by so many seconds: what waits for the sync server was dated by it as it was.
+    /// Shifts the dates of changes not yet sent to the sync server by this many seconds, after the clock was set.
     case moveUnsent(by: Int64)
-    /// `tick` is to come at that moment, on the clock that never goes back, in place of any earlier wish.
+    /// Schedules the next `tick` for this uptime, replacing any earlier `wake`.
     case wake(at: Duration)
-    /// Work has ended that may have taken much memory.
+    /// Work has finished that may have used much memory.
     case workEnded
     case leave
 
@@ -42,10 +43,10 @@ package enum Effect: Sendable, Equatable {
         case removed(TaskID)
         case failed(TaskID, TransferError)
         case suspended(TaskID, Bool)
-        /// For clients that are away.
+        /// An event stored for clients that are not connected.
         case kept(Event)
         case uploadFailed(TaskID, TransferError, Event)
-        /// The event is in the library before the row is not.
+        /// Stores the event, if any, and removes the upload's row.
         case uploadRemoved(TaskID, Event?)
     }
 
@@ -61,9 +62,9 @@ struct Outcome: Sendable {
     var effects: [Effect] = []
     /// Whether bytes have arrived, so that the cache limits have to be checked.
     var hasNewBytes = false
-    /// The demand for space in the cache has changed.
+    /// Whether the demand for space in the cache has changed.
     var changesDemand = false
-    /// A task has ended, which may have been the last.
+    /// Whether a task has ended: it may have been the last.
     var hasEnding = false
     /// Episodes to broadcast as changed, each once.
     var changed: Set<EpisodeID> = []

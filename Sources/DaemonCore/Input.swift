@@ -5,12 +5,12 @@ package import TransferCore
 package enum Input: Sendable {
     // Clients.
     case connected(ClientID)
-    /// The end of a connection: its suspensions end, and the tasks that end with it.
+    /// A client disconnected: its suspensions are released, and tasks that end with their client are abandoned.
     case disconnected(ClientID)
     case openedSession(ClientID, SessionConfiguration)
-    /// A task that its client has not begun.
+    /// A client created a task that it has not resumed yet.
     case created(MediaID, by: ClientID)
-    /// A client has begun a task that it had created.
+    /// A client resumed a task that it had created.
     case begun(MediaID, by: ClientID)
     /// A client has cancelled a task of its own.
     case gaveUp(MediaID, by: ClientID)
@@ -18,27 +18,27 @@ package enum Input: Sendable {
     case released(MediaID, by: ClientID)
 
     // Downloads.
-    /// A row of the library. A known task takes over the row's values; one that is asked for again is as one that has not
-    /// begun.
+    /// A download's row in the library. A known task keeps its progress and takes over the row's other values; if
+    /// `asked` is given, a failed one is queued again.
     ///
-    /// - asked: when somebody has asked for it; since 1970. `nil` when nobody has just now.
+    /// - asked: the time of the request, since 1970; `nil` if nobody requested it just now.
     case registered(DownloadTask, asked: Duration?)
-    /// It is to go on, as far as nobody has suspended it.
+    /// A request to start or resume a download. It does not run while a person or a client suspends it.
     case wanted(MediaID, TransferPriority)
-    /// By a person.
+    /// A suspension by a person, or its end.
     case suspended(MediaID, Bool)
     case reported(DownloadSnapshot)
     case completed(MediaID, generation: Int, size: Int64)
     case failed(MediaID, TransferError)
-    /// The engine has been told to end it, and has said all that it has to say of it.
+    /// The engine was told to drop a download, and its earlier events have been processed.
     case ended(MediaID)
-    /// Cancelled, although there was no task: whoever was told of its failure is told otherwise.
+    /// A cancellation without a task, after an open that failed: clears the failure that clients display.
     case cleared(MediaID)
     case renamed(MediaID, path: String)
 
     // Uploads.
     case uploadRegistered(UploadTask)
-    /// The server's state of it has been written down.
+    /// The number of bytes on the server was recorded in the library.
     case uploadRecorded(TaskID, held: Int64)
     case uploadReported(UploadSnapshot)
     case uploadCompleted(TaskID, size: Int64)
@@ -47,11 +47,11 @@ package enum Input: Sendable {
 
     // What is fetched for the library: feeds, searches, assets.
     case fetchBegan(TaskInfo)
-    /// One that was told of when it began.
+    /// A running fetch whose start was already broadcast; it is a task until `fetchEnded`.
     case fetchTaken(TaskInfo)
     case fetchProgressed(TaskID, received: Int64, expected: Int64?)
     case fetchEnded(TaskID)
-    /// Told only: the fetch is over already.
+    /// A fetch's state to broadcast, without registering the fetch as a task.
     case fetchTold(TaskInfo, TaskState)
 
     // Space.
@@ -59,7 +59,7 @@ package enum Input: Sendable {
     case closed(MediaID)
     case evicted(MediaID)
     case writeFailed(free: Int64)
-    /// The answer to `assessSpace`; `nil` when it could not be found out.
+    /// The answer to `assessSpace`; `nil` if the adopted plan is still valid, or the assessment failed.
     case planned(StoragePlan?)
 
     // The library.
@@ -67,30 +67,30 @@ package enum Input: Sendable {
     case changedShow(ShowID, name: String, formerName: String? = nil)
 
     // What is under way, and what is due.
-    /// A command, an exchange, or any other work has begun in the middle of which the daemon does not leave.
+    /// The start of a command, an exchange or other work: the daemon does not exit until it has finished.
     case began
     case finished
-    /// Feeds are asked for, or answers have not been taken up.
+    /// Whether feeds are being fetched, or fetched ones have not been processed.
     case fetching(Bool)
-    /// Facts of the engine that could not be written, and are tried again.
+    /// The number of engine events that could not be written and will be retried.
     case unwritten(Int)
-    /// The answer to `readSchedule`: when each is due, in seconds since 1970.
+    /// The answer to `readSchedule`: when each chore is due, in seconds since 1970.
     case scheduled([Chore: Int64])
     /// A possible change of what is due.
     case rescheduled
-    /// Whether link and power are good for what nobody waits for.
+    /// Whether network and power conditions permit discretionary transfers.
     case conditions(allowDiscretionary: Bool)
     case tick
-    /// Somebody asks the daemon to leave.
+    /// A request to exit.
     case askedToLeave
 }
 
-/// Work that comes by itself.
+/// Work that the daemon starts by itself.
 package enum Chore: Sendable, Hashable, CaseIterable {
     case backUp, refresh, synchronize, upload
-    /// Shows and results that have been gone for long.
+    /// Deletes expired search results, and shows that were removed long ago.
     case tidyUp
     case assessSpace
-    /// Facts that could not be written.
+    /// Retries engine events that could not be written.
     case writeAgain
 }

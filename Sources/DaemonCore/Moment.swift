@@ -1,8 +1,8 @@
 /// A moment by both of the daemon's clocks.
 package struct Moment: Sendable, Equatable {
-    /// By the wall clock, since 1970: what schedules and events are written down by. It may be set.
+    /// The wall clock's time since 1970, used for schedules and events. It may be set.
     package var wall: Duration
-    /// Since the machine's start, its sleep included: what pauses are measured by. It never goes back.
+    /// The time since boot, including suspension, used for intervals. It never goes back.
     package var uptime: Duration
 
     package init(wall: Duration, uptime: Duration) {

@@ -5,10 +5,10 @@ import TransferCore
 
 @testable import DaemonCore
 
-/// A driver of the core with a model of library, engine, disk and clients, that checks as it goes.
+/// A driver of the core with a model of library, engine, disk and clients, which checks invariants after each step.
 ///
-/// It does what the daemon's driver does: a batch runs on a copy, rows go into the model's library together or not at all,
-/// and what the engine has reported stays until it is written.
+/// Works like the daemon's driver: a batch runs on a copy, rows are written to the model's library together or not at
+/// all, and engine events stay queued until they are written.
 struct CoreSimulation {
     struct Violation: Error, CustomStringConvertible {
         var description: String
@@ -24,7 +24,7 @@ struct CoreSimulation {
         var hasFailed = false
     }
 
-    /// What the engine has of a download.
+    /// The engine's state of a download.
     struct Transfer {
         var received: Int64 = 0
         var isSuspended = false
@@ -62,13 +62,13 @@ struct CoreSimulation {
     var cached: Set<MediaID> = []
     var lastTask: Int64 = 0
     var lastSequence: Int64 = 0
-    /// Of a hundred transactions so many fail.
+    /// The percentage of transactions that fail.
     var failureRate = 0
     // The engine.
     var transfers: [MediaID: Transfer] = [:]
     var hasStopped = false
     var facts: [Fact] = []
-    /// Something could not be written.
+    /// Whether an event could not be written.
     var hasFailedFacts = false
     var diskFree: Int64 = 1_000
     // Clients, and commands that wait for their answers.
@@ -104,7 +104,7 @@ struct CoreSimulation {
 
     mutating func handle(_ inputs: Input...) throws { try handle(inputs) }
 
-    /// What happens whether or not it can be written; inputs without rows cannot fail.
+    /// Handles inputs that are true whether or not they can be written. Inputs without rows cannot fail.
     mutating func handle(_ inputs: [Input]) throws {
         do {
             try change { _, _ in inputs }
@@ -175,7 +175,7 @@ struct CoreSimulation {
             log.append("→ \(effect)")
             try perform(effect)
         }
-        // It takes a while to cancel: orders of the same batch come before.
+        // A cancellation takes a while: orders of the same batch are performed first.
         guard !abandoned.isEmpty else { return }
         let media = abandoned
         abandoned = []

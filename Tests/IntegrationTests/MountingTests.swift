@@ -148,8 +148,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("ro", "the mount option ro cannot be given"),
-            ("nosuid,default_permissions", "the mount option default_permissions cannot be given"),
+            ("ro", "the mount option ro is not supported"),
+            ("nosuid,default_permissions", "the mount option default_permissions is not supported"),
             ("frobnicate", "the mount option frobnicate is unknown"),
         ])
     func anOptionThatCannotBeIsNamed(options: String, says: String) async throws {

@@ -1,14 +1,14 @@
 package import TransferCore
 
-/// The last decision about space in the cache, and what the next one needs beside the library.
+/// The last storage plan, and the state for the next one that is not in the library.
 package struct SpaceKeeper: Sendable {
     package private(set) var policy: StoragePolicy
-    /// When episodes became complete in this run, since 1970; finer than the library's seconds.
+    /// When each episode was completed in this run, since 1970; finer than the library's seconds.
     package private(set) var completions: [MediaID: Duration] = [:]
     /// Downloads that the last decision failed.
     private(set) var hopeless: Set<MediaID> = []
 
-    /// The limits did not hold: what is closed may go.
+    /// Whether the last plan could not restore the limits: files that are closed may then be evicted.
     private(set) var exceedsLimits = false
 
     init(limits: StorageLimits) { policy = StoragePolicy(limits: limits) }
@@ -22,7 +22,7 @@ package struct SpaceKeeper: Sendable {
 
     mutating func writeFailed(free: Int64) { policy.writeFailed(free: free) }
 
-    /// Returns the effects of a decision.
+    /// Adopts a plan, and returns the effects of its differences from the last one.
     mutating func adopt(_ plan: StoragePlan) -> [Effect] {
         let before = policy
         policy.adopt(plan)

@@ -1,6 +1,6 @@
 internal import TransferCore
 
-/// The number of a client's connection; no other connection is given it while the daemon runs.
+/// The identifier of a client's connection, never reused while the daemon runs.
 package struct ClientID: Identifier {
     package let rawValue: Int64
 

@@ -1,7 +1,7 @@
 internal import PodcastProtocol
 package import TransferCore
 
-/// A download that people and programs can see: the library's row of it, and what was last heard of it.
+/// A download that clients can see: its row in the library, and the engine's last report.
 package struct DownloadTask: Sendable, Equatable {
     package let id: TaskID
     package let show: ShowID
@@ -9,18 +9,18 @@ package struct DownloadTask: Sendable, Equatable {
     package internal(set) var path: String
     /// The identifier of the session that it belongs to.
     package let session: String
-    /// By a person: it is written down, and outlives the daemon.
+    /// Whether a person has suspended it; stored in the library, and valid after a restart.
     package internal(set) var isSuspended: Bool
-    /// Nobody has asked for it.
+    /// Whether `auto_download` started it, rather than a person or program.
     package let isAutomatic: Bool
     /// Seconds since 1970.
     package let created: Int64
     /// The time of the last request; since 1970.
     package internal(set) var asked: Duration
-    /// The size of the file in bytes by its feed; `nil` if that does not say.
+    /// The size of the file in bytes as stated by the feed; `nil` if it states none.
     package let guess: Int64?
     package internal(set) var snapshot: DownloadSnapshot
-    /// When `received` last went into the library, on the clock that never goes back, and what it was.
+    /// When `received` was last written to the library, in uptime.
     var recordedAt: Duration?
     package internal(set) var recordedBytes: Int64
 
@@ -43,10 +43,10 @@ package struct DownloadTask: Sendable, Equatable {
 
     package var media: MediaID { snapshot.key }
 
-    /// Whether it runs, or is to run by itself.
+    /// Whether it is running or queued.
     var isUnderWay: Bool { snapshot.state == .running || snapshot.state == .queued }
 
-    /// Neither suspended nor failed.
+    /// Whether it is neither suspended nor failed.
     var mayMove: Bool { snapshot.state != .suspended && snapshot.state != .failed }
 
     func info(waitsForSpace: Bool) -> TaskInfo {

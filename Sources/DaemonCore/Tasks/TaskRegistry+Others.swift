@@ -1,7 +1,7 @@
 internal import PodcastProtocol
 internal import TransferCore
 
-// Tasks that are no downloads.
+// Tasks other than downloads.
 extension TaskRegistry {
     // MARK: Uploads
 
@@ -70,7 +70,7 @@ extension TaskRegistry {
 
     mutating func take(_ fetch: TaskInfo) { fetches[fetch.id] = fetch }
 
-    /// Notes the progress of a fetch; ignored after its end.
+    /// Records the progress of a fetch; ignored after its end.
     mutating func progress(
         _ id: TaskID, received: Int64, expected: Int64?, at now: Moment, _ outcome: inout Outcome
     ) {
@@ -89,7 +89,7 @@ extension TaskRegistry {
         outcome.effects.append(.tell(event(.state, fetch, .remote, at: now)))
     }
 
-    /// Tells of a fetch that is over already.
+    /// Broadcasts a fetch's state without registering the fetch.
     mutating func tell(_ fetch: TaskInfo, _ state: TaskState, at now: Moment, _ outcome: inout Outcome) {
         outcome.effects.append(.tell(event(.state, fetch, state, at: now)))
     }

@@ -1,9 +1,9 @@
 package import PodcastProtocol
 package import TransferCore
 
-/// The active tasks of every kind, who holds them, and whose they are.
+/// The active tasks of every kind, the clients' suspensions, and the clients' sessions.
 package struct TaskRegistry: Sendable {
-    /// Downloads that people and programs can see.
+    /// Downloads that clients can see.
     package private(set) var downloads: [MediaID: DownloadTask] = [:]
     package internal(set) var uploads: [TaskID: UploadTask] = [:]
     /// Fetches for the library.
@@ -11,7 +11,7 @@ package struct TaskRegistry: Sendable {
     package private(set) var sessions: [ClientID: ClientSession] = [:]
     /// Suspensions by clients.
     package private(set) var holds = TaskHolds<ClientID>()
-    /// Downloads that are to be told to go on, or to rest, when it is known who has space.
+    /// Downloads to start or suspend in the engine once it is known which of them have space.
     private var orders: [MediaID: Order] = [:]
     /// Event numbers reserved in the library.
     private var sequences: Range<Int64> = 0..<0
@@ -21,7 +21,7 @@ package struct TaskRegistry: Sendable {
         var priority: TransferPriority
     }
 
-    /// The interval at which `received` is written, for the time when no daemon runs and for other processes.
+    /// The interval at which `received` is written to the library, for other processes and the next daemon.
     private static let recordInterval: Duration = .seconds(2)
 
     package init() {}
@@ -32,12 +32,12 @@ package struct TaskRegistry: Sendable {
         downloads[media].map { $0.info(waitsForSpace: waiting[media] != nil) }
     }
 
-    /// Whether something could go on by itself.
+    /// Whether any task could proceed without a command.
     func hasMovable(waiting: [MediaID: StorageShortage]) -> Bool {
         downloads.contains { $1.mayMove && waiting[$0] == nil } || uploads.values.contains(where: \.mayMove)
     }
 
-    /// Whether all that goes on or waits for its turn waits for space.
+    /// Whether no upload is running or queued, and every running or queued download waits for space.
     func isAtRest(waiting: [MediaID: StorageShortage]) -> Bool {
         !downloads.contains { $1.isUnderWay && waiting[$0] == nil } && !uploads.values.contains(where: \.isUnderWay)
     }
@@ -45,9 +45,9 @@ package struct TaskRegistry: Sendable {
     /// Returns whether a person or a client has suspended a task.
     func isSuspended(_ media: MediaID) -> Bool { downloads[media]?.isSuspended ?? false || holds.isHeld(media) }
 
-    /// Downloads as those that decide about space see them.
+    /// Returns the downloads as input of `StoragePolicy`.
     ///
-    /// - Parameter open: what programs have open.
+    /// - Parameter open: the episodes that programs have open.
     package func storageTransfers(open: Set<MediaID>) -> [StorageTransfer] {
         downloads.values.compactMap { task in
             let snapshot = task.snapshot
@@ -61,23 +61,24 @@ package struct TaskRegistry: Sendable {
         }
     }
 
-    /// Bytes in the cache that the library has not been told of.
+    /// The number of bytes in the cache that are not recorded in the library yet.
     package var unrecordedBytes: Int64 {
         downloads.values.reduce(0) { $0 + max(0, $1.snapshot.received - $1.recordedBytes) }
     }
 
     // MARK: Sequence numbers
 
-    /// Whether more numbers are to be reserved before more is done.
+    /// Whether more numbers have to be reserved before the next batch.
     package var lacksSequences: Bool { sequences.count < 5_000 }
 
-    /// Takes over numbers that no event had, in this run or an earlier one.
+    /// Adds event numbers that were not used in this run or an earlier one.
     package mutating func reserve(_ numbers: Range<Int64>) {
         sequences = sequences.upperBound == numbers.lowerBound ? sequences.lowerBound..<numbers.upperBound : numbers
     }
 
     mutating func event(_ kind: Event.Kind, at now: Moment) -> Event {
-        // Without a library that can be written the numbers go on all the same: whoever watches is to hear.
+        // If the library cannot be written, continue with unreserved numbers, so that watching clients still get
+        // events.
         if sequences.isEmpty { sequences = sequences.upperBound..<(sequences.upperBound + 10_000) }
         defer { sequences = (sequences.lowerBound + 1)..<sequences.upperBound }
         return Event(sequence: sequences.lowerBound, time: now.seconds, kind: kind)
@@ -131,7 +132,7 @@ package struct TaskRegistry: Sendable {
         outcome.changesDemand = true
     }
 
-    /// A person's suspension.
+    /// Sets or ends a person's suspension.
     mutating func suspend(_ media: MediaID, _ suspended: Bool, _ outcome: inout Outcome) {
         guard let task = downloads[media] else { return }
         outcome.effects.append(.write(.suspended(task.id, suspended)))
@@ -151,7 +152,8 @@ package struct TaskRegistry: Sendable {
             outcome.effects.append(.tell(event(.state, snapshot, nil, at: now)))
             return
         }
-        // A failure is told as such first: without that it is one from before somebody asked anew.
+        // A failed task has been marked by `fail` before. If not, the report is outdated: the task was requested again
+        // since.
         if snapshot.state == .failed, task.snapshot.state != .failed { return }
         let isRecorded = task.recordedAt.map { now.uptime - $0 < Self.recordInterval } ?? false
         if !isRecorded {
@@ -175,7 +177,7 @@ package struct TaskRegistry: Sendable {
         if snapshot.state == .running { outcome.hasNewBytes = true }
     }
 
-    /// The engine has no task of it any more.
+    /// Removes the task of a download that is no longer one in the engine.
     private mutating func leave(
         _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment, _ outcome: inout Outcome
     ) {
@@ -183,7 +185,7 @@ package struct TaskRegistry: Sendable {
         // The completion has already been broadcast as the task's last event.
         if snapshot.state == .cached { return }
         if task?.isUnderWay ?? false { outcome.hasEnding = true }
-        // It was cancelled, with a part of the file here.
+        // It was cancelled, and a part of the file is in the cache.
         if let task { outcome.effects.append(.write(.removed(task.id))) }
         let row = Effect.Row.received(
             snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
@@ -213,7 +215,7 @@ package struct TaskRegistry: Sendable {
         event.received = task?.snapshot.received
         event.expected = task?.snapshot.total
         event.error = error.message
-        // Without a task an open was refused: none has ended.
+        // Without a task only an open has failed, so no task has ended.
         if let task {
             if task.isUnderWay { outcome.hasEnding = true }
             outcome.effects += [.write(.failed(task.id, error)), .write(.kept(event))]
@@ -222,7 +224,7 @@ package struct TaskRegistry: Sendable {
         outcome.effects.append(.tell(event))
     }
 
-    /// Takes a task out and tells so, unless the engine's own report has done it.
+    /// Removes a task and broadcasts its end, unless an engine report has already done so.
     mutating func end(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
         holds.forget(media)
         guard let task = downloads.removeValue(forKey: media) else { return }
@@ -242,7 +244,7 @@ package struct TaskRegistry: Sendable {
         outcome.effects.append(.tell(event(.state, task.snapshot, task, at: now)))
     }
 
-    /// Begins a download again whose part was evicted, when it has space.
+    /// Restarts a download whose partial file was evicted, once it has space.
     mutating func restart(_ media: MediaID) {
         downloads[media]?.snapshot.received = 0
         downloads[media]?.recordedBytes = 0
@@ -262,9 +264,9 @@ package struct TaskRegistry: Sendable {
         order(media, task.isAutomatic ? .automatic : .asked)
     }
 
-    /// The orders that have come together; those that came first go first.
+    /// Removes and returns the collected orders, in order of arrival.
     ///
-    /// - Parameter hopeless: what can never have space has failed already: it is not begun again.
+    /// - Parameter hopeless: downloads that can never fit; they have failed already and are not started.
     mutating func takeOrders(hopeless: Set<MediaID>) -> [Effect] {
         defer { orders = [:] }
         return orders.filter { !hopeless.contains($0.key) }.sorted { $0.value.place < $1.value.place }

@@ -1,19 +1,19 @@
 package import PodcastProtocol
 package import TransferCore
 
-/// An upload as people see it: what the library says of it, and what was last heard of it.
+/// An upload that clients can see: its row in the library, and the engine's last report.
 package struct UploadTask: Sendable, Equatable {
     package let id: TaskID
     package let title: String
     /// The size of the media in bytes.
     package let size: Int64
-    /// By a person: it is written down, and outlives the daemon.
+    /// Whether a person has suspended it; stored in the library, and valid after a restart.
     package let isSuspended: Bool
     /// Seconds since 1970.
     package let created: Int64
-    /// Bytes that the server has, as written down.
+    /// The number of bytes on the server, as recorded in the library.
     package internal(set) var held: Int64
-    /// The reason of its failure, as written down.
+    /// The error message of its failure, as recorded in the library.
     package internal(set) var failure: String?
     package var snapshot: UploadSnapshot?
 
@@ -35,7 +35,7 @@ package struct UploadTask: Sendable, Equatable {
         snapshot?.state ?? (failure != nil ? .failed : isSuspended ? .suspended : .queued)
     }
 
-    /// Whether it runs, or is to run by itself.
+    /// Whether it is running or queued.
     var isUnderWay: Bool { state == .running || state == .queued }
 
     var mayMove: Bool { state != .suspended && state != .failed }

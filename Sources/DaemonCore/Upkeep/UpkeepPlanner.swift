@@ -1,38 +1,38 @@
-/// When the daemon does what comes by itself, and when it leaves: derived from its state after each input.
+/// The schedule of the daemon's own work and of its exit when idle, derived from its state after each input.
 package struct UpkeepPlanner: Sendable {
-    /// The daemon's state as far as it matters here.
+    /// The part of the daemon's state that the schedule depends on.
     struct State {
-        /// Nobody is connected, nothing is under way, and no task could move.
+        /// No client is connected, nothing is running, and no task could proceed.
         var isIdle: Bool
-        /// Something is under way whose end will change what is due.
+        /// Something is running whose end will change the due times.
         var isBusy: Bool
     }
 
     private let idleExit: Duration
-    /// In seconds since 1970.
+    /// The due time of each chore, in seconds since 1970.
     private(set) var due: [Chore: Int64] = [:]
     /// Whether the due times may have changed since they were last read.
     private var isStale = true
-    /// When that was.
+    /// When the due times were last read, in uptime.
     private var readAt: Duration?
-    /// When something was last performed that was due.
+    /// When a due chore was last performed, in uptime.
     private var performedAt: Duration?
-    /// Since when there has been nothing to do.
+    /// Since when the daemon has been idle, in uptime; `nil` while it is not.
     private var idleSince: Duration?
     private(set) var isLeaving = false
-    /// When `tick` comes.
+    /// When the next `tick` is scheduled, in uptime.
     private var wakesAt: Duration?
-    /// When it last came.
+    /// When the last `tick` arrived, in uptime.
     private var tickedAt: Duration?
     /// When the clocks were last compared.
     private var clock: Moment?
 
-    /// The longest sleep. Due times are of the wall clock, which may be set: after a jump they hold again within this time,
-    /// and a missed chore is performed once.
+    /// The longest sleep. Due times refer to the wall clock, which may be set: after a jump they are checked again
+    /// within this time, and a missed chore is performed once.
     private static let longestSleep: Duration = .seconds(900)
     /// The interval at which the due times are read while work is under way.
     private static let readInterval: Duration = .seconds(1)
-    /// By so much a clock is corrected and not set.
+    /// The largest change of the wall clock that counts as a correction: beyond it, the clock was set.
     private static let clockTolerance: Duration = .seconds(60)
     /// The interval at which a full cache is assessed again, in seconds: other programs free space unnoticed.
     static let spaceInterval: Int64 = 10
@@ -44,7 +44,7 @@ package struct UpkeepPlanner: Sendable {
 
     mutating func reschedule() { isStale = true }
 
-    /// Takes over the due times of the library and the schedules.
+    /// Replaces the due times of the chores that the library and the schedules determine.
     mutating func schedule(_ moments: [Chore: Int64]) {
         for chore in [Chore.backUp, .refresh, .synchronize, .upload] { due[chore] = moments[chore] }
     }
@@ -97,7 +97,7 @@ package struct UpkeepPlanner: Sendable {
         return [.leave]
     }
 
-    /// Takes up that the clock was set.
+    /// Detects that the wall clock was set, by comparing it with the uptime, and adjusts the due times.
     private mutating func compareClocks(at now: Moment) -> [Effect] {
         defer { clock = now }
         guard let clock else { return [.forgetFutureSchedules] }
@@ -112,13 +112,13 @@ package struct UpkeepPlanner: Sendable {
 
     private mutating func wake(readingAt readsAt: Duration, at now: Moment) -> [Effect] {
         var deadline = (tickedAt ?? now.uptime) + Self.longestSleep
-        // A little later, as neither clock is as fine as the other.
+        // Add a margin, because the two clocks differ in resolution.
         for moment in due.values where moment < now.seconds + Self.longestSleep.components.seconds {
             deadline = min(deadline, now.uptime + (.seconds(moment) - now.wall) + .milliseconds(10))
         }
         if isStale { deadline = min(deadline, readsAt) }
         if let idleSince, !isLeaving { deadline = min(deadline, idleSince + idleExit) }
-        // A wish that is too early does no harm.
+        // Waking too early does no harm.
         if let wakesAt, wakesAt <= deadline { return [] }
         wakesAt = deadline
         return [.wake(at: deadline)]

@@ -1,7 +1,7 @@
 internal import PodcastPages
 internal import Synchronization
 
-/// The reasons why art, transcripts and chapters could not be opened last. They have no rows that could store them.
+/// The reasons why art, transcripts and chapters could not be opened last. They have no rows in which to store them.
 final class AssetFailures: Sendable {
     private let reasons = Mutex<[NodeNumber: String]>([:])
 

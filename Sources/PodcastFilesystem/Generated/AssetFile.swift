@@ -5,8 +5,8 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// Art and transcripts, which lie on a server. They are listed by what the feed says, and fetched by the daemon when
-/// they are opened: their size is 0 until then, and pushed to the kernel before the opening is answered.
+/// Art and transcripts on a server. They are listed if the feed names them, and the daemon fetches them when they are
+/// opened. Until then their size is 0; the new size is pushed to the kernel before the reply to the open.
 struct AssetFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -17,7 +17,7 @@ struct AssetFile: GeneratedFile {
 
     var form: NodeForm { Sidecar.form }
 
-    /// An asset as it is in the cache; empty when it is not.
+    /// Returns the cached asset; empty content if it is not cached.
     func render() throws -> Rendering? {
         if node.kind == .cover {
             guard let show = try mount.library.podcast(id: node.show), show.image != nil else { return nil }
@@ -38,7 +38,7 @@ struct AssetFile: GeneratedFile {
 }
 
 extension NodeNumber.Kind {
-    /// The daemon's name for it; `nil` for what does not lie beside an episode or show.
+    /// The daemon's kind of asset; `nil` for other nodes.
     fileprivate var asset: AssetKind? {
         switch self {
         case .cover: .cover
@@ -51,7 +51,7 @@ extension NodeNumber.Kind {
 }
 
 extension PodcastFilesystem {
-    /// The asset that a name in a show's folder is of.
+    /// Returns the asset with a name in a show's folder.
     func asset(_ name: String, of show: ShowID) throws -> NodeNumber? {
         if name.utf8.elementsEqual(AssetFile.coverName.utf8) { return NodeNumber(kind: .cover, row: show) }
         let fileExtension = FileName.fileExtension(of: name)
@@ -86,7 +86,7 @@ extension PodcastFilesystem {
         return items
     }
 
-    /// The daemon knows whether what the cache has of an asset is good.
+    /// Opens an asset through the daemon, which checks whether the cached file is current.
     func ask(for asset: AssetKind, _ wish: HandleMode.Wish, by caller: Caller) throws -> Opening {
         if isIndexer(caller.pid) { throw Errno.permissionDenied }
         return .askForAsset(asset, wish)

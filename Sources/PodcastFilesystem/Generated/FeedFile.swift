@@ -4,12 +4,12 @@ internal import PodcastPages
 internal import SystemPackage
 internal import TransferCore
 
-/// The raw feed as last fetched, for the owner alone: it may hold what its address keeps secret.
+/// The raw feed as last fetched, readable only by the owner: it may contain what is secret in its address.
 struct FeedXMLFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// Changes without a word: a refresh that brings nothing new is one all the same.
+    /// Not cached by the kernel: a refresh changes the file's time without an event, even if the feed is unchanged.
     fileprivate static let form: NodeForm = {
         var form = NodeForm.file
         (form.permissions, form.attributeTimeout, form.pushesSize) = (0o400, 0, false)
@@ -27,7 +27,7 @@ struct FeedXMLFile: GeneratedFile {
     }
 }
 
-/// The feed's content as the daemon has stored it, with the show's health before it.
+/// The parsed feed as stored by the daemon, preceded by the state of the show's refreshes.
 struct FeedJSONFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -46,7 +46,7 @@ struct FeedJSONFile: GeneratedFile {
 }
 
 extension PodcastFilesystem {
-    /// Whether the daemon has the show's feed.
+    /// Whether the daemon has stored the show's feed.
     func hasDocument(_ show: ShowID) -> Bool {
         document(of: show, "xml").withPlatformString { Glibc.access($0, F_OK) == 0 }
     }

@@ -57,7 +57,7 @@ struct RootFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// Files that change by themselves are asked for each time.
+    /// The form of files that change without an event: the kernel does not cache their attributes.
     private static let changing: NodeForm = {
         var form = NodeForm.file
         (form.attributeTimeout, form.pushesSize) = (0, false)
@@ -86,7 +86,7 @@ struct RootFile: GeneratedFile {
         try rendering(nil)
     }
 
-    /// - Parameter content: what is open is not rendered again.
+    /// - Parameter content: the content of an open handle, which is not rendered again.
     private func rendering(_ content: GeneratedContent?) throws -> Rendering? {
         guard let file = FixedFile(rawValue: node.row) else { return nil }
         let content = try content ?? file.content(mount)
@@ -95,11 +95,11 @@ struct RootFile: GeneratedFile {
     }
 }
 
-/// The list of the subscriptions as it was last rendered.
+/// The list of the subscriptions as last rendered.
 final class SubscriptionsFile: Sendable {
     private let last = Mutex<(bytes: [UInt8], moment: Int64)?>(nil)
 
-    /// When the list last changed: programs that copy what is new go by it.
+    /// When the list last changed, in seconds since 1970. It is the file's mtime, by which programs detect changes.
     var moment: Int64? { last.withLock { $0?.moment } }
 
     func render(_ mount: PodcastFilesystem) throws -> [UInt8] {

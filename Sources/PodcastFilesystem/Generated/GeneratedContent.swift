@@ -1,15 +1,13 @@
 internal import Glibc
 internal import SystemPackage
 
-/// The content of a generated file as it was when it was opened: bytes, and after them the rest of a file that lies on
-/// the disk.
+/// The content of a generated file at the time of its open: bytes, followed by the rest of a file on disk.
 ///
-/// Such a file is never written twice, another takes its place: the descriptor stays with the one that it was opened
-/// of.
+/// That file is never modified, only replaced: the descriptor stays valid for the version that was opened.
 final class GeneratedContent: Sendable {
     private let head: [UInt8]
     private let tail: FileDescriptor?
-    /// The number of bytes of the file that are left out at its beginning.
+    /// The number of bytes skipped at the start of the file.
     private let skipped: Int64
     let size: Int64
 
@@ -29,8 +27,8 @@ final class GeneratedContent: Sendable {
 
     deinit { try? tail?.close() }
 
-    /// `head`, and then what is in the file at `path` from `skipping` on; `nil` when there is no such file, or a
-    /// shorter one.
+    /// Returns `head` followed by the file at `path` from offset `skipping` on; `nil` if there is no such regular file,
+    /// or it is shorter.
     static func file(_ path: FilePath, head: [UInt8] = [], skipping: Int64 = 0) -> GeneratedContent? {
         guard
             let descriptor = try? FileDescriptor.open(
@@ -48,7 +46,7 @@ final class GeneratedContent: Sendable {
             head: head, tail: descriptor, skipped: skipping, size: Int64(head.count) + size - skipping)
     }
 
-    /// Fills the buffer from `offset` on; the range is within `size`.
+    /// Fills the buffer from `offset` on; the range must be within `size`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         var count = 0
         if offset < head.count {
@@ -66,7 +64,7 @@ final class GeneratedContent: Sendable {
             } catch {
                 throw error as? Errno ?? .ioError
             }
-            // The file has the length it had when it was opened.
+            // The file cannot have become shorter.
             guard got > 0 else { throw .ioError }
             count += got
         }

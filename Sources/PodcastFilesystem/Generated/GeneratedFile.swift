@@ -5,7 +5,7 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// A file whose content is rendered when that file alone is looked at, never for a listing.
+/// The content of a generated file, rendered when that file is accessed, never for a listing.
 struct Rendering {
     var content: GeneratedContent
     /// The mtime in seconds.
@@ -20,7 +20,7 @@ struct Rendering {
 }
 
 protocol GeneratedFile: NodeBehaviour {
-    /// The file as it is now; `nil` when there is no such file (any more).
+    /// Renders the current content; `nil` if the file does not exist (any more).
     func render() throws -> Rendering?
 }
 
@@ -41,7 +41,7 @@ extension GeneratedFile {
 }
 
 extension PodcastFilesystem {
-    /// Whether somebody else may not open a file: the feed may hold what its address keeps secret.
+    /// Whether a user may not open a file: the feed may contain what is secret in its address.
     func refuses(_ number: NodeNumber, to uid: UInt32) -> Bool {
         behaviour(of: number).form.permissions == 0o400 && !mayControl(uid) && uid != 0
     }
@@ -81,7 +81,7 @@ struct NotesFile: GeneratedFile {
     }
 }
 
-/// Chapters: of the feed itself, else as an asset that lies at an address.
+/// Chapters: from the feed itself, else an asset at an address that it names.
 struct ChaptersFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem

@@ -35,7 +35,7 @@ struct PageFile: GeneratedFile {
     /// The maximum size of a chapter file for a page: 200 chapters with image addresses have some 30 KiB.
     private static let chaptersLimit: Int64 = 256 << 10
 
-    /// Returns the chapters of a file that was fetched when somebody opened it.
+    /// Returns the chapters of a cached file; empty if it is missing, because nobody has opened it yet, or too large.
     private func fetchedChapters(_ name: String, limit: Int) -> [Chapter] {
         guard let content = GeneratedContent.file(mount.options.assets.appending(name)),
             content.size <= Self.chaptersLimit

@@ -2,10 +2,10 @@ internal import Fuse
 internal import PodcastLibrary
 internal import TransferCore
 
-/// A kind of file that belongs to an episode: beside it, or in a folder of its own in the show's folder.
+/// A kind of file that belongs to an episode, in the show's folder or in a subfolder of it.
 struct Sidecar: Sendable {
     let kind: NodeNumber.Kind
-    /// The library's flag of an episode that has one.
+    /// The flag in the library of episodes that have one.
     let offered: Sidecars
     let fileExtension: String
     var folder = NodeNumber.Kind.show
@@ -21,8 +21,8 @@ struct Sidecar: Sendable {
             folderName: ".chapters"),
     ]
 
-    /// The kernel believes the size of a sidecar for a minute: a refresh may change those of many episodes, and is
-    /// reported for the show alone. Opening one makes sure.
+    /// The kernel caches a sidecar's attributes for a minute: a refresh may change those of many episodes and is
+    /// reported only for the show. Opening a sidecar updates them.
     static let form: NodeForm = {
         var form = NodeForm.file
         form.attributeTimeout = 60

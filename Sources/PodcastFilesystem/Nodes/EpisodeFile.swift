@@ -7,7 +7,8 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-/// An episode: its size is a guess until a server has told, and its bytes come from the cache file or the daemon.
+/// An episode. Its size is the feed's guess until a server has confirmed it; its bytes come from the cache file or the
+/// daemon.
 struct EpisodeFile: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -37,10 +38,11 @@ struct EpisodeFile: NodeBehaviour {
             mount.invalidateName(ofEpisode: node.episode)
             throw Errno.staleNFSFileHandle
         }
-        // Unsubscribed episodes are removed after their last reader: the daemon counts all of them.
+        // The daemon must know of every open of an unsubscribed episode, because it removes the file after the last
+        // close.
         if !episode.isEphemeral, let file = wholeFile(episode, flags: flags) {
-            // With O_DIRECT the kernel would hold reads of the cache file to its disk's alignment, which readers of
-            // this one need not know. And it would go by that file's size alone.
+            // No passthrough with O_DIRECT, since reads would have to be aligned as the cache file's disk requires; nor
+            // if the sizes differ, since the kernel would use the cache file's.
             return .open(file, file.bypassesCache || episode.size != episode.fileSize ? .cached : .passthrough)
         }
         if mount.isIndexer(caller.pid) { throw Errno.permissionDenied }
@@ -51,8 +53,8 @@ struct EpisodeFile: NodeBehaviour {
         return .ask(episode.told)
     }
 
-    /// An episode that the cache has all of: by the file that the kernel reads by itself for others who have it open,
-    /// else by the library.
+    /// Returns an open file for a completely cached episode: on the backing file of its open handles if there is one,
+    /// else on the cache file recorded in the library.
     private func wholeFile(_ episode: EpisodeOpening, flags: Int32) -> OpenFile? {
         let media: OpenFile.Media
         if let backed = mount.state.withLock({ $0.files.nodes[node]?.backed }) {
@@ -88,13 +90,13 @@ struct EpisodeFile: NodeBehaviour {
 extension PodcastFilesystem {
     func findEpisode(_ name: String, of show: ShowID, entryTimeout: Double? = nil) throws -> Entry? {
         guard let found = try library.entry(of: show, named: name) else { return nil }
-        // Changes were withheld from the kernel: the row may be older than they are.
+        // Changes were withheld from the kernel, so the row may be outdated.
         let isOutdated = state.withLock { $0.kernel.willAnswer(NodeNumber(found)) }
         let current = isOutdated ? try library.entry(id: found.id) : nil
         return entry(facts(of: current ?? found), entryTimeout: entryTimeout)
     }
 
-    /// Returns what stat(2) tells of an episode, from its row and its task.
+    /// Returns an episode's attributes, from its row and its task.
     func facts(of row: EpisodeEntry) -> NodeFacts {
         let task = row.complete ? nil : live.task(of: row.id)
         let (entry, accessed) = state.withLock { state in

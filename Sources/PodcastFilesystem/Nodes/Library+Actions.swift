@@ -3,10 +3,10 @@ package import PodcastProtocol
 package import TransferCore
 
 extension Library {
-    /// The episodes that an action on a whole show means, or, with `nil`, on everything.
+    /// Returns the episodes to which an action on a show applies, or on all shows if `podcast` is `nil`.
     ///
-    /// What has no task is not suspended, resumed or cancelled with its folder: a person who halts a show does not ask
-    /// for three hundred suspended downloads, nor for three hundred downloads when it is to go on.
+    /// Suspending, resuming and cancelling apply only to episodes with a task: suspending a show must not create three
+    /// hundred suspended downloads, nor resuming it three hundred running ones.
     package func episodes(of podcast: ShowID?, for action: TaskAction) throws -> [EpisodeID] {
         switch action {
         case .resume, .suspend, .cancel: return try episodesInTransfer(of: podcast)

@@ -4,8 +4,8 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-/// A folder of the root with links to episodes of all subscribed shows, made of the library's rows when it is looked
-/// at.
+/// A folder in the root with links to episodes of all subscribed shows, read from the library on each lookup and
+/// listing.
 enum LinkFolder: Int64, CaseIterable, Sendable {
     case latest = 1
     case downloaded = 2
@@ -73,7 +73,7 @@ struct LinkNode: NodeBehaviour {
         try link()?.target
     }
 
-    /// `nil` when the episode or its show is no more.
+    /// Returns `nil` if the episode or its show was removed.
     private func link() throws -> EpisodeLink? {
         guard let folder = LinkFolder.allCases.first(where: { $0.linkKind == node.kind }),
             let entry = try mount.library.entry(id: node.episode),

@@ -6,15 +6,15 @@ internal import SystemPackage
 /// The behaviour of one node. Each kind has one, in a file of its own; the defaults are those of an ordinary file that
 /// cannot be controlled.
 ///
-/// `nil` stands for no such node, name or attribute (any more). What is thrown is the answer.
+/// A function returns `nil` if the node, name or attribute does not exist (any more). Errors are sent as the reply.
 protocol NodeBehaviour {
     var node: NodeNumber { get }
     var mount: PodcastFilesystem { get }
     var form: NodeForm { get }
 
-    /// Returns what stat(2) tells.
+    /// Returns the attributes for stat(2).
     ///
-    /// - Parameter open: the handle through which fstat(2) asks.
+    /// - Parameter open: the handle of an fstat(2).
     func facts(open: OpenFile?) throws -> NodeFacts?
 
     // MARK: Folders
@@ -24,27 +24,27 @@ protocol NodeBehaviour {
 
     func find(_ name: String) throws -> Entry?
 
-    /// Returns what a folder lists.
+    /// Returns the entries of a folder.
     func items() throws -> [FolderSnapshot.Item]?
 
-    /// Whether the kernel may keep the folder's names: they are made of one show's rows.
+    /// Whether the kernel may cache the folder's names: those of folders that contain one show's rows.
     var keepsNames: Bool { get }
 
-    /// Returns what the daemon has to be asked before the folder is listed.
+    /// Returns the command to send to the daemon before the folder is listed.
     func commandBeforeListing() throws -> Command?
 
     // MARK: Files and links
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening
 
-    /// Where a link leads.
+    /// Returns the target of a link.
     func target() throws -> String?
 
     // MARK: Extended attributes
 
     func extendedAttributes() throws -> [(String, String)]
 
-    /// Returns what setting an attribute asks of the daemon.
+    /// Returns the command to send to the daemon when an attribute is set.
     func command(setting attribute: ControlAttribute, to value: String) throws -> Command?
 }
 

@@ -2,7 +2,7 @@ internal import Fuse
 internal import PodcastLibrary
 internal import Synchronization
 
-/// The attributes of a node, but for those that all nodes of its kind share.
+/// The attributes of a node, except those that all nodes of its kind share.
 struct NodeFacts: Sendable {
     var number: NodeNumber
     /// Bytes.
@@ -35,17 +35,17 @@ struct NodeFacts: Sendable {
     }
 }
 
-/// The attributes that all nodes of a kind share, and for how long the kernel believes what it is told of them.
+/// The attributes that all nodes of a kind share, and how long the kernel may cache them.
 struct NodeForm: Sendable {
     var kind: FileKind
     var permissions: UInt16
     var links: UInt32 = 1
     /// The preferred size of a read, in bytes.
     var blockSize: Int32 = 4096
-    /// In seconds. Changes are told by invalidations.
+    /// The time in seconds for which the kernel may cache attributes. Changes are sent as invalidations.
     var attributeTimeout = longest
     var entryTimeout = longest
-    /// fstat(2) after an open tells the size of the content that was opened.
+    /// Whether the size of the opened content is pushed to the kernel, so that fstat(2) after an open returns it.
     var pushesSize = true
 
     static let longest: Double = 86_400
@@ -70,7 +70,7 @@ extension PodcastFilesystem {
             modified: Timestamp(seconds: facts.modified), changed: Timestamp(seconds: facts.changed))
     }
 
-    /// The answer to a lookup; `timeout` in place of the form's where the kernel is to ask for the name again.
+    /// Returns the reply to a lookup; `entryTimeout` replaces the form's if the kernel must not cache the name.
     func entry(_ facts: NodeFacts, entryTimeout: Double? = nil) -> Entry {
         let form = behaviour(of: facts.number).form
         told(facts, form)

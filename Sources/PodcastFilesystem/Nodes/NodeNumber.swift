@@ -51,8 +51,8 @@ package struct NodeNumber: Sendable, Hashable {
     private static let rowBits: UInt64 = 40
     private static let generationBits: UInt64 = 18
 
-    /// Generations beyond 18 bits begin again: a kernel that has not looked at an episode for 262,143 renditions does
-    /// not remember the first.
+    /// Creates a number. Generations wrap around after 18 bits: a kernel that has not looked up an episode for 262,143
+    /// renditions has forgotten the first.
     package init(kind: Kind, generation: Int = 0, row: Int64) {
         let number = UInt64(truncatingIfNeeded: generation) & (1 << Self.generationBits - 1)
         node = NodeID(
@@ -73,7 +73,7 @@ package struct NodeNumber: Sendable, Hashable {
         Kind(rawValue: UInt8(node.rawValue >> (rowBits + generationBits)))
     }
 
-    /// There is one: the initializers see to it.
+    /// The kind; the initializers ensure that it is valid.
     package var kind: Kind { Self.kind(node) ?? .fixed }
 
     package var generation: Int { Int(node.rawValue >> Self.rowBits & (1 << Self.generationBits - 1)) }
@@ -88,12 +88,12 @@ extension NodeNumber {
         self.init(kind: kind, generation: generation, row: row.rawValue)
     }
 
-    /// The node of an episode's present rendition.
+    /// Creates the number of an episode's current rendition.
     init(_ entry: EpisodeEntry) { self.init(kind: .episode, generation: entry.generation, row: entry.id) }
 
-    /// The row, of a node that belongs to an episode.
+    /// The row as an episode's, for nodes that belong to one.
     package var episode: EpisodeID { EpisodeID(row) }
 
-    /// The row, of a node that belongs to a show.
+    /// The row as a show's, for nodes that belong to one.
     package var show: ShowID { ShowID(row) }
 }

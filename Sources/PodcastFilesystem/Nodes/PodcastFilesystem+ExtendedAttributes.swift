@@ -12,8 +12,8 @@ extension PodcastFilesystem {
                 request.reply(value: "\(getpid())", capacity: capacity)
                 return
             }
-            // Access lists, labels and capabilities are asked for by `ls -l` and by the kernel itself. That the
-            // filesystem has none at all is remembered by ls(1), which asks for every file otherwise.
+            // `ls -l` and the kernel itself request access lists, labels and capabilities. ls(1) remembers that the
+            // filesystem supports none at all; otherwise it would ask for every file.
             guard name.hasPrefix("user.") else { throw Errno.notSupported }
             let values = try behaviour(of: number).extendedAttributes()
             guard let value = values.first(where: { $0.0 == name })?.1 else {
@@ -84,13 +84,13 @@ extension PodcastFilesystem {
     }
 }
 
-/// An attribute that can be set, by the owner and by who serves the mount.
+/// An attribute that the owner and the user who serves the mount can set.
 enum ControlAttribute: String {
     case task = "user.podfs.task"
     case played = "user.podfs.played"
     case position = "user.podfs.position"
 
-    /// Returns the action that a value of `task` asks for, but for `refresh`.
+    /// Returns the action for a value of `task`, except `refresh`.
     static func action(_ value: String) -> TaskAction? {
         TaskAction(rawValue: value).flatMap { $0 == .download ? nil : $0 }
     }

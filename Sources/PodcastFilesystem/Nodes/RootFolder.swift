@@ -3,7 +3,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The mount's own folder: files about all shows, folders of links, `.search`, and the shows.
+/// The root folder: files about all shows, folders of links, `.search`, and the shows.
 struct RootFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem

@@ -5,9 +5,9 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-// `.search/TERM/SHOW/EPISODE`: the catalogues of the web as folders. The folder itself lists empty, and every name in
-// it is a folder, at no cost: whoever walks over the tree asks nobody. Opening a term or a show below it asks the
-// daemon, and that the network, while the opener waits, parked and interruptible.
+// `.search/TERM/SHOW/EPISODE`: the web's catalogues as folders. `.search` lists no entries, and a lookup of any name in
+// it succeeds locally, so walking the tree sends no search. Opening a term, or a show below it, asks the daemon, which
+// uses the network; the opener waits, interruptibly, without occupying a thread.
 
 struct SearchFolder: NodeBehaviour {
     let node: NodeNumber
@@ -42,7 +42,7 @@ struct TermFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The kernel believes what is below `.search` for a minute: search results go without an event.
+    /// Attributes below `.search` are cached for a minute: search results disappear without an event.
     fileprivate static let form = NodeForm.folder.believed(for: 60)
 
     var form: NodeForm { Self.form }
@@ -57,8 +57,9 @@ struct TermFolder: NodeBehaviour {
 
     private var found: [FoundFolder]? { mount.state.withLock { $0.kernel.terms.found(by: Int(node.row)) } }
 
-    /// A show that the term has found. Before the term's folder was opened in this mount, any show that was found of
-    /// late by that name, so that a path is good after a restart as well; the kernel is to ask again for such a one.
+    /// Looks up a show among the term's results. If the term's folder was not opened in this mount yet, any recently
+    /// found show of that name is returned, so that a path stays valid after a restart; the kernel does not cache such
+    /// a name.
     func find(_ name: String) throws -> Entry? {
         guard let found else {
             guard self.name != nil else { return nil }
@@ -87,12 +88,12 @@ struct TermFolder: NodeBehaviour {
     }
 }
 
-/// A show that a term has found: its episodes alone.
+/// A show found by a term; contains only its episodes.
 struct FoundShowFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The greatest age of a found show's feed when its folder is opened, in seconds; the daemon goes by the same.
+    /// The maximum age of a found show's feed when its folder is opened, in seconds; the same as in the daemon.
     private static let freshness: Int64 = 3_600
 
     static func facts(of show: FolderEntry, in term: NodeNumber) -> NodeFacts {

@@ -5,16 +5,16 @@ internal import PodcastProtocol
 internal import SystemPackage
 internal import TransferCore
 
-/// A subscribed show: its episodes, and what is generated or fetched beside them.
+/// A subscribed show: its episodes, and the files generated or fetched for them.
 struct ShowFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The files that every show has, and the feed's document, which is there when the daemon has one.
+    /// The files that every show has, and the feed's document, which exists if the daemon has stored one.
     ///
-    /// That document is text by its name: it is the feed's byte for byte, and browsers run the scripts that any XML may
-    /// have (XHTML's `script`, a style sheet of XSLT). Chromium takes `.xml`, `.rss` and `.atom` for XML from `file:`,
-    /// and web servers tell it of `.xml`; `.txt` all of them show.
+    /// The document has the extension `.txt`, because it is the feed byte for byte, and browsers run scripts in XML
+    /// (XHTML's `script`, XSLT style sheets). Chromium treats `.xml`, `.rss` and `.atom` from `file:` as XML, and web
+    /// servers serve `.xml` as XML; all of them display `.txt` as text.
     private static let files: [(kind: NodeNumber.Kind, name: String)] = [
         (.playlist, "playlist.m3u8"), (.page, "index.html"), (.feedJSON, ".feed.json"), (.feedXML, ".feed.xml.txt"),
     ]
@@ -40,8 +40,8 @@ struct ShowFolder: NodeBehaviour {
         if let asset = try mount.asset(name, of: node.show), let found = try mount.find(asset) {
             return found
         }
-        // The episode that the playlist calls by this name. Its invalidations are of the other name alone, and so the
-        // kernel is to ask for this one each time.
+        // The name of an episode in the playlist's encoding. Invalidations are sent only for the plain name, so the
+        // kernel must not cache this one.
         guard let plain = Playlist.fileName(ofEncoded: name) else { return nil }
         return try mount.findEpisode(plain, of: node.show, entryTimeout: 0)
     }

@@ -18,9 +18,9 @@ final class FoundShows: ServicePart {
     /// Unsubscribed episodes whose files could not be removed on close.
     private var leftBehind: Set<EpisodeID> = []
 
-    /// How long the feed of a found show stays fresh, in seconds: as long as its search result.
+    /// The time for which the feed of a found show stays fresh, in seconds: as long as its search result.
     private static let freshness = SearchCache.lifetime
-    /// How long a found show is kept after it was last found or used, in seconds.
+    /// The time for which a found show is retained after it was last found or used, in seconds.
     private static let ephemeralLifetime: Int64 = 86_400
 
     init(_ tasks: TaskCommands) {

@@ -107,7 +107,7 @@ final class Searches: ServicePart {
             let numbers = Set(failures.map(\.errorNumber))
             throw Failure(
                 errorNumber: numbers.count == 1 ? numbers.first ?? EIO : EIO,
-                message: "nothing could be searched: \(failures.map(\.message).joined(separator: "; "))")
+                message: "the search failed: \(failures.map(\.message).joined(separator: "; "))")
         }
         return (CatalogueEntry.merged(lists, limit: limit), failures.map(\.message))
     }

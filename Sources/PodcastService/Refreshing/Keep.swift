@@ -48,7 +48,7 @@ extension Keep {
 }
 
 extension Keep {
-    /// A number that no other one has, to see whether it has changed.
+    /// A number unique to the value, stored to detect a change.
     var code: Int64 {
         switch self {
         case .all: -1

@@ -179,7 +179,7 @@ extension Refresher {
         return paged
     }
 
-    /// The server refuses an episode's address: the feed may have a newer one by now.
+    /// Refreshes a show after the server refused an episode's address: the feed may have a newer one.
     func renewAddress(of episode: EpisodeID) {
         startTask { [self] in
             await driver.underWay {

@@ -7,7 +7,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Refreshing feeds: on request and by schedule, a few at a time and fewer from one host.
+/// Refreshes feeds, on request and by schedule, with limits on concurrent fetches in total and per host.
 @ServiceActor
 final class Refresher: ServicePart {
     nonisolated let context: ServiceContext
@@ -17,13 +17,13 @@ final class Refresher: ServicePart {
     let documents: FeedDocuments
     /// Fetches the feeds of known shows.
     let feeds: FeedPump
-    /// Who waits for the results of refreshes that wait or run.
+    /// The groups that wait for the results of queued or running refreshes.
     private var waiting: [ShowID: [RefreshGroup]] = [:]
     var occasions: [ShowID: PagedFeed.Occasion] = [:]
-    /// Imports of shows that are not in the library yet; they wait in the same queue under negative numbers.
+    /// Imports of shows that are not in the library yet. They wait in the same queue, under negative identifiers.
     private var turns: [ShowID: (host: String, continuation: CheckedContinuation<Bool, Never>)] = [:]
     private var lastTurn: ShowID = 0
-    /// The daemon leaves: what fails now says nothing about a feed.
+    /// Whether the daemon is exiting: a failure then says nothing about the feed.
     private(set) var isStopping = false
 
     init(_ tidier: Tidier, _ driver: CoreDriver, _ copies: LibraryCopies) {
@@ -45,7 +45,7 @@ final class Refresher: ServicePart {
         takeFeedReports()
     }
 
-    /// Feeds are asked for, or answers have not been taken up.
+    /// Whether feeds are being fetched, or fetched ones have not been processed.
     var isFetching: Bool { !feeds.isAtRest || feeds.withQueue { $0.runningCount > 0 } }
 
     /// A group of refreshes whose results are returned together.

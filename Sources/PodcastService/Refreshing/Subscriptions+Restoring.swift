@@ -3,14 +3,14 @@ internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 
-// What is made of the list of the subscriptions when the library is lost.
+// Restores a lost library from the list of the subscriptions.
 extension Subscriptions {
     /// Restores missing subscriptions at the start, if the library was restored from a backup or created anew.
     ///
     /// All are inserted in one transaction, under their former names, so that a daemon killed meanwhile loses none.
     /// Their feeds are fetched in the background; failed ones are left to the next refresh.
     ///
-    /// - Parameter notify: gets what the next person is to be told.
+    /// - Parameter notify: receives a message for the next person to connect.
     func restore(isRecovering: Bool, notify: (String) -> Void) throws {
         let path = configuration.places.subscriptionsCopy
         let present = try library.subscriptions()

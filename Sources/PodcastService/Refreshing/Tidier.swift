@@ -5,7 +5,8 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// What a refresh leads to: episodes that are no longer kept leave, and the newest are fetched ahead.
+/// Applies retention and automatic downloads after a refresh: removes episodes that `keep` excludes, and downloads the
+/// newest.
 @ServiceActor
 final class Tidier: ServicePart {
     nonisolated let context: ServiceContext
@@ -55,7 +56,7 @@ final class Tidier: ServicePart {
         log.info("\(returning.count) episodes are kept again")
     }
 
-    /// The daemon begins: where the configuration's `keep` is another than before, what it keeps again comes back.
+    /// Restores removed episodes at the start, if the configuration's `keep` has changed and now retains them.
     func bringBackWhatIsKept() throws {
         let code = configuration.keep.code
         guard try library.notedKeep() != code else { return }
@@ -110,8 +111,8 @@ final class Tidier: ServicePart {
         return buried.map(\.id).filter { !leaving.contains($0) }
     }
 
-    /// Whether a mount has an episode open that it did not ask the daemon for, as its size is known or all of it is cached.
-    /// The lease tells of it as soon as there is a file.
+    /// Whether a mount has an episode open without having asked the daemon: it does not need to if the size is known or
+    /// the file is complete. The lease on the cache file shows it as soon as there is a file.
     private func hasLease(on episode: Episode) -> Bool {
         guard episode.cachedBytes > 0, let rendition = try? library.rendition(of: episode.id) else { return false }
         return engine.isRead(rendition.file)

@@ -3,7 +3,7 @@ internal import PodcastProtocol
 internal import Synchronization
 internal import TransferCore
 
-/// Who is connected. Thread-safe.
+/// The connected clients. Thread-safe.
 final class ClientTable: Sendable {
     private let clients = Mutex<[ClientID: ClientConnection]>([:])
 

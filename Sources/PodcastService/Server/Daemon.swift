@@ -52,7 +52,8 @@ package enum Daemon {
         do {
             try await service.start()
         } catch let error as LibraryError {
-            // What the look at the opening does not find: the next daemon looks at all of it.
+            // The check at opening has missed this damage: count the start twice, so that the next daemon checks
+            // everything.
             if case .damaged = error { marker.begin() }
             throw error
         }

@@ -13,11 +13,11 @@ final class EventQueue: Sendable {
     enum Item: Sendable {
         case transfer(TransferEvent)
         case connected(ClientID)
-        /// A client has gone, with these episodes open until then.
+        /// A client disconnected, with these episodes still open.
         case left(ClientID, opens: Set<EpisodeID>)
         /// A program has opened an episode.
         case opened(EpisodeID)
-        /// A program has closed an episode, also one that an earlier daemon has opened for it.
+        /// A program has closed an episode; the open may have been granted by an earlier daemon.
         case closed(EpisodeID)
         /// Work to run after the preceding items.
         case marker(@Sendable () -> Void)
@@ -66,8 +66,8 @@ final class EventQueue: Sendable {
         if needsTimer { startTimer() }
     }
 
-    /// As `settle()`, for the engine's thread, which times the delay itself: waking another thread would take the
-    /// processor from the reader that has just been answered.
+    /// As `settle()`, for the engine's thread, which times the delay itself: waking another thread would delay the
+    /// reader that has just been answered.
     ///
     /// - Parameter now: the time in milliseconds.
     /// - Returns: milliseconds until this has to be called again; `nil` if nothing is delayed.
@@ -130,7 +130,7 @@ extension EventQueue.Item {
         }
     }
 
-    /// What has happened whether or not it can be written: it is tried again. Of progress the next report says more.
+    /// Whether a failed write is retried. Running progress is not: the next report supersedes it.
     var isFact: Bool {
         switch self {
         case .transfer(.progress(let snapshot)): snapshot.state != .running && snapshot.state != .queued
@@ -140,7 +140,7 @@ extension EventQueue.Item {
         }
     }
 
-    /// What an event of the engine is about.
+    /// The download or upload that an engine event concerns; `nil` for other items.
     var subject: Subject? {
         guard case .transfer(let event) = self else { return nil }
         switch event {

@@ -8,11 +8,11 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// What the daemon does: the one writer of library and cache, the one that talks to the network.
+/// The daemon's service: the only writer of library and cache, and the only part of podfs that uses the network.
 ///
-/// It puts its parts together and hands them what clients ask for. `DaemonCore` decides, `CoreDriver` runs it. Frames that
-/// readers wait for go straight from the socket's thread to the engine and back. What the engine reports is written to the
-/// library, in the order in which it happened, before anybody is told of it.
+/// It creates the parts and dispatches clients' commands to them. `DaemonCore` decides, and `CoreDriver` runs it.
+/// Frames with opens and reads are passed from the socket's thread to the engine directly, since programs wait for the
+/// answers. Engine events are written to the library in order before they are broadcast.
 @ServiceActor
 package final class PodcastService: ServicePart {
     nonisolated let context: ServiceContext
@@ -96,7 +96,7 @@ package final class PodcastService: ServicePart {
         }
     }
 
-    /// Whether nobody is connected and nothing is under way.
+    /// Whether no client is connected and nothing is running.
     package var isIdle: Bool { driver.core.isIdle }
 
     /// The handler of the socket's frames.
@@ -125,9 +125,9 @@ package final class PodcastService: ServicePart {
         for entry in skipped { log.error("\(entry.explanation)") }
     }
 
-    /// Forgets the search results that nobody has found or used for a day.
+    /// Deletes search results that were neither found nor used for a day.
     ///
-    /// - Parameter moment: when it is taken to be, in seconds.
+    /// - Parameter moment: the current time, in seconds since 1970.
     package func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }
 }
 

@@ -1,13 +1,13 @@
 internal import Platform
 
-/// Where the state of the daemon's parts lives: what runs here runs one after the other, so that parts call each other
-/// without waiting. What takes long, reading the network, parsing, large merges, runs elsewhere.
+/// The actor that isolates the state of the daemon's parts, so that they can call each other synchronously. Long
+/// operations, such as network input, parsing and large merges, run elsewhere.
 @globalActor
 package actor ServiceActor {
     package static let shared = ServiceActor()
 }
 
-/// Starts a task there, on the threads of the pool.
+/// Starts a task on this actor, using the worker pool's threads.
 @discardableResult
 func startTask<Value: Sendable>(_ body: @escaping @ServiceActor () async -> Value) -> Task<Value, Never> {
     Task(executorPreference: WorkerPool.shared) { await body() }

@@ -9,7 +9,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// What the parts of the service share, and what stays as it is while the daemon runs.
+/// The objects that all parts of the service share; fixed while the daemon runs.
 final class ServiceContext: Sendable {
     let configuration: ServiceConfiguration
     let library: Library
@@ -37,11 +37,11 @@ final class ServiceContext: Sendable {
         work = WorkJournal(places: configuration.places)
     }
 
-    /// A number for a task that is no row. They are below zero.
+    /// Returns an identifier for a task without a row in the library. These are negative.
     func newTask() -> TaskID { TaskID(-lastTask.add(1, ordering: .relaxed).newValue) }
 }
 
-/// A part of the service: what it coordinates is its name.
+/// A part of the service, named after what it coordinates.
 protocol ServicePart {
     nonisolated var context: ServiceContext { get }
 }
@@ -55,7 +55,7 @@ extension ServicePart {
 
     func now() -> Int64 { configuration.wallClock() }
 
-    /// By both clocks.
+    /// The current time by both clocks.
     var moment: Moment {
         let fraction = Int64(Date().timeIntervalSince1970 * 1_000) % 1_000
         return Moment(
@@ -70,12 +70,12 @@ extension ServicePart {
         return context.netrc.credentials(for: access.url, given: access.givenURL) ?? stored
     }
 
-    /// What a user set for one show.
+    /// Returns the settings that a user made for a show.
     func settings(of show: RefreshSubject) -> ShowSettings {
         show.settings.isEmpty ? ShowSettings() : ShowSettings(stored: show.settings)
     }
 
-    /// What a user set for one show.
+    /// Returns the settings that a user made for a show.
     func settings(of podcast: ShowID) -> ShowSettings {
         ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
     }

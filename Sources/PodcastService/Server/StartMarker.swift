@@ -1,15 +1,15 @@
 internal import CLinux
 internal import Glibc
 
-/// Counts the daemons that did not become ready: a byte for each in a file that goes when one does.
+/// Counts consecutive starts of the daemon that did not become ready, as bytes of a file that is removed when one does.
 ///
-/// Bytes that a disk has spoilt may be what each of them dies of; and the next, unless it looks the library over.
+/// Corrupt data in the library may be what crashes the daemon: after two such starts all of the library is checked.
 struct StartMarker {
     let path: String
 
-    /// A daemon begins.
+    /// Records a start.
     ///
-    /// - Returns: how many before it have begun and never become ready.
+    /// - Returns: the number of earlier starts that did not become ready; 0 if it cannot be determined.
     @discardableResult
     func begin() -> Int {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -21,6 +21,6 @@ struct StartMarker {
         return Int(status.st_size)
     }
 
-    /// It is ready.
+    /// Records that the daemon is ready.
     func end() { unlink(path) }
 }

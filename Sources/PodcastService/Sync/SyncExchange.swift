@@ -31,7 +31,7 @@ final class SyncExchange: ServicePart {
 
     func stop() { isStopping = true }
 
-    /// How long the rows and files of a show that another device removed are kept, in seconds.
+    /// The time for which the rows and files of a show that another device removed are retained, in seconds.
     private static let removedLifetime: Int64 = 7 * 86_400
     /// Maximum number of removed shows that are checked for a move before they are removed. More at once is an emptied
     /// list.

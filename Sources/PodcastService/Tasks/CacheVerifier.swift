@@ -6,8 +6,8 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Whether the files of the cache are still what was downloaded: another program may have cut, emptied, copied or replaced
-/// them while no daemon ran.
+/// Verifies that cache files are still what was downloaded: another program may have truncated, copied or replaced them
+/// while no daemon was running.
 @ServiceActor
 final class CacheVerifier: ServicePart {
     nonisolated let context: ServiceContext
@@ -68,7 +68,7 @@ final class CacheVerifier: ServicePart {
     ) -> CacheFileDefect? {
         let defect = engine.defect(of: rendition.file, expecting: Self.expectation(of: rendition))
         if let defect { guard defect.isPassing || defect == .changed else { return defect } }
-        // An earlier version has written nothing down, or not when the file was changed.
+        // An earlier version recorded no state, or none with the time of the last change.
         let recorded = rendition.fileState.flatMap(FileState.init(text:))
         let isOutdated = rendition.fileState == nil || defect == nil && recorded.map { $0.changed == nil } ?? false
         if rendition.complete, isOutdated, let size = rendition.size,

@@ -9,7 +9,7 @@ internal import TransferEngine
 
 // Engine events: recorded in the library in order, then broadcast to watching clients.
 extension CoreDriver {
-    /// How often an open of an episode is written down: some programs open a file a hundred times a second.
+    /// The minimum interval between records of an episode's opens: some programs open a file a hundred times a second.
     private static let noteInterval: Duration = .seconds(60)
 
     /// Drains the engine's event queue. Call before reading library state for an episode that may be in transfer.
@@ -23,13 +23,14 @@ extension CoreDriver {
             if let item = rest.popFirst() { take(item) }
         }
         untold += items.count { if case .transfer = $0 { true } else { false } }
-        // What could not be written keeps its download in the engine, and with it all that were reported since.
+        // The engine retains downloads until their events are counted as taken: do not count any while one is
+        // unwritten.
         guard untold > 0, unwritten.isEmpty else { return }
         engine.eventsTaken(untold)
         untold = 0
     }
 
-    /// Behind a fact of the same file that could not be written comes all that was heard of it since.
+    /// Queues an item behind an unwritten one about the same file, so that the order is preserved.
     private func hasToWait(_ item: EventQueue.Item) -> Bool {
         guard !unwritten.isEmpty, let subject = item.subject else { return false }
         guard unwritten.contains(where: { $0.subject == subject }) else { return false }
@@ -37,7 +38,7 @@ extension CoreDriver {
         return true
     }
 
-    /// Tries what could not be written.
+    /// Retries the items that could not be written.
     func writeAgain() {
         let items = unwritten
         unwritten = []
@@ -46,8 +47,8 @@ extension CoreDriver {
         takeEvents()
     }
 
-    /// Writes several reports down in one transaction. Where it fails, each by itself: one of them may be to blame, or there
-    /// is room for some.
+    /// Writes several items in one transaction. If it fails, writes each separately: a single item may be the cause, or
+    /// there may be space for some.
     private func write(_ items: ArraySlice<EventQueue.Item>) {
         do {
             if items.count == 1, case .transfer(.progress(let snapshot))? = items.first, isKnown(snapshot) {
@@ -70,7 +71,7 @@ extension CoreDriver {
         !snapshot.isTask || core.tasks.downloads[snapshot.key] != nil
     }
 
-    /// What comes alone.
+    /// Handles an item that is not written together with others.
     private func take(_ item: EventQueue.Item) {
         switch item {
         case .transfer(.storageFull(_, let error)):
@@ -120,7 +121,7 @@ extension CoreDriver {
             try batch.handle(.changedEpisode(key.episode))
         case .progress(let snapshot):
             if snapshot.isTask, batch.tasks.downloads[snapshot.key] == nil {
-                // A read has made it a task.
+                // A read has started the download: create its task.
                 let row = try library.enqueue(episode: snapshot.key.episode, session: ClientSession.common, now: now())
                 if let task = try task(of: row) { try batch.handle(.registered(task, asked: nil)) }
             }
@@ -133,7 +134,7 @@ extension CoreDriver {
             try batch.handle(.completed(key, generation: generation, size: size))
         case .failed(let key, let error): try batch.handle(.failed(key, error))
         case .upload(let event): try owner?.take(event, &batch)
-        // They come alone.
+        // Handled separately, before.
         case .storageFull, .addressRefused: break
         }
     }
@@ -147,7 +148,7 @@ extension CoreDriver {
         try batch.handle(.changedEpisode(episode))
     }
 
-    /// Writes down that an episode was opened: eviction goes by it.
+    /// Records that an episode was opened, for eviction.
     private func opened(_ episode: EpisodeID, _ batch: inout Batch) throws {
         try batch.handle(.opened(MediaID(episode)))
         let now = batch.moment.uptime
@@ -161,7 +162,7 @@ extension CoreDriver {
         lastNoted[episode] = now
     }
 
-    /// A row of the library as a task; `nil` when its episode has gone.
+    /// Returns the task for a row of the library; `nil` if its episode or show was removed.
     func task(of row: PodcastLibrary.Download) throws -> DownloadTask? {
         guard let episode = try library.episode(id: row.episode),
             let podcast = try library.podcast(id: episode.podcast)

@@ -7,7 +7,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-// What the engine's thread and the socket's ask for.
+// Functions for the engine's thread and the socket's.
 extension CoreDriver {
     /// Returns the loader by which the engine finds an episode.
     nonisolated func loader(_ episode: EpisodeID) -> TransferEngine.Loader {

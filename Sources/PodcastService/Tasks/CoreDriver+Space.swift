@@ -8,11 +8,12 @@ internal import SystemPackage
 internal import TransferCore
 internal import TransferEngine
 
-// Space in the cache: `StoragePolicy` decides, this tells it how things are and removes what it says.
+// Space in the cache: `StoragePolicy` decides; this gathers its input and evicts the files of its plans.
 extension CoreDriver {
-    /// Decides anew which downloads have space, and evicts for them.
+    /// Determines which downloads have space, and evicts files for them.
     ///
-    /// - Parameter isProgress: nothing has happened but that bytes have come. Returns soon where they were foreseen.
+    /// - Parameter isProgress: whether the only change is that bytes have arrived. Returns early if the plan allows for
+    ///   them.
     func assessSpace(isProgress: Bool) {
         var evicted: [EpisodeID] = []
         var plan: StoragePlan?
@@ -24,7 +25,7 @@ extension CoreDriver {
         note(evicted.map { .evicted(MediaID($0)) } + [.planned(plan)])
     }
 
-    /// - Returns: `nil` where all stays as it is.
+    /// - Returns: `nil` if the adopted plan is still valid, or the disk's free space is unknown.
     private func plan(isProgress: Bool, evicted: inout [EpisodeID]) throws -> StoragePlan? {
         guard let disk = try? DiskSpace(at: FilePath(configuration.places.cache)) else { return nil }
         let policy = core.space.policy
@@ -49,7 +50,7 @@ extension CoreDriver {
     private func situation(_ disk: DiskSpace) throws -> StorageSituation {
         let tasks = core.tasks
         let open = tasks.downloads.isEmpty ? [] : Set(clients.openEpisodes.map { MediaID($0) })
-        // As written down, and as heard since of what is in transfer.
+        // The bytes recorded in the library, and those received since.
         return StorageSituation(
             used: try library.cachedBytes() + tasks.unrecordedBytes, diskTotal: disk.total, diskFree: disk.free,
             transfers: tasks.storageTransfers(open: open))

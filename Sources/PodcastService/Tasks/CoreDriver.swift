@@ -9,55 +9,56 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Runs `DaemonCore`: hands it what has happened, writes its rows, and does what it says.
+/// Runs `DaemonCore`: passes it inputs, writes its rows, and performs its effects.
 ///
-/// A batch of inputs is handled by a copy of the core. Its rows and what else belongs to it are written in one transaction;
-/// only then is the copy adopted, and the effects are performed, in order. When the transaction fails nothing has happened.
+/// A batch of inputs is handled by a copy of the core. Its rows, and the library changes that go with them, are written
+/// in one transaction. Only then is the copy adopted and are the effects performed, in order. If the transaction fails,
+/// the copy is dropped and nothing has happened.
 @ServiceActor
 final class CoreDriver: ServicePart {
-    /// What the driver asks the parts for.
+    /// The driver's interface to the other parts of the service.
     @ServiceActor protocol Owner: AnyObject {
-        /// When each chore is due by itself, in seconds since 1970.
+        /// The due times of chores, in seconds since 1970.
         var schedule: [Chore: Int64] { get }
-        /// Whether feeds are asked for, or answers have not been taken up.
+        /// Whether feeds are being fetched, or fetched ones have not been processed.
         var isFetching: Bool { get }
         func perform(_ chore: Chore)
         func take(_ event: UploadEvent, _ batch: inout Batch) throws
-        /// The server refuses an episode's address: the feed may have a newer one by now.
+        /// The server refused an episode's address: refresh the feed, which may have a newer one.
         func renewAddress(of episode: EpisodeID)
-        /// A client has gone, with these episodes open until then.
+        /// A client disconnected, with these episodes still open.
         func left(_ client: ClientID, closing episodes: Set<EpisodeID>)
         /// An episode was closed.
         func closed(_ episode: EpisodeID)
         func abandon(_ media: MediaID, isEphemeral: Bool)
-        /// The daemon may leave.
+        /// The daemon may exit.
         func leave()
     }
 
-    /// What the loaders of the engine's thread ask for.
+    /// The state that loaders read on the engine's thread.
     struct EngineView {
         var holds = TaskHolds<ClientID>()
         var spaceWaits: [MediaID: TransferError] = [:]
     }
 
     nonisolated let context: ServiceContext
-    /// The engine's events, and what has to come after them.
+    /// Engine events, and work that has to follow them.
     nonisolated let events: EventQueue
     nonisolated let clients = ClientTable()
     nonisolated let view = Mutex(EngineView())
     private(set) var core: DaemonCore
     weak var owner: (any Owner)?
-    /// What is still to be performed.
+    /// The effects to perform, in order.
     private var effects: [Effect] = []
     private var isPerforming = false
-    /// Before it begins and after it has ended nothing comes by itself.
+    /// Whether the core may start work by itself: only between `start` and `stop`.
     private var isRunning = false
     private var timer: Task<Void, Never>?
-    /// Facts that could not be written, in order.
+    /// Items that could not be written, in order.
     var unwritten: [EventQueue.Item] = []
-    /// Events of the engine that have been taken up, and that it has not been told of yet.
+    /// The number of engine events processed and not yet acknowledged to the engine.
     var untold = 0
-    /// When an open of an episode was last written down; on the clock that never goes back.
+    /// When an open of each episode was last recorded, in uptime.
     var lastNoted: [EpisodeID: Duration] = [:]
 
     init(_ context: ServiceContext, events: EventQueue) {
@@ -69,14 +70,14 @@ final class CoreDriver: ServicePart {
 
     // MARK: Batches
 
-    /// Inputs that are handled together, and what is done when they are written down.
+    /// Inputs that are handled together, and the work to do once they are written.
     struct Batch {
         fileprivate var core: DaemonCore
         let moment: Moment
         fileprivate var effects: [Effect] = []
         fileprivate var rows: [Effect.Row] = []
         fileprivate var afterwards: [@ServiceActor () -> Void] = []
-        /// Where rows go at once; `nil` keeps them.
+        /// Writes a row immediately; `nil` collects rows in `rows`.
         fileprivate let write: (@ServiceActor (Effect.Row) throws -> Void)?
 
         var tasks: TaskRegistry { core.tasks }
@@ -94,9 +95,9 @@ final class CoreDriver: ServicePart {
         mutating func whenWritten(_ body: @escaping @ServiceActor () -> Void) { afterwards.append(body) }
     }
 
-    /// Writes what `body` writes and what the core makes of its inputs, in one transaction.
+    /// Writes the changes of `body` and the rows of its inputs, in one transaction.
     ///
-    /// - Throws: what `body` throws, and when the transaction could not be written. Nothing has happened then.
+    /// - Throws: the errors of `body`, and the library's if the transaction fails. Nothing has happened then.
     @discardableResult
     func change<Value>(_ body: (inout Batch) throws -> Value) throws -> Value {
         reserveSequences()
@@ -106,7 +107,7 @@ final class CoreDriver: ServicePart {
         return value
     }
 
-    /// As `change`, of inputs that go with no other change of the library.
+    /// Handles inputs without another change of the library; see `change`.
     func handle(_ inputs: [Input]) throws {
         reserveSequences()
         var batch = Batch(core: core, moment: moment, write: nil)
@@ -117,7 +118,8 @@ final class CoreDriver: ServicePart {
         adopt(batch)
     }
 
-    /// As `handle`, of what has happened whether or not it can be written.
+    /// Handles inputs that are true whether or not they can be written. Errors are logged, and the inputs retried one
+    /// by one.
     func note(_ inputs: [Input]) {
         do {
             try handle(inputs)
@@ -129,7 +131,7 @@ final class CoreDriver: ServicePart {
 
     func note(_ inputs: Input...) { note(inputs) }
 
-    /// Now, by a clock by which all that waits is dated: it may have been set a moment ago.
+    /// Returns the current time in seconds since 1970, after the core has adjusted stored times if the clock was set.
     func notedNow() -> Int64 {
         note([])
         return now()
@@ -153,7 +155,7 @@ final class CoreDriver: ServicePart {
         settle()
     }
 
-    /// What follows from the inputs until now.
+    /// Performs the effects of all inputs so far.
     private func settle() {
         if isRunning {
             let moment = moment
@@ -163,14 +165,14 @@ final class CoreDriver: ServicePart {
         perform()
     }
 
-    /// What an earlier daemon left has been taken up: it goes on.
+    /// Starts processing events and scheduled work, after the state of the previous daemon was loaded.
     func start() {
         isRunning = true
         startTask { [self] in for await _ in events.wakes { takeEvents() } }
         settle()
     }
 
-    /// Nothing more comes by itself.
+    /// Stops scheduled work.
     func stop() {
         isRunning = false
         timer?.cancel()
@@ -194,7 +196,7 @@ final class CoreDriver: ServicePart {
 
     // MARK: Effects
 
-    /// Those that come while one is performed come after it.
+    /// Performs the pending effects. Those added meanwhile are performed after them.
     private func perform() {
         if isPerforming { return }
         isPerforming = true
@@ -208,7 +210,7 @@ final class CoreDriver: ServicePart {
 
     private func perform(_ effect: Effect) {
         switch effect {
-        // Written by then.
+        // The transaction has already written it.
         case .write: break
         case .run(let media, let isSuspended, let priority):
             let load = loader(media.episode)
@@ -270,14 +272,14 @@ final class CoreDriver: ServicePart {
 
     // MARK: Work
 
-    /// Does something in the middle of which the daemon does not leave.
+    /// Runs `body`; the daemon does not exit before it has finished.
     func underWay<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         note(.began)
         defer { note(.finished) }
         return try await body()
     }
 
-    /// Tells of a fetch, from now on until `endFetch`.
+    /// Registers a fetch as a task until `endFetch`.
     func beginFetch(path: String, kind: TaskInfo.Kind = .refresh) -> TaskID {
         let task = TaskInfo(
             id: context.newTask(), kind: kind, path: path, episode: nil, state: .running, received: 0, expected: nil,
@@ -288,13 +290,13 @@ final class CoreDriver: ServicePart {
 
     func endFetch(_ task: TaskID) { note(.fetchEnded(task)) }
 
-    /// An event for one client alone.
+    /// Returns an event for a single client.
     func event(_ kind: Event.Kind) -> Event {
         reserveSequences()
         return core.event(kind, at: moment)
     }
 
-    /// An episode that can be seen has changed in the library.
+    /// Broadcasts that a visible episode has changed in the library.
     func changed(episode: EpisodeID, formerName: String? = nil) {
         note(.changedEpisode(episode, formerName: formerName))
     }

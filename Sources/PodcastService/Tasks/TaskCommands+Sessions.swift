@@ -6,7 +6,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-// Sessions and their tasks, as programs use them.
+// Commands on sessions and their tasks, for programs.
 extension TaskCommands {
     private var sessions: [ClientID: ClientSession] { driver.core.tasks.sessions }
 
@@ -122,7 +122,8 @@ extension TaskCommands {
         return try createTask(data.key.episode, for: client)
     }
 
-    /// The client of a task has gone, and nobody else has begun it.
+    /// Cancels a task whose client has disconnected, and drops the bytes of an ephemeral session. No other client has
+    /// resumed it.
     func abandon(_ episode: EpisodeID, isEphemeral: Bool) async throws {
         let isPassing = downloads[MediaID(episode)]?.session == ClientSession.passing
         if driver.clients.openEpisodes.contains(episode) {

@@ -7,7 +7,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// What people do with downloads and cached bytes. Sessions of programs are in +Sessions.
+/// Commands on downloads and cached bytes. Those of programs' sessions are in TaskCommands+Sessions.swift.
 @ServiceActor
 final class TaskCommands: ServicePart {
     nonisolated let context: ServiceContext
@@ -20,14 +20,14 @@ final class TaskCommands: ServicePart {
 
     var downloads: [MediaID: DownloadTask] { driver.core.tasks.downloads }
 
-    /// Takes up the downloads that an earlier daemon has left.
+    /// Restores the downloads of the previous daemon.
     func start() throws {
         // Their clients disconnected with the previous daemon.
         for download in try library.downloads(session: ClientSession.passing) {
             try library.removeDownload(id: download.id)
         }
         let tasks = try library.downloads().sorted { $0.id < $1.id }.compactMap { try driver.task(of: $0) }
-        // They go on as far as there is space for them.
+        // They continue as far as there is space.
         try driver.change { batch in
             for task in tasks {
                 try batch.handle(.registered(task, asked: nil))

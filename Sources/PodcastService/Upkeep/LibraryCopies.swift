@@ -8,15 +8,15 @@ internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 
-/// What is kept beside the library for the time when it is lost: its backup, and the list of the subscriptions.
+/// The copies from which a lost library is restored: its backup, and the list of the subscriptions.
 @ServiceActor
 final class LibraryCopies: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
     private var schedule = BackupSchedule(started: Int64(time(nil)))
-    /// What changes have come since the list was last written.
+    /// Whether the subscriptions have changed since the list was last written.
     private var isDue = false
-    /// Writes the list.
+    /// The task that writes the list.
     private var writer: Task<Void, Never>?
 
     init(_ driver: CoreDriver) {

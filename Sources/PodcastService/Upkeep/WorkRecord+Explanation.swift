@@ -2,7 +2,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 
 extension WorkRecord.Entry {
-    /// What is not run, why, and how to run it, in one line.
+    /// The skipped work, the reason, and the command that runs it, in one line.
     package var explanation: String {
         let (what, command) =
             switch item.kind {

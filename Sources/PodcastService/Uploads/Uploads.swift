@@ -8,7 +8,7 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// What people publish.
+/// Uploads of episodes that people publish.
 @ServiceActor
 final class Uploads: ServicePart {
     nonisolated let context: ServiceContext
