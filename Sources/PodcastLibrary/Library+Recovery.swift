@@ -32,18 +32,20 @@ extension Library {
         at path: String, backup: String, isSuspect: Bool = false, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
-            var isSound = false
+            // Kept where it is sound: see `Schema.model`.
+            var readers: ReaderConnections?
             do {
                 // Writes nothing: a damaged file is renamed as it was found.
-                try openForReading(at: path).checkAtStart(all: isSuspect)
-                isSound = true
+                let library = try openForReading(at: path)
+                try library.checkAtStart(all: isSuspect)
+                readers = library.readers
             } catch LibraryError.damaged(_, let reason) where hasBackup(path) || canRebuild() {
                 throw LibraryError.damaged(path: path, reason: reason)
             } catch {
                 // Other errors are handled by the writer below: a new library, or one to be migrated.
             }
-            let library = try openWritable(at: path)
-            if !isSound { try library.checkAtStart(all: isSuspect) }
+            let library = try openWritable(at: path, readers: readers)
+            if readers == nil { try library.checkAtStart(all: isSuspect) }
             return (library, nil)
         } catch LibraryError.damaged(let path, let reason) {
             let restored = path + ".restored"
@@ -83,9 +85,9 @@ extension Library {
 
     static func hasBackup(_ path: String) -> Bool { access(backupPath(of: path), R_OK) == 0 }
 
-    private static func openWritable(at path: String) throws -> Library {
+    private static func openWritable(at path: String, readers: ReaderConnections? = nil) throws -> Library {
         do {
-            return try openForWriting(at: path)
+            return try openForWriting(at: path, readers: readers)
         } catch LibraryError.readOnly where access(path, W_OK) == 0 {
             throw LibraryError.damaged(path: path, reason: "its header marks it as read-only")
         }

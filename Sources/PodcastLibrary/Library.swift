@@ -18,7 +18,7 @@ package final class Library: Sendable {
     package let path: String
     /// The writing connection; `nil` in a process that only reads.
     private let writer: DatabasePool?
-    private let readers: ReaderConnections
+    let readers: ReaderConnections
     /// The thread executing `group`, as `pthread_self` names it; 0 for none.
     private let grouping = Atomic<UInt>(0)
 
@@ -31,7 +31,10 @@ package final class Library: Sendable {
     /// Opens the library for the writing process; creates it if there is none, migrates it if it is old.
     ///
     /// The file has mode 0600, and its folder 0700 if this call creates it. A damaged file is never replaced.
-    package static func openForWriting(at path: String) throws -> Library {
+    package static func openForWriting(at path: String) throws -> Library { try openForWriting(at: path, readers: nil) }
+
+    /// Opens the library with connections that have looked at it before, if any.
+    static func openForWriting(at path: String, readers: ReaderConnections?) throws -> Library {
         try prepareFile(at: path)
         let (pool, found) = try LibraryError.translating(path, isOpening: true) {
             let pool = try DatabasePool(path: path, configuration: configuration(readOnly: false))
@@ -40,7 +43,7 @@ package final class Library: Sendable {
         return try LibraryError.translating(path, isOpening: found == Schema.version) {
             try Schema.migrator.migrate(pool)
             try pool.write { db in try Schema.bound(db) }
-            let readers = ReaderConnections(path: path, configuration: configuration(readOnly: true))
+            let readers = readers ?? ReaderConnections(path: path, configuration: configuration(readOnly: true))
             return Library(path: path, writer: pool, readers: readers)
         }
     }

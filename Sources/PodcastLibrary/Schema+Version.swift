@@ -49,9 +49,9 @@ extension Schema {
     /// Checks for damage that would only appear in use: missing columns, because the text that declares them is
     /// damaged, and errors in the small tables, which the daemon reads at start. Takes a few milliseconds.
     static func checkTables(_ db: Database, of path: String) throws {
-        let model = try DatabaseQueue()
-        try migrator.migrate(model)
-        let missing = try model.read(columns).subtracting(columns(db))
+        // Reads the schema once more, as each connection does after a change of it: SQLite compares with what it knows then.
+        try db.execute(sql: "PRAGMA writable_schema = RESET")
+        let missing = try model.get().read(columns).subtracting(columns(db))
         if let first = missing.min() { throw LibraryError.damaged(path: path, reason: "it has no column \(first)") }
         for table in smallTables {
             let result = try String.fetchAll(db, sql: "PRAGMA quick_check(\(table))")
@@ -59,6 +59,14 @@ extension Schema {
                 throw LibraryError.damaged(path: path, reason: result.first ?? "quick_check said nothing")
             }
         }
+    }
+
+    /// An empty library in memory, for its columns. Never released: libdispatch frees what GRDB attaches to the queue of a
+    /// connection on a global queue, and from then on wakes the process once a second.
+    private static let model = Result {
+        let model = try DatabaseQueue()
+        try migrator.migrate(model)
+        return model
     }
 
     /// Those that do not grow with the number of episodes in the feeds.
