@@ -33,7 +33,7 @@ final class FoundShows: ServicePart {
     /// stay; it is an error only if there are none.
     func fetchShow(_ id: ShowID) async throws -> Reply {
         guard let podcast = try library.podcast(id: id) else {
-            throw Failure(errorNumber: ENOENT, message: "the search result is no longer kept: search again")
+            throw Failure(errorNumber: ENOENT, message: "the search result has expired: search again")
         }
         // A subscribed show has a schedule of its own.
         guard podcast.ephemeral else { return .done }
@@ -75,7 +75,7 @@ final class FoundShows: ServicePart {
             driver.changed(podcast: podcast.id, name: podcast.name)
             throw Failure(errorNumber: Self.errorNumber(of: failure), message: failure.message)
         } catch LibraryError.noSuchPodcast {
-            throw Failure(errorNumber: ENOENT, message: "the search result is no longer kept: search again")
+            throw Failure(errorNumber: ENOENT, message: "the search result has expired: search again")
         }
         driver.changed(podcast: podcast.id, name: podcast.name)
     }

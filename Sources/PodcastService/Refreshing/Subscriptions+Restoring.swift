@@ -26,7 +26,7 @@ extension Subscriptions {
                 let address = PrivateAddress(subscription.url)
                 let show = UnfetchedShow(
                     url: address.url, name: subscription.text, title: subscription.title, link: subscription.link,
-                    error: "the feed has not been fetched again since the library was made anew")
+                    error: "the feed has not been fetched again since the library was recreated")
                 return (show, address.credentials)
             })
         let added = kept.compactMap { show in

@@ -53,7 +53,7 @@ final class Tidier: ServicePart {
         try library.unbury(episodes: returning, now: now())
         rhythms[podcast] = nil
         driver.note(returning.map { .changedEpisode($0) })
-        log.info("\(returning.count) episodes are kept again")
+        log.info("restored \(returning.count) episodes that keep now includes")
     }
 
     /// Restores removed episodes at the start, if the configuration's `keep` has changed and now retains them.
@@ -87,7 +87,7 @@ final class Tidier: ServicePart {
         rhythms = [:]
         for episode in episodes { engine.forget(MediaID(episode)) }
         driver.note(episodes.flatMap { [.ended(MediaID($0)), .changedEpisode($0)] })
-        log.info("\(episodes.count) episodes are no longer kept")
+        log.info("removed \(episodes.count) episodes that keep excludes")
     }
 
     /// Returns the episodes of a show with the facts that retention needs.

@@ -94,7 +94,7 @@ extension CoreDriver {
             do {
                 try take(event, &batch)
             } catch LibraryError.noSuchEpisode(let id) {
-                log.debug("episode \(id) was removed while something was heard of it")
+                log.debug("episode \(id) was removed while an event of it was pending")
             }
         case .marker, .connected, .left, .closed: break
         }

@@ -220,7 +220,7 @@ final class CoreDriver: ServicePart {
         case .exceedsSpace(let media, let reason): engine.exceedsSpace(media, Self.error(reason))
         case .stopWriting(let reason):
             if let reason { log.warning("\(Self.error(reason).message)") }
-            if reason == nil { log.info("there is space in the cache again: transfers go on") }
+            if reason == nil { log.info("there is space in the cache again: transfers continue") }
             engine.setStorageFull(reason.map(Self.error))
         case .allowDiscretionary(let allowed): engine.setDiscretionary(allowed: allowed)
         case .abandon(let media, let isEphemeral): owner?.abandon(media, isEphemeral: isEphemeral)
@@ -236,7 +236,7 @@ final class CoreDriver: ServicePart {
         case .wake(let deadline): wake(at: deadline)
         case .workEnded: configuration.onWork()
         case .leave:
-            if core.isIdle { log.info("nothing to do for \(configuration.idleExit) s: leaving") }
+            if core.isIdle { log.info("idle for \(configuration.idleExit) s: exiting") }
             owner?.leave()
         }
     }

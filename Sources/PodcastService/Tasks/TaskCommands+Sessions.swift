@@ -14,7 +14,7 @@ extension TaskCommands {
         guard sessions[client.id] == nil else {
             throw Failure(kind: .usage, message: "this connection has a session already: open another connection")
         }
-        guard client.state.withLock({ !$0.isClosed }) else { throw Failure(message: "the client has gone") }
+        guard client.state.withLock({ !$0.isClosed }) else { throw Failure(message: "the client has disconnected") }
         driver.note(.openedSession(client.id, configuration))
         guard case .background(let identifier) = configuration else { return .session(tasks: [], ended: []) }
         guard !identifier.isEmpty else {

@@ -10,7 +10,7 @@ extension LibraryRecovery {
     var notice: String {
         let kept = "the damaged file is kept as \(damaged)"
         guard let backup else {
-            return "the library was damaged and had no backup: it is made anew from the list of subscriptions; \(kept)"
+            return "the library was damaged and had no backup: it was recreated from the subscription list; \(kept)"
         }
         return "the library was damaged: the backup of \(Self.date(backup)) has taken its place; \(kept)"
     }
