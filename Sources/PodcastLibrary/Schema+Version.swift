@@ -49,7 +49,8 @@ extension Schema {
     /// Checks for damage that would only appear in use: missing columns, because the text that declares them is
     /// damaged, and errors in the small tables, which the daemon reads at start. Takes a few milliseconds.
     static func checkTables(_ db: Database, of path: String) throws {
-        // Reads the schema once more, as each connection does after a change of it: SQLite compares with what it knows then.
+        // Reads the schema once more, as each connection does after a change of it. SQLite then compares it with the
+        // schema that it has loaded.
         try db.execute(sql: "PRAGMA writable_schema = RESET")
         let missing = try model.get().read(columns).subtracting(columns(db))
         if let first = missing.min() { throw LibraryError.damaged(path: path, reason: "it has no column \(first)") }
@@ -61,8 +62,8 @@ extension Schema {
         }
     }
 
-    /// An empty library in memory, for its columns. Never released: libdispatch frees what GRDB attaches to the queue of a
-    /// connection on a global queue, and from then on wakes the process once a second.
+    /// An empty library in memory, for its columns. Never released: libdispatch frees what GRDB attaches to a
+    /// connection's queue on a global queue, and wakes the process once a second from then on.
     private static let model = Result {
         let model = try DatabaseQueue()
         try migrator.migrate(model)

@@ -32,8 +32,8 @@ extension BrowserTests {
         }
     }
 
-    /// Formats that run in browsers, on desktops and on servers, with their types. Items whose type says that they are an
-    /// image or a document are no episodes.
+    /// Formats that run in browsers, on desktops and on servers, with their types. Items whose type says that they are
+    /// an image or a document are no episodes.
     private static let kinds: [(name: String, type: String)] = [
         ("svg", "application/x-any"), ("svg", "image/svg+xml"), ("xhtml", "application/x-any"),
         ("xht", ""), ("xml", "application/x-any"), ("xml", "text/xml"), ("rss", "application/x-any"),

@@ -46,7 +46,8 @@ struct SubscriptionListTests {
         let errors = result.error.split(separator: "\n").map(String.init)
         #expect(errors.count == 4 && errors.allSatisfy { $0.hasPrefix("podfs: \(file):") }, "\(result.error)")
         for (line, says) in [
-            (3, "503; try again later; added as 'down' without episodes"), (4, "no address"), (5, "“file:”"), (6, "enclosure"),
+            (3, "503; try again later; added as 'down' without episodes"), (4, "no address"), (5, "“file:”"),
+            (6, "enclosure"),
         ] {
             #expect(errors.contains { $0.hasPrefix("podfs: \(file):\(line): ") && $0.contains(says) }, "\(line)")
         }
