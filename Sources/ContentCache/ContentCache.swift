@@ -14,14 +14,15 @@ package final class ContentCache: Sendable {
     private let bootID: String
     private let reserve = Mutex(Reserve())
 
-    /// Files created in advance. Creating one takes 30 to 1,000 µs on ext4, and a reader would wait for two; truncating
-    /// one takes as long.
+    /// Files created before they are needed. Creating a file takes 30 to 1,000 µs on ext4, and the first read of an
+    /// episode would wait for two: the cache file and its checkpoint. Truncating a file takes as long, so a first
+    /// checkpoint is not written to a spare.
     private struct Reserve {
-        /// Empty files.
+        /// Empty files, each of which becomes a cache file or a first checkpoint.
         var blanks: [Blank] = []
-        /// Files of earlier checkpoints. A file that does not exist yet is created when it is written.
+        /// Paths of replaced checkpoints, to be overwritten by later ones. A file that does not exist is created then.
         var spares: [FilePath] = []
-        /// The number of names given out so far.
+        /// The number of temporary names assigned so far.
         var named = 0
 
         mutating func name(_ prefix: String, in directory: FilePath) -> FilePath {
@@ -31,8 +32,9 @@ package final class ContentCache: Sendable {
     }
 
     private struct Blank {
-        /// The future name, in an existing folder.
+        /// The name of the cache file that it may become; the folder for that name exists.
         var name: String
+        /// The current path.
         var path: FilePath
         var descriptor: FileDescriptor
 
@@ -42,13 +44,13 @@ package final class ContentCache: Sendable {
         }
     }
 
-    /// Two for each of the connections to one server that fetch the beginnings of files concurrently, and a margin.
+    /// Two for each connection to one server, since all of them may start a download at the same time, and a margin.
     private static let mostBlanks = 16
     private static let fewBlanks = 8
     private static let blankPrefix = "blank."
     private static let sparePrefix = "checkpoint."
 
-    /// Opens the cache, creating its folder (0700) if necessary. Throws an error of Foundation.
+    /// Opens the cache, creating its folder (0700) if necessary. Throws Foundation's error if that fails.
     package init(directory: FilePath) throws {
         self.directory = directory
         bootID = Checkpoint.currentBootID()
@@ -68,7 +70,7 @@ package final class ContentCache: Sendable {
         FilePath(Self.path(of: name, in: directory).string + ".json")
     }
 
-    /// Creates an empty sparse file under a new random name.
+    /// Creates a sparse file of `size` bytes, or an empty one if the size is unknown, under a new random name.
     package func create(size: Int64?) throws -> CacheFile {
         let file = try takeBlank() ?? createFile()
         if let size { try file.extend(to: size) }
@@ -97,7 +99,7 @@ package final class ContentCache: Sendable {
         }.joined()
     }
 
-    /// Creates the folder of a path. Folders are never removed.
+    /// Creates the folder that contains `path`. Folders are never removed.
     private func createFolder(of path: FilePath) throws {
         let folder = path.removingLastComponent().string
         if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
@@ -115,8 +117,9 @@ package final class ContentCache: Sendable {
     /// Whether `prepare` should be called.
     package var isLowOnFiles: Bool { reserve.withLock { $0.blanks.count < Self.fewBlanks } }
 
-    /// Creates some of the files that later calls of `create` and `save` will need. Call it on a thread that no reader
-    /// waits for. Errors are ignored: a missing file is created, or its creation fails, when it is needed.
+    /// Refills the reserve of empty files that `create` and `save` use up. Call it on a thread that no reader waits
+    /// for. Errors are ignored: with an empty reserve `create` and `save` create the files themselves, and throw the
+    /// error.
     package func prepare() {
         while reserve.withLock({ $0.blanks.count < Self.mostBlanks }) {
             let name = Self.newName()
@@ -148,7 +151,7 @@ package final class ContentCache: Sendable {
         return CacheFile(name: blank.name, path: path, descriptor: blank.descriptor)
     }
 
-    /// Opens a file of an earlier run for writing, and returns the ranges that can be trusted.
+    /// Opens a file of an earlier run for writing, and returns the ranges that are certain to have their bytes.
     ///
     /// - Returns: `nil` if the file or its checkpoint is missing or damaged; both are then removed.
     package func reopen(_ name: String) -> (file: CacheFile, checkpoint: Checkpoint, present: RangeSet<Int64>)? {
@@ -189,7 +192,8 @@ package final class ContentCache: Sendable {
     /// Reads the checkpoint of a file, without comparing the two.
     package func checkpoint(of name: String) -> Checkpoint? { Self.checkpoint(of: name, in: directory) }
 
-    /// The maximum size in bytes; a gigabyte with a hole at every other block has a checkpoint of 2 MiB.
+    /// The maximum size of a checkpoint in bytes. For comparison: a 1 GiB file with every other block missing has a
+    /// checkpoint of 2 MiB.
     private static let largestCheckpoint: Int64 = 64 << 20
 
     /// Reads the checkpoint of a file in a process that does not write the cache.
@@ -203,16 +207,16 @@ package final class ContentCache: Sendable {
         return count == data.count ? Checkpoint.decode(data) : nil
     }
 
-    /// Writes a checkpoint: into another file, which then atomically replaces the previous checkpoint. A checkpoint of
-    /// a removed file is removed too.
+    /// Writes a checkpoint to a temporary file, which then replaces the previous checkpoint atomically. If the cache
+    /// file has been removed meanwhile, the checkpoint is removed too.
     ///
-    /// The previous file is not removed but reused for the next checkpoint, of whatever file: on ext4 creating a file
-    /// has to skip each inode that was freed within the last seconds, and with many concurrent downloads that was a
-    /// third of the daemon's CPU time.
+    /// The replaced checkpoint is not removed but overwritten by the next one, of any cache file: on ext4 the creation
+    /// of a file skips every inode that was freed within the last seconds, and with many concurrent downloads that took
+    /// a third of the daemon's CPU time.
     ///
     /// - Parameters:
-    ///   - durably: Return only when the checkpoint is on the disk; needed if it says that bytes are.
-    ///   - isFirst: The file has no checkpoint yet.
+    ///   - durably: Whether to return only when the checkpoint is on the disk: needed if it lists newly synced bytes.
+    ///   - isFirst: Whether the file has no checkpoint yet.
     package func save(
         _ checkpoint: Checkpoint, of file: CacheFile, durably: Bool = false, isFirst: Bool = false
     ) throws {
@@ -238,7 +242,8 @@ package final class ContentCache: Sendable {
             guard rename(spare.string, path.string) == 0 else { throw Errno(rawValue: errno) }
             isSpare = false
         }
-        // `remove` removes the file first; if it ran meanwhile, either it or this check sees the new checkpoint.
+        // `remove` unlinks the cache file before the checkpoint. If it ran meanwhile, either it has unlinked the new
+        // checkpoint, or the cache file is already gone here.
         if !file.isLinked() { unlink(path.string) }
     }
 
@@ -254,8 +259,8 @@ package final class ContentCache: Sendable {
         return isPlaced
     }
 
-    /// Writes a file, truncating it first: ext4 and XFS then write the new content before the file's new name, even
-    /// without a sync.
+    /// Truncates and writes a file. Because of the truncation ext4 and XFS write the new content to the disk before a
+    /// later rename of the file, even without a sync.
     private static func write(_ data: Data, to path: FilePath, durably: Bool) throws {
         let descriptor = try FileDescriptor.open(
             path, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: [.ownerReadWrite])
@@ -270,7 +275,7 @@ package final class ContentCache: Sendable {
         }
     }
 
-    /// Removes a file and its checkpoint, also while it is being read: readers keep their open file.
+    /// Removes a file and its checkpoint. Readers that have the file open can continue to read it.
     package func remove(_ name: String) {
         unlink(Self.path(of: name, in: directory).string)
         unlink(checkpointPath(name).string)
@@ -296,7 +301,8 @@ package final class ContentCache: Sendable {
         return true
     }
 
-    /// Whether a reader holds a lease on a file. Takes no lock itself, so that no reader fails meanwhile.
+    /// Whether a reader has a lease on a file. Only queries the lock: if it acquired the lock, a reader that opens the
+    /// file at that moment would fail.
     package func isRead(_ name: String) -> Bool {
         guard let file = try? CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file) else {
             return false
@@ -305,8 +311,8 @@ package final class ContentCache: Sendable {
         return clinux_ofd_is_locked(file.descriptor.rawValue) == 1
     }
 
-    /// Returns the names of all files in the cache, for the comparison with the library at the start. Removes what a
-    /// process killed during `save` or `remove` has left behind, and the files it had created in advance.
+    /// Returns the names of all cache files, for comparison with the library when the daemon starts. Also removes the
+    /// leftovers of a killed process: temporary files, reserve files, and checkpoints without a cache file.
     package func names() -> [String] {
         removeReserve()
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: directory.string)) ?? []

@@ -22,7 +22,7 @@ package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
 /// Sends bytes on a socket until all are sent, a non-blocking socket's buffer is full, or the call fails. A closed
 /// connection raises no SIGPIPE.
 ///
-/// - Returns: The number of bytes sent. If it is less than the number given, errno has the reason.
+/// - Returns: The number of bytes sent. If that is less than `bytes.count`, errno has the reason.
 package func sendAll(_ bytes: UnsafeRawBufferPointer, to socket: Int32) -> Int {
     var done = 0
     while done < bytes.count {
@@ -36,7 +36,7 @@ package func sendAll(_ bytes: UnsafeRawBufferPointer, to socket: Int32) -> Int {
 
 /// Reads until the end of the file, or until more than `limit` bytes have been read.
 ///
-/// - Returns: `nil` on failure, with the reason in errno.
+/// - Returns: The bytes; more than `limit` if the file is longer than that. `nil` on failure, with the reason in errno.
 package func readAll(_ descriptor: Int32, limit: Int = .max) -> [UInt8]? {
     var bytes: [UInt8] = []
     let hasSucceeded = withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in

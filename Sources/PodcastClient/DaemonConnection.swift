@@ -10,7 +10,7 @@ internal import Synchronization
 /// callbacks must not block it. When the connection ends, all outstanding requests get `ClientError.disconnected`, then
 /// `onEnd` is called.
 package final class DaemonConnection: Sendable {
-    /// Called once with the response, or the reason why there is none.
+    /// Called with the response or an error: exactly once, or not at all if the request is cancelled first.
     package typealias Answer = @Sendable (Result<Frame, ClientError>) -> Void
 
     private struct State {
@@ -76,9 +76,10 @@ package final class DaemonConnection: Sendable {
     /// Closes the connection; `onEnd` is still called.
     package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Sends a request. `answer` is called exactly once.
+    /// Sends a request.
     ///
-    /// - Returns: The request's number, for `cancel`.
+    /// - Returns: The request's number, for `cancel`; 0 if the connection has ended, in which case `answer` has been
+    ///   called with the error.
     @discardableResult
     package func send(_ kind: Frame.Kind, _ payload: [UInt8], answer: @escaping Answer) -> UInt32 {
         let number: UInt32? = state.withLock { state in
@@ -100,7 +101,7 @@ package final class DaemonConnection: Sendable {
         write(Frame(kind: kind, number: number, payload: payload))
     }
 
-    /// Cancels the request `number`.
+    /// Cancels the request `number`; its `answer` is not called any more. Does nothing if it has been answered.
     package func cancel(_ number: UInt32) {
         let wasWaiting = state.withLock { $0.waiting.removeValue(forKey: number) != nil }
         if wasWaiting { post(.cancel, number: number) }
@@ -110,7 +111,7 @@ package final class DaemonConnection: Sendable {
         let bytes = frame.bytes
         sending.withLock { _ in
             let sent = bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
-            // The receiving thread sees the end too, and notifies all requests.
+            // After that the receiving thread reads the end of the stream and fails all outstanding requests.
             if sent < bytes.count { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
@@ -169,7 +170,7 @@ extension DaemonConnection {
         return reply
     }
 
-    /// Sends a frame and waits for the response; a failure frame is thrown.
+    /// Sends a frame and waits for the response; throws a failure frame as `Failure`.
     package func exchange(_ kind: Frame.Kind, _ payload: [UInt8]) async throws -> Frame {
         let frame = try await withCheckedThrowingContinuation { continuation in
             send(kind, payload) { continuation.resume(with: $0) }

@@ -1,6 +1,6 @@
 package import TransferCore
 
-/// The data of the response that delivered a feed.
+/// The facts about a fetched feed that a merge records in addition to the feed's content.
 package struct FeedResponse: Sendable, Equatable {
     /// The address after all redirects.
     package var finalURL: String
@@ -8,15 +8,15 @@ package struct FeedResponse: Sendable, Equatable {
     package var etag: String?
     package var lastModified: String?
     package var contentType: String?
-    /// The space of the address that responded.
+    /// The address space of the server that responded, after redirects.
     package var space: AddressSpace?
-    /// The space of the requested address, before redirects.
+    /// The address space of the server that was contacted first, before redirects.
     package var reach: AddressSpace?
-    /// The scheduled time of the next refresh; `nil` leaves it unchanged.
+    /// The scheduled time of the next refresh, in seconds since 1970; `nil` leaves it unchanged.
     package var nextRefresh: Int64?
-    /// Whether the whole document was read. Items missing from a partial document have not left the feed.
+    /// Whether all items of the feed were read. If not, missing items are not recorded as having left the feed.
     package var isWhole: Bool
-    /// The interval in seconds that the document asks for.
+    /// The refresh interval in seconds that the feed asks for.
     package var updateInterval: Int64?
 
     package init(
@@ -37,7 +37,7 @@ package struct FeedResponse: Sendable, Equatable {
     }
 }
 
-/// The result of a merge.
+/// The result of merging a fetched feed into the library.
 package struct MergeResult: Sendable, Equatable {
     package var podcast: Podcast
     /// New episodes, oldest first.

@@ -2,21 +2,22 @@ package import PodcastLibrary
 
 /// An episode's show notes as a complete HTML document.
 ///
-/// The notes are sanitized; in addition, the policy in the document's head forbids the browser to run, load or send
-/// anything.
+/// The notes are sanitized. In addition, the document's Content Security Policy forbids the browser to run scripts,
+/// load resources or submit forms.
 package struct NotesPage: Sendable {
     private let episode: Episode
     private let notes: String
     private let show: Podcast
 
-    /// - Parameter notes: The notes as in the feed.
+    /// - Parameter notes: The notes as in the feed, not sanitized.
     package init(_ episode: Episode, notes: String, show: Podcast) {
         self.episode = episode
         self.notes = notes
         self.show = show
     }
 
-    /// `base-uri` and `form-action` are not covered by `default-src` (CSP Level 3, 6.3).
+    /// The Content Security Policy. `base-uri` and `form-action` are set separately because `default-src` does not
+    /// cover them (CSP Level 3, 6.3).
     private static let policy =
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

@@ -2,13 +2,17 @@
 enum PageStyle {
     // MARK: Policies
 
-    /// Allows only files beside the page, this style sheet and, on a show's page, this script. `self` covers files in
-    /// Chromium, and `file:` browsers that treat every file as an origin of its own. `base-uri` and `form-action` are
-    /// not covered by `default-src` (CSP Level 3, 6.3).
+    /// The policy of a page without scripts: allows only `sheet` and images from files.
+    ///
+    /// In Chromium `'self'` matches files beside the page; browsers that treat every file as an origin of its own need
+    /// `file:`. `base-uri` and `form-action` are set separately because `default-src` does not cover them (CSP Level 3,
+    /// 6.3).
     static let policy =
         "default-src 'none'; img-src 'self' file:; style-src '\(sheetHash)'; base-uri 'none'; form-action 'none'"
 
+    /// `policy`, and `retry`.
     static let policyWithArt = policy + "; script-src '\(retryHash)'"
+    /// `policy`, media from files, `retry` and `script`.
     static let policyWithPlayers = policy + "; media-src 'self' file:; script-src '\(retryHash)' '\(scriptHash)'"
 
     /// SHA-256 of `sheet`, `retry` and `script`, in the format of a policy (CSP Level 3, 2.3.1).
@@ -128,8 +132,8 @@ enum PageStyle {
 
     // MARK: Scripts
 
-    /// Reloads an image once. A file is fetched when it is first opened; a browser may have read its size before, which
-    /// was 0 then. If art fails a second time it is hidden, and the letter below it shows.
+    /// Reloads an image or a recording once after an error: a file is fetched when it is first opened, and the browser
+    /// may have read its size before that, as 0. An image that fails again is removed, which reveals the letter below.
     static let retry = """
         'use strict';
         function again(e){
@@ -145,8 +149,9 @@ enum PageStyle {
         for(const image of document.images)if(image.complete&&!image.naturalWidth)again({target:image});
         """
 
-    /// Makes chapters seek, plays one recording at a time, filters long lists, and adds players to the episodes beyond
-    /// `ShowPage.playerLimit` when they are opened.
+    /// The script of a show's page. Plays from a chapter when it is clicked, and marks the current one; pauses the
+    /// other players when one starts; filters the list of episodes; and creates the players of the episodes beyond
+    /// `ShowPage.playerLimit` when their details are opened.
     static let script = """
         const list=document.querySelector('.episodes'),box=document.querySelector('.filter');
         function player(inside){

@@ -1,16 +1,19 @@
-/// A small file that a feed offers besides the media; fetched completely when it is opened.
+/// The kinds of assets: small files that a feed lists in addition to the media. An open of an asset waits until the
+/// whole file is in the cache.
 package enum AssetKind: String, Sendable, Codable, CaseIterable {
-    /// The show's art; all others belong to an episode.
+    /// A show's artwork. All other kinds belong to an episode.
     case cover
+    /// An episode's artwork.
     case art
-    /// Transcripts.
+    /// A transcript in WebVTT.
     case vtt
+    /// A transcript in SubRip.
     case srt
-    /// `podcast:chapters`.
+    /// The JSON file to which `podcast:chapters` refers.
     case chapters
 
     /// Returns the file name in the cache's folder `assets`.
     ///
-    /// - Parameter id: The row of the show or of the episode.
+    /// - Parameter id: The id of the show for `cover`, otherwise that of the episode.
     package func fileName(_ id: Int64) -> String { "\(rawValue)-\(id)" }
 }

@@ -8,9 +8,9 @@ package struct FoundShow: Sendable, Codable, Equatable {
     package var url: String
     package var artwork: String?
     package var episodes: Int?
-    /// The show's page.
+    /// The address of the show's web page.
     package var link: String?
-    /// The folder, if the show is subscribed.
+    /// The name of the show's folder; `nil` if the show is not subscribed.
     package var subscribed: String?
 
     package init(
@@ -27,9 +27,10 @@ package struct FoundShow: Sendable, Codable, Equatable {
     }
 }
 
-/// A search result as a folder: a row of the library, and its name there.
+/// A search result that the daemon has stored in the library, for the folder of a search in a mount.
 package struct FoundFolder: Sendable, Codable, Equatable {
     package var podcast: ShowID
+    /// The name of the show's folder.
     package var name: String
 
     package init(podcast: ShowID, name: String) {

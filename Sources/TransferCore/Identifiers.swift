@@ -1,6 +1,6 @@
-/// A number that identifies one kind of object, so that an episode's number cannot be passed for a show's.
+/// An integer identifier. Each kind of object has its own type, so that an episode's id cannot be passed as a show's.
 ///
-/// Encoded as a bare number: in JSON, in frames and in the library's columns.
+/// Encoded as a plain number in JSON, in frames and in the library's columns.
 package protocol Identifier: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
     ExpressibleByIntegerLiteral
 where RawValue == Int64 {
@@ -17,35 +17,36 @@ extension Identifier {
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// The key of one medium in engine, cache and renditions. An episode has one main medium and may have alternates.
+/// The id of a media file in the engine, the cache and the library's renditions. An episode has one main media file,
+/// and may have alternates.
 package struct MediaID: Identifier {
     package let rawValue: Int64
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// The main medium of an episode: both have the same number.
+    /// Creates the id of an episode's main media file, which has the same number as the episode.
     package init(_ episode: EpisodeID) { self.init(rawValue: episode.rawValue) }
 
-    /// The episode whose main medium this is.
+    /// The episode whose main media file this is.
     package var episode: EpisodeID { EpisodeID(rawValue: rawValue) }
 }
 
-/// A row of the library's `episode` table.
+/// The id of a row in the library's `episode` table.
 package struct EpisodeID: Identifier {
     package let rawValue: Int64
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// A row of the library's `podcast` table: a subscribed show.
+/// The id of a row in the library's `podcast` table: a subscribed show, or a search result.
 package struct ShowID: Identifier {
     package let rawValue: Int64
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The number of a task. For a download or an upload it is its row in the library, which is never reused; for any other
-/// task a negative number, unique while the daemon runs.
+/// The id of a task. For a download or an upload it is the id of a row in the library, which is never reused; for any
+/// other task it is a negative number, unique while the daemon runs.
 package struct TaskID: Identifier {
     package let rawValue: Int64
 

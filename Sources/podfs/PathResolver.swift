@@ -33,7 +33,7 @@ struct PathResolver {
         throw CommandError(.failed, "'\(show.name)' has no episode '\(episodeName)'; see: podfs list '\(show.name)'")
     }
 
-    /// Finds a show by its folder's name, exactly, otherwise ignoring case.
+    /// Finds a show by the name of its folder: the exact name, otherwise the only one that is equal except for case.
     func show(_ name: String) throws -> (id: ShowID, name: String) {
         let name = name.hasSuffix("/") ? String(name.dropLast()) : name
         if let found = try library.folder(named: name) { return (found.id, found.name) }
@@ -45,7 +45,7 @@ struct PathResolver {
         throw CommandError(.failed, "there is no show '\(name)'\(hint)")
     }
 
-    /// Returns all episodes that the paths name; for a show those to which the action applies.
+    /// Returns the episodes that the paths refer to; for a show, those of its episodes to which `action` applies.
     func episodes(_ paths: [String], for action: TaskAction) throws -> [EpisodeID] {
         try paths.flatMap { path -> [EpisodeID] in
             switch try resolve(path) {
@@ -55,8 +55,8 @@ struct PathResolver {
         }
     }
 
-    /// Returns the show whose folder in a mount this is, by its inode number: a search result may have the name of a
-    /// subscribed show.
+    /// Returns the show of a folder in a mount. Uses the inode number instead of the folder's name, because a search
+    /// result may have the same name as a subscribed show.
     private static func show(at path: String) -> ShowID? {
         var status = stat()
         guard stat(path, &status) == 0, let number = NodeNumber(NodeID(rawValue: UInt64(status.st_ino))),

@@ -1,20 +1,20 @@
 package import TransferCore
 
 /// The policy that decides which downloads may write to the cache, which wait, and which files are evicted. Pure: it
-/// only computes.
+/// performs no input or output.
 ///
 /// Space is *reserved*. A background download starts only when its whole size fits, after eviction, beside the other
-/// reservations; as many as fit are completed and the rest wait, with the reason. So downloads cannot fill the cache
-/// with parts of which none can be completed.
+/// reservations; downloads that do not fit wait. Otherwise the cache could fill with partial files, none of which could
+/// be completed.
 ///
-/// - A download that a program reads takes precedence. It may exceed `cache.limit` down to the free space to leave on
-///   the disk.
+/// - A download whose file a program has open takes precedence. It may exceed `cache.limit`, but must leave the disk
+///   its minimum free space.
 /// - A download of unknown size reserves space as it grows.
-/// - A file larger than `cache.limit` fails, unless it is read.
-/// - Files are evicted in this order: played ones, the least recently used, then parts that nobody reads, the
-///   lowest-ranked first. Open and pinned files are never evicted.
-/// - A background download evicts no unplayed file that was opened or completed after the download was requested: of a
-///   show larger than the cache the first episodes stay, and the others wait.
+/// - A download larger than `cache.limit` fails, unless a program has the file open.
+/// - Files are evicted in this order: played files, then other files that are not being downloaded, both least recently
+///   used first; then the partial files of downloads, lowest precedence first. Open and pinned files are never evicted.
+/// - A background download evicts no unplayed file that was opened or completed after the download was requested. So if
+///   a show is larger than the cache, the episodes downloaded first stay, and the others wait.
 ///
 /// The owner removes the files of a plan one by one, updates the situation (a file that turns out to be open is marked
 /// as such) and plans again until there is no eviction left, then calls `adopt`:
@@ -28,28 +28,30 @@ package import TransferCore
 package struct StoragePolicy: Sendable, Equatable {
     package let limits: StorageLimits
 
-    /// Downloads with a reservation, which equally ranked ones cannot take away.
+    /// Downloads with a reservation. Other downloads of the same rank cannot take it from them.
     package private(set) var reserved: Set<MediaID> = []
     /// Downloads that wait for space, with the reason.
     package private(set) var waiting: [MediaID: StorageShortage] = [:]
     /// The reason why nothing may be written at all.
     package private(set) var stop: StorageShortage?
-    /// The free space on the disk at a failed write within the limits: more than this must be free before the next
-    /// attempt.
+    /// The free space on the disk, in bytes, when a write within the limits failed. More than this must be free before
+    /// the next attempt.
     package private(set) var freeAtFailedWrite: Int64?
 
     package init(limits: StorageLimits = StorageLimits()) { self.limits = limits }
 
-    /// The advance reservation of a download of unknown size, or of one that does not fit: a few seconds of a fast
-    /// link.
+    /// The maximum number of bytes reserved in advance for a download of unknown size, or for an open one that does not
+    /// fit as a whole: what a fast link transfers in a few seconds.
     static let lookAhead: Int64 = 16 << 20
-    /// The additional free space needed after a failed write before the next attempt: less would fill up at once.
+    /// The number of bytes that must become free after a failed write before the next attempt, unless less is needed.
+    /// With less the disk would be full again at once.
     static let worthTrying: Int64 = 8 << 20
 
-    /// The growth reserved by a download of unknown size: at most a twentieth of a small cache.
+    /// The number of bytes reserved in advance for a download of unknown size: a twentieth of the cache, but from 64
+    /// KiB to `lookAhead`.
     var growth: Int64 { min(Self.lookAhead, max(64 << 10, limits.capacity / 20)) }
 
-    /// Whether any download waits for space.
+    /// Whether any download waits for space, or nothing may be written.
     package var isBlocked: Bool { stop != nil || !waiting.isEmpty }
 
     /// Records a write that failed for lack of space, with the free space on the disk.
@@ -79,7 +81,7 @@ package struct StoragePolicy: Sendable, Equatable {
     }
 }
 
-/// The result of a decision.
+/// The decisions of the policy for one situation.
 package struct StoragePlan: Sendable, Equatable {
     /// The names of the files to evict, in order.
     package var evictions: [String] = []
@@ -89,6 +91,6 @@ package struct StoragePlan: Sendable, Equatable {
     package var failures: [MediaID: StorageShortage] = [:]
     /// The reason why nothing may be written, not even for a program that reads.
     package var stop: StorageShortage?
-    /// The limits do not hold whatever goes: the rest is open or pinned.
+    /// Whether a limit remains exceeded after all evictions: the remaining files are in use or pinned.
     package var exceedsLimits = false
 }

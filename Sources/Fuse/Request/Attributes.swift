@@ -41,7 +41,7 @@ package struct Attributes: Sendable, Hashable {
     /// `st_ino`, as programs see it. It may differ from the node id.
     package var inode: UInt64
     package var kind: FileKind
-    /// The mode without the type bits, `0o444` and the like.
+    /// The mode without the type bits, for example `0o444`.
     package var permissions: UInt16
     package var links: UInt32
     /// The size in bytes. The kernel never reads beyond it, except through a handle opened with direct I/O.

@@ -4,27 +4,28 @@ import Synchronization
 
 /// libfuse's session and the state that its callbacks need.
 ///
-/// Lifetime: retained by the `Session`, its threads and every unanswered `Request`; so a request may be answered after
-/// the filesystem is gone, without effect. libfuse gets an unretained pointer to this object as the session's user
-/// data, which is safe because callbacks run only on threads that retain the object: those of the loop, and one that
-/// registers an interrupt handler and owns the request.
+/// Lifetime: retained by the `Session`, its threads and every unanswered `Request`, so a request can still be answered
+/// after an unmount, without effect. libfuse's user data is an unretained pointer to this object. That is safe because
+/// libfuse calls back only on threads that retain it: the threads of the loop, and a thread that registers an interrupt
+/// handler, through its `Request`.
 final class SessionCore: Sendable {
     let operations: any FilesystemOperations
     let options: SessionOptions
     let interrupts = InterruptTable()
     private let stopped = Atomic(false)
-    /// Whether the kernel has sent INIT and the reply is not yet sent; see `SessionIO`.
+    /// Whether INIT has been received but not yet answered; see `SessionIO`.
     private let greeting = Atomic(false)
     private let wishes = Mutex(Wishes())
-    /// Whether the kernel accepts backing files; false after the first permanent refusal.
+    /// Whether backing files may be registered: passthrough was requested, and the kernel has not refused it for good.
     private let passthrough = Atomic(false)
 
-    /// Additions to the INIT reply that libfuse does not make.
+    /// The fields that `SessionIO` adds to the INIT reply, because libfuse before 3.17 does not set them.
     struct Wishes {
         var parallelDirectories = false
-        /// The maximum depth of stacked filesystems including this one, the topmost; 0 for no passthrough.
+        /// `max_stack_depth` of the reply: the stack depth of this mount, which must be higher than that of the backing
+        /// files' filesystem; 0 for no passthrough.
         var stackDepth: UInt32 = 0
-        /// Whether the kernel has offered passthrough.
+        /// Whether the kernel has offered passthrough in INIT; not part of the reply.
         var isPassthroughOffered = false
     }
 
@@ -63,7 +64,7 @@ final class SessionCore: Sendable {
 
     func wantParallelDirectories(_ want: Bool) { wishes.withLock { $0.parallelDirectories = want } }
 
-    /// Returns the additions for the INIT reply, which is about to be sent.
+    /// Returns the additions to the INIT reply. Call once, immediately before the reply is sent.
     func takeWishes() -> Wishes {
         greeting.store(false, ordering: .relaxed)
         return wishes.withLock { $0 }
@@ -76,7 +77,7 @@ final class SessionCore: Sendable {
         stopped.store(true, ordering: .releasing)
     }
 
-    /// Returns the core from libfuse's user data.
+    /// Returns the core of a request's session, from libfuse's user data.
     static func of(_ request: OpaquePointer) -> SessionCore {
         of(userData: fuse_req_userdata(request))
     }
@@ -85,8 +86,7 @@ final class SessionCore: Sendable {
         Unmanaged<SessionCore>.fromOpaque(userData).takeUnretainedValue()
     }
 
-    /// Returns libfuse's messages as one line. The prefix `fuse: ` is redundant in an error of this binding and is
-    /// removed.
+    /// Returns libfuse's messages as one line without their prefix `fuse: `, or `otherwise` if there are none.
     static func explain(_ lines: [String], _ otherwise: String) -> String {
         let texts = lines.map { $0.hasPrefix("fuse: ") ? String($0.dropFirst(6)) : $0 }
         return texts.isEmpty ? otherwise : texts.joined(separator: "; ")
@@ -96,8 +96,8 @@ final class SessionCore: Sendable {
 // MARK: Passthrough
 
 extension SessionCore {
-    /// Records the kernel's offers in INIT, which libfuse before 3.17 does not report: called with each request before
-    /// libfuse handles it, on the same thread.
+    /// Records whether INIT offers passthrough, which libfuse before 3.17 does not report. Called with every request,
+    /// before libfuse handles it, on the same thread.
     func look(at request: UnsafeRawBufferPointer) {
         let header = MemoryLayout<fuse_in_header>.size
         // `struct fuse_init_in`: major, minor, max_readahead, flags, flags2.
@@ -113,20 +113,23 @@ extension SessionCore {
         }
     }
 
-    /// Decides whether to request passthrough: only if the kernel offers it and would accept files from this process.
+    /// Decides whether the INIT reply requests passthrough: only if a `backingFolder` is set, the kernel offers
+    /// passthrough, and the process has CAP_SYS_ADMIN, without which the kernel accepts no backing file.
     func settlePassthrough(isAdministrator: Bool) -> Bool {
         guard let folder = options.backingFolder, isAdministrator, wishes.withLock({ $0.isPassthroughOffered }) else {
             return false
         }
-        // On such a filesystem a file is stored in a second one below; otherwise 1, so that others can be stacked on
-        // this one: the kernel's maximum is 2 (FILESYSTEM_MAX_STACK_DEPTH).
+        // The depth must exceed that of the folder's filesystem: 1 if that can itself be stacked on another, otherwise
+        // 0. Not always 2, the kernel's maximum (FILESYSTEM_MAX_STACK_DEPTH), because then nothing could be stacked on
+        // this filesystem.
         let isStacked = Self.stacked.contains(UInt32(truncatingIfNeeded: cfuse_filesystem_type(folder)))
         wishes.withLock { $0.stackDepth = isStacked ? 2 : 1 }
         passthrough.store(true, ordering: .releasing)
         return true
     }
 
-    /// OVERLAYFS_SUPER_MAGIC, ECRYPTFS_SUPER_MAGIC and FUSE_SUPER_MAGIC of linux/magic.h and fs/fuse/inode.c.
+    /// The types of filesystems that can be stacked on another: OVERLAYFS_SUPER_MAGIC, ECRYPTFS_SUPER_MAGIC and
+    /// FUSE_SUPER_MAGIC of linux/magic.h and fs/fuse/inode.c.
     private static let stacked: Set<UInt32> = [0x794c_7630, 0xf15f, 0x6573_5546]
 
     var takesBackingFiles: Bool { passthrough.load(ordering: .acquiring) }

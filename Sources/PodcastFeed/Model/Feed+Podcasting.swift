@@ -1,4 +1,4 @@
-/// A person involved (`podcast:person`).
+/// A person who contributes to a show or an episode (`podcast:person`).
 package struct Person: Sendable, Equatable, Codable {
     package var name: String
     /// The person's role in lower case; `host` by default, as in the specification.
@@ -18,7 +18,7 @@ package struct Person: Sendable, Equatable, Codable {
     }
 }
 
-/// A page for payments by listeners (`podcast:funding`).
+/// A web page where listeners can donate or pay (`podcast:funding`).
 package struct Funding: Sendable, Equatable, Codable {
     package var url: String
     package var title: String?
@@ -31,9 +31,9 @@ package struct Funding: Sendable, Equatable, Codable {
 
 /// A short excerpt that advertises an episode (`podcast:soundbite`).
 package struct Soundbite: Sendable, Equatable, Codable {
-    /// Seconds from the start.
+    /// The start in the episode, in seconds.
     package var start: Double
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Double
     package var title: String?
 
@@ -65,7 +65,7 @@ package struct LiveItem: Sendable, Equatable {
     package var status: String?
     package var start: PublicationDate?
     package var end: PublicationDate?
-    /// The other contents of the element, the same as those of an episode.
+    /// The element's other children, which are the same as those of an episode's `item`.
     package var item: Item
 
     package init(status: String?, start: PublicationDate?, end: PublicationDate?, item: Item) {
@@ -82,7 +82,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
     package struct Source: Sendable, Equatable {
         /// The absolute address, of any scheme, such as `ipfs` or `magnet`.
         package var url: String
-        /// The MIME type at this address, such as a torrent's, if it differs from that of the encoding.
+        /// The MIME type of the file at this address if it is not the encoding itself, such as a torrent file.
         package var type: String?
 
         package init(url: String, type: String? = nil) {
@@ -91,7 +91,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
         }
     }
 
-    /// The verification of the bytes.
+    /// The hash or signature to verify the file with (`podcast:integrity`).
     package struct Integrity: Sendable, Equatable {
         /// `sri` (W3C Subresource Integrity) or `pgp-signature`, lower case.
         package var type: String
@@ -104,7 +104,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
     }
 
     package var type: String?
-    /// Bytes as the feed claims; `nil` when absent, zero, negative or no number.
+    /// The size in bytes that the feed states; `nil` if it is missing, zero, negative or not a number.
     package var length: Int64?
     /// Bits per second.
     package var bitRate: Double?
@@ -112,7 +112,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
     package var height: Int?
     package var language: String?
     package var title: String?
-    /// The publisher's name for the encoding, the same in each item.
+    /// The attribute `rel`: the publisher's label for this kind of encoding, the same in all items.
     package var relation: String?
     package var codecs: String?
     /// Whether this equals the item's enclosure.
@@ -125,7 +125,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
         sources = []
     }
 
-    /// The addresses with the schemes http and https.
+    /// The sources with an http or https address.
     package var enclosures: [Enclosure] {
         sources.compactMap { source in
             guard URLReference.isHTTP(source.url) else { return nil }
@@ -135,7 +135,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
 }
 
 extension Feed {
-    /// Returns the people of an item, otherwise those of the show.
+    /// Returns the people of an item, or those of the show if the item lists none.
     package func persons(of item: Item) -> [Person] {
         item.persons.isEmpty ? persons : item.persons
     }

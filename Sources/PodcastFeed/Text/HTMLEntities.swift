@@ -1,9 +1,12 @@
-/// The named characters of HTML, which feeds use without declaring them.
+/// The named character references of HTML, such as `&nbsp;`, which feeds use without declaring them.
 ///
-/// XML defines five names; publishers paste HTML anyway, and `&nbsp;` in a title must not lose the title. Declarations
-/// in the document are ignored, so these can neither grow nor be redefined.
+/// XML predefines only five names, but publishers paste HTML, and a title with `&nbsp;` must not be lost. Entity
+/// declarations in the document are ignored, so a document can neither redefine these names nor nest entities that
+/// expand to gigabytes.
 enum HTMLEntities {
-    /// The characters a name stands for, without `&` and `;`; `nil` for an unknown name.
+    /// Returns the one or two characters that a name stands for; `nil` for an unknown name.
+    ///
+    /// - Parameter name: The name without `&` and `;`.
     static func characters(_ name: FeedBytes) -> (first: Unicode.Scalar, second: Unicode.Scalar?)? {
         byName[Substring(decoding: name, as: UTF8.self)]
     }

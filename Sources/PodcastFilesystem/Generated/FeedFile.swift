@@ -4,12 +4,14 @@ internal import PodcastPages
 internal import SystemPackage
 internal import TransferCore
 
-/// The raw feed as last fetched, readable only by the owner: it may contain what is secret in its address.
+/// The raw feed as last fetched. Readable only by the owner, because a feed with a secret in its address may contain
+/// that address.
 struct FeedXMLFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// Not cached by the kernel: a refresh changes the file's time without an event, even if the feed is unchanged.
+    /// The kernel must not cache the attributes: a refresh changes the file's times even if the feed is unchanged, and
+    /// sends no event then.
     fileprivate static let form: NodeForm = {
         var form = NodeForm.file
         (form.permissions, form.attributeTimeout, form.pushesSize) = (0o400, 0, false)
@@ -27,7 +29,8 @@ struct FeedXMLFile: GeneratedFile {
     }
 }
 
-/// The parsed feed as stored by the daemon, preceded by the state of the show's refreshes.
+/// The refresh state of the show's feed, followed by the parsed feed as stored by the daemon, in one JSON object.
+/// Without a stored feed, the refresh state only.
 struct FeedJSONFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -51,6 +54,7 @@ extension PodcastFilesystem {
         document(of: show, "xml").withPlatformString { Glibc.access($0, F_OK) == 0 }
     }
 
+    /// Returns the path of a show's feed in the daemon's folder: `xml` for the raw feed, `json` for the parsed one.
     fileprivate func document(of show: ShowID, _ fileExtension: String) -> FilePath {
         options.feeds.appending("\(show).\(fileExtension)")
     }

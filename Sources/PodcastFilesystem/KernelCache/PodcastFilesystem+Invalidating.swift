@@ -10,7 +10,7 @@ extension PodcastFilesystem {
         for invalidation in invalidations {
             switch invalidation {
             case .attributes(let number) where number.kind == .episode:
-                // Counted after the invalidation: a listing made before contains the old attributes.
+                // Recorded only after the invalidation: a listing created before may contain the old attributes.
                 notifier.invalidateAttributes(number.node) { [self] in
                     state.withLock { $0.kernel.delivered(invalidation) }
                 }
@@ -21,7 +21,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Invalidates attributes, and then calls `next`, for a reply that has to wait for it.
+    /// Invalidates a node's attributes and then calls `next`, which sends a reply that must not precede the
+    /// invalidation.
     func invalidate(_ number: NodeNumber, then next: @escaping @Sendable () -> Void) {
         guard let notifier = kernelLink.withLock({ $0?.notifier }) else {
             next()
@@ -30,7 +31,8 @@ extension PodcastFilesystem {
         notifier.invalidateAttributesNow(number.node, then: next)
     }
 
-    /// Makes the kernel request the size of a file, once for concurrent opens, and then calls `next`.
+    /// Invalidates the attributes of a file so that the kernel requests its new size, and then calls `next`. Concurrent
+    /// opens share one invalidation; none is sent if the kernel has the size.
     func push(_ size: Int64, of number: NodeNumber, then next: @escaping @Sendable () -> Void) {
         let push = state.withLock { state in
             let push = state.kernel.push(size, of: number)
@@ -51,7 +53,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Invalidates the name of an episode that now refers to another node.
+    /// Invalidates the name of an episode in the kernel, after the episode's node has been replaced.
     func invalidateName(ofEpisode episode: EpisodeID) {
         guard let place = try? library.place(of: episode) else { return }
         send(state.withLock { $0.kernel.entries(place.name, in: place.podcast) })

@@ -46,7 +46,7 @@ extension EpisodeFile {
     ) {
         let size = episode.size
         let trouble = mount.live.trouble(of: episode.id)
-        // A running task's own last error applies, or none.
+        // With a task, only the task's own error counts; for a failed task without one, the download's recorded error.
         let error =
             task.map { $0.info.state == .failed ? $0.info.error ?? episode.download?.error : $0.info.error }
             ?? trouble?.error ?? episode.download?.error
@@ -76,7 +76,8 @@ extension EpisodeFile {
                 values.add("user.podfs.eta", WholeNumber.of((rest / rate).rounded(.up)))
             }
         }
-        // Also for a download that is retried, waits for space, or was suspended by a full disk.
+        // Not only for failed downloads: also for those that are retried, wait for space, or are suspended because the
+        // disk is full.
         if state != .cached { values.add("user.podfs.error", error.map(PlainText.oneLine)) }
     }
 

@@ -7,9 +7,9 @@ internal import TransferEngine
 
 // Settings of one show: `podfs set SHOW KEY=VALUE`.
 extension Subscriptions {
-    /// Changes settings of a show: all of them, or none.
+    /// Changes settings of a show. All assignments are checked before the first is applied.
     ///
-    /// - Parameter isConfirmed: whether to apply a `keep` that removes cached or played episodes.
+    /// - Parameter isConfirmed: Whether to apply a `keep` that removes cached or played episodes.
     func set(_ id: ShowID, _ assignments: [String], isConfirmed: Bool) throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
         let changes: [ShowSettingChange]
@@ -35,7 +35,7 @@ extension Subscriptions {
         return .settings(try library.settings(of: id), kept: change)
     }
 
-    /// Returns what a new `keep` would change for a show; `nil` for nothing.
+    /// Returns the numbers of episodes that a new `keep` would remove from a show and restore; `nil` if none.
     private func keepChange(of podcast: Podcast, to keep: Keep) throws -> KeepChange? {
         let episodes = try library.episodes(of: podcast.id)
         let leaving = Set(Retention(try tidier.retained(episodes, of: podcast.id), keep: keep, now: now()).rows)
@@ -45,7 +45,7 @@ extension Subscriptions {
         return KeepChange(removed: leaving.count, total: episodes.count, bytes: bytes, returned: returned)
     }
 
-    /// Throws, before any change, if episodes would be removed that were downloaded or played.
+    /// Throws a `Failure` of kind `refused` if a new `keep` would remove cached or played episodes. Changes nothing.
     private func refuseLosses(of podcast: Podcast, keep: Keep) throws {
         let episodes = try library.episodes(of: podcast.id)
         let leaving = Set(Retention(try tidier.retained(episodes, of: podcast.id), keep: keep, now: now()).rows)

@@ -96,9 +96,6 @@ package final class PodcastService: ServicePart {
         }
     }
 
-    /// Whether no client is connected and nothing is running.
-    package var isIdle: Bool { driver.core.isIdle }
-
     /// The handler of the socket's frames.
     package nonisolated var handler: SocketServer.Handler {
         SocketServer.Handler(

@@ -1,13 +1,13 @@
 internal import Platform
 
-/// The actor that isolates the state of the daemon's parts, so that they can call each other synchronously. Long
-/// operations, such as network input, parsing and large merges, run elsewhere.
+/// The global actor of the daemon's components, which can therefore call each other synchronously. Long operations,
+/// such as network input, parsing and large merges, do not run on it.
 @globalActor
 package actor ServiceActor {
     package static let shared = ServiceActor()
 }
 
-/// Starts a task on this actor, using the worker pool's threads.
+/// Starts a task on `ServiceActor`, on the threads of `WorkerPool`.
 @discardableResult
 func startTask<Value: Sendable>(_ body: @escaping @ServiceActor () async -> Value) -> Task<Value, Never> {
     Task(executorPreference: WorkerPool.shared) { await body() }

@@ -2,11 +2,14 @@ internal import Foundation
 internal import PodcastLibrary
 
 extension LibraryRecovery {
-    /// Formats a time for messages, as one line.
+    /// Formats a time as ISO 8601 in UTC.
+    ///
+    /// - Parameter moment: In seconds since 1970.
     fileprivate static func date(_ moment: Int64) -> String {
         ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
     }
 
+    /// The message for the log and the next command: what replaced the damaged library, and where that is now.
     var notice: String {
         let kept = "the damaged file is kept as \(damaged)"
         guard let backup else {

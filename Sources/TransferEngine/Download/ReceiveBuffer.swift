@@ -1,9 +1,10 @@
-/// The buffer of a connection between curl and the file.
+/// The buffer of a connection for bytes that curl has delivered and that are not yet written to the file.
 final class ReceiveBuffer {
     private let memory: UnsafeMutableRawBufferPointer
     private var count = 0
 
-    /// The buffer's size: large enough to make the cost of calls negligible, and the limit of a held response's memory.
+    /// The size in bytes: large enough to make the cost of write calls negligible. Also the maximum memory of a
+    /// response that must wait before its body is used.
     private static let capacity = 256 * 1024
 
     init() { memory = .allocate(byteCount: Self.capacity, alignment: 64) }
@@ -13,9 +14,10 @@ final class ReceiveBuffer {
     var isEmpty: Bool { count == 0 }
     var room: Int { memory.count - count }
 
-    /// Its contents, valid until it changes.
+    /// The buffered bytes; valid until the next call of `append` or `removeAll`.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
+    /// Returns the first buffered bytes, at most `most`; valid as long as `bytes`.
     func prefix(_ most: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: memory[..<min(count, most)])
     }
