@@ -159,7 +159,7 @@ class Work:
 
     def read_pages(self, show):
         folder = f"{self.podfs.mount}/{show}"
-        for name in ["index.html", "playlist.m3u8", ".feed.json", ".feed.xml"]:
+        for name in ["index.html", "playlist.m3u8", ".feed.json", ".feed.xml.txt"]:
             read_all(f"{folder}/{name}")
             self.count("pages")
 
