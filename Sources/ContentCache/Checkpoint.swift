@@ -23,8 +23,8 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package var bootID = ""
     package var device: UInt64 = 0
     package var inode: UInt64 = 0
-    /// With `inode` and `total`, the file's state when it was completed (`FileState`); absent before, and in
-    /// checkpoints of earlier versions.
+    /// The mtime. With `inode`, `total`, `allocated` and `changed`, the file's state when it was completed
+    /// (`FileState`); absent before, and in checkpoints of earlier versions.
     package var modified: Int64?
     package var allocated: Int64?
     package var changed: Int64?
@@ -88,7 +88,7 @@ package struct Checkpoint: Sendable, Codable, Equatable {
 
     /// 16 TiB, the largest file of ext4.
     private static let largest: Int64 = 1 << 44
-    /// The limit corresponds to one rendition a second for sixty years.
+    /// The possible generations; the limit corresponds to one rendition a second for 68 years.
     private static let generations = 0...Int(Int32.max)
 
     /// Whether the numbers are possible for a file.

@@ -44,7 +44,8 @@ package final class ContentCache: Sendable {
         }
     }
 
-    /// Two for each connection to one server, since all of them may start a download at the same time, and a margin.
+    /// The number of blanks in a full reserve: two for each of a server's six connections for readers, which may all
+    /// start a download at the same time, and a margin.
     private static let mostBlanks = 16
     private static let fewBlanks = 8
     private static let blankPrefix = "blank."
@@ -192,8 +193,8 @@ package final class ContentCache: Sendable {
     /// Reads the checkpoint of a file, without comparing the two.
     package func checkpoint(of name: String) -> Checkpoint? { Self.checkpoint(of: name, in: directory) }
 
-    /// The maximum size of a checkpoint in bytes. For comparison: a 1 GiB file with every other block missing has a
-    /// checkpoint of 2 MiB.
+    /// The maximum size of a checkpoint in bytes. For comparison: a 1 GiB file with every other block of 4 KiB missing
+    /// has a checkpoint of 5.5 MiB at most.
     private static let largestCheckpoint: Int64 = 64 << 20
 
     /// Reads the checkpoint of a file in a process that does not write the cache.

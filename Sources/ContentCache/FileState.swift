@@ -75,7 +75,8 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
     /// A symbolic link, a folder, a pipe.
     case notAFile
     case wrongSize(found: Int64, expected: Int64)
-    /// The size is right, but the inode, the mtime or the allocated size is not; the digest decides.
+    /// The size is right, but the inode, the mtime, the ctime or the allocated size is not, or the file has a hole; the
+    /// digest decides.
     case changed
     /// The digest is not the recorded one.
     case wrongContent

@@ -16,7 +16,8 @@ package struct DaemonCore: Sendable {
     /// The number of engine events that could not be written.
     private var unwritten = 0
     private var allowsDiscretionary = true
-    /// The first batch applies the cache limits to the state of the previous daemon.
+    /// `changesDemand` is set initially, so that the first batch applies the cache limits to the files of the previous
+    /// daemon.
     private var outcome = Outcome(changesDemand: true)
 
     package init(limits: StorageLimits, idleExit: Duration) {
@@ -24,7 +25,7 @@ package struct DaemonCore: Sendable {
         upkeep = UpkeepPlanner(idleExit: idleExit)
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
     /// Whether discretionary work may run: while a client is connected, or if network and power conditions permit it.
     package var mayRunByItself: Bool { allowsDiscretionary || !clients.isEmpty }
@@ -45,7 +46,7 @@ package struct DaemonCore: Sendable {
 
     package func info(of media: MediaID) -> TaskInfo? { tasks.info(of: media, waiting: space.waiting) }
 
-    // MARK: Deciding
+    // MARK: Inputs
 
     /// Adds reserved event numbers.
     package mutating func reserve(_ numbers: Range<Int64>) { tasks.reserve(numbers) }
@@ -53,6 +54,8 @@ package struct DaemonCore: Sendable {
     /// Returns an event for a single client, with a number of its own.
     package mutating func event(_ kind: Event.Kind, at now: Moment) -> Event { tasks.event(kind, at: now) }
 
+    /// Processes an input.
+    ///
     /// - Returns: the effects of this input; `settle` returns those of the batch.
     package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
         switch input {
@@ -92,7 +95,7 @@ package struct DaemonCore: Sendable {
         outcome.effects.append(.tell(event))
     }
 
-    /// Returns the effects of all inputs since the last call.
+    /// Ends a batch: returns the effects that depend on all inputs since the last call.
     package mutating func settle(at now: Moment) -> [Effect] {
         let batch = outcome
         outcome = Outcome()
@@ -219,6 +222,6 @@ package struct DaemonCore: Sendable {
         }
     }
 
-    /// Assesses the space again if a download waits for some.
+    /// Requests a new assessment of the space if a download waits for space, or nothing may be written.
     private mutating func lookAgain() { if space.policy.isBlocked { outcome.changesDemand = true } }
 }

@@ -7,7 +7,7 @@ package enum Effect: Sendable, Equatable {
     /// order.
     case write(Row)
 
-    // Derivable when a daemon starts: orders to the engine.
+    // Orders to the engine. They are not stored: a new daemon derives them from the library.
     case run(MediaID, isSuspended: Bool, TransferPriority)
     case awaitSpace(MediaID, StorageShortage?)
     /// Fails a download that can never fit into the cache.
@@ -17,12 +17,12 @@ package enum Effect: Sendable, Equatable {
     /// Handles a task whose client has disconnected.
     case abandon(MediaID, isEphemeral: Bool)
 
-    // Questions: an input answers each.
+    // Queries: each is answered by an input.
     /// - isProgress: whether the only change is that bytes have arrived.
     case assessSpace(isProgress: Bool)
     case readSchedule
 
-    // Best effort.
+    // Effects without an answer.
     /// Broadcasts an event to every watching client.
     case tell(Event)
     case runHook(Hook)
@@ -33,11 +33,11 @@ package enum Effect: Sendable, Equatable {
     case moveUnsent(by: Int64)
     /// Schedules the next `tick` for this uptime, replacing any earlier `wake`.
     case wake(at: Duration)
-    /// Work has finished that may have used much memory.
+    /// Reports the end of work that may have used much memory.
     case workEnded
     case leave
 
-    /// A change of the library's rows of tasks.
+    /// A change to the library's rows of tasks and events.
     package enum Row: Sendable, Equatable {
         case received(MediaID, generation: Int, bytes: Int64)
         case removed(TaskID)
@@ -50,14 +50,14 @@ package enum Effect: Sendable, Equatable {
         case uploadRemoved(TaskID, Event?)
     }
 
-    /// A command of the configuration.
+    /// A command that the configuration runs at an event.
     package enum Hook: Sendable, Equatable {
         case downloaded(MediaID)
         case idle
     }
 }
 
-/// The results of a batch's inputs until now.
+/// The combined results of a batch's inputs so far.
 struct Outcome: Sendable {
     var effects: [Effect] = []
     /// Whether bytes have arrived, so that the cache limits have to be checked.

@@ -45,7 +45,7 @@ package enum Input: Sendable {
     case uploadFailed(TaskID, TransferError)
     case uploadCancelled(TaskID)
 
-    // What is fetched for the library: feeds, searches, assets.
+    // Fetches for the library: feeds, searches, assets.
     case fetchBegan(TaskInfo)
     /// A running fetch whose start was already broadcast; it is a task until `fetchEnded`.
     case fetchTaken(TaskInfo)
@@ -66,7 +66,7 @@ package enum Input: Sendable {
     case changedEpisode(EpisodeID, formerName: String? = nil)
     case changedShow(ShowID, name: String, formerName: String? = nil)
 
-    // What is under way, and what is due.
+    // Running work, and due times.
     /// The start of a command, an exchange or other work: the daemon does not exit until it has finished.
     case began
     case finished
@@ -76,7 +76,7 @@ package enum Input: Sendable {
     case unwritten(Int)
     /// The answer to `readSchedule`: when each chore is due, in seconds since 1970.
     case scheduled([Chore: Int64])
-    /// A possible change of what is due.
+    /// A possible change of the due times.
     case rescheduled
     /// Whether network and power conditions permit discretionary transfers.
     case conditions(allowDiscretionary: Bool)

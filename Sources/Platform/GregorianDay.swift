@@ -1,4 +1,4 @@
-/// A day of the Gregorian calendar, also for the time before it was used, as days since 1970-01-01.
+/// A day of the proleptic Gregorian calendar, as days since 1970-01-01.
 package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
     package let number: Int64
 
@@ -8,9 +8,9 @@ package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
         self.number = number
     }
 
-    /// `nil` when there is no such day.
+    /// Creates the day of a date; `nil` if there is no such day.
     ///
-    /// Counted in eras of 400 years of 146,097 days from 1 March, so that the leap day is the last of its year
+    /// Counts in eras of 400 years of 146,097 days from 1 March, so that the leap day is the last of its year
     /// ("chrono-Compatible Low-Level Date Algorithms", H. Hinnant, `days_from_civil`).
     package init?(year: Int, month: Int, day: Int) {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1,
@@ -36,7 +36,7 @@ package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
     }
 
-    /// 0 is a Monday. (1970-01-01 was a Thursday.)
+    /// The day of the week, 0 for Monday. (1970-01-01 was a Thursday.)
     package var weekday: Int { Int((number % 7 + 10) % 7) }
 
     /// `2026-11-20`.
@@ -45,7 +45,7 @@ package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
         return [(year, 4), (month, 2), (day, 2)].map(Self.padded).joined(separator: "-")
     }
 
-    /// The number with zeros before it.
+    /// Returns the number with leading zeros, at least `width` digits long.
     package static func padded(_ number: Int, _ width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits

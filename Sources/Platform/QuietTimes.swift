@@ -1,8 +1,8 @@
 /// The hours and days, in UTC, in which a publisher wants no request (RSS 2.0, `skipHours` and `skipDays`).
 package struct QuietTimes: Sendable, Equatable {
-    /// 0 to 23.
+    /// The hours, 0 to 23.
     package var hours: Set<Int>
-    /// 0 for Sunday to 6 for Saturday.
+    /// The days of the week, 0 for Sunday to 6 for Saturday.
     package var days: Set<Int>
 
     package init(hours: Set<Int> = [], days: Set<Int> = []) {
@@ -10,7 +10,7 @@ package struct QuietTimes: Sendable, Equatable {
         self.days = days
     }
 
-    /// One bit each, the days behind the hours; `nil` stands for none.
+    /// Decodes a stored number: bits 0 to 23 are the hours, bits 24 to 30 the days; `nil` stands for none.
     package init(bits: Int64?) {
         let bits = bits ?? 0
         self.init(
@@ -18,7 +18,7 @@ package struct QuietTimes: Sendable, Equatable {
             days: Set((0..<7).filter { bits >> Int64($0 + 24) & 1 == 1 }))
     }
 
-    /// The number that is stored; see ``init(bits:)``.
+    /// The encoding as a number for the library; see ``init(bits:)``.
     package var bits: Int64? {
         let bits = hours.reduce(Int64(0)) { $0 | 1 << Int64($1) } | days.reduce(0) { $0 | 1 << Int64($1 + 24) }
         return bits == 0 ? nil : bits

@@ -7,7 +7,7 @@ internal import Glibc
 package enum Timers {
     private static let queue = DispatchQueue(label: "podfs.timers")
 
-    /// - Parameter body: must not block.
+    /// Runs `body`, which must not block, once after a delay.
     package static func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
     }

@@ -4,7 +4,7 @@ package struct ClientError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
         /// No daemon runs, and none could be started.
         case unreachable
-        /// The daemon serves another installation or has an incompatible version.
+        /// The daemon serves another installation, has an incompatible version, or sent an unexpected reply.
         case disagrees
         /// The connection broke before the response arrived.
         case disconnected

@@ -24,9 +24,9 @@ package struct DaemonLauncher: Sendable {
         self.onNotice = onNotice
     }
 
-    /// Connects to a running daemon.
+    /// Connects to a running daemon. Makes an older daemon exit.
     ///
-    /// - Returns: `nil` if none runs.
+    /// - Returns: `nil` if no daemon runs, the running one does not answer, or it was older.
     package func connect(
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onEnd: @escaping @Sendable () -> Void = {}
@@ -77,8 +77,11 @@ package struct DaemonLauncher: Sendable {
         defer { close(lock) }
         _ = retryingInterrupts { flock(lock, LOCK_EX) }
         if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
-        try start()
-        if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
+        // A daemon that is killed once it is ready, before it answers, is followed by another.
+        for _ in 1...3 {
+            try start()
+            if let connection = try connect(role: role, onEvent: onEvent, onEnd: onEnd) { return connection }
+        }
         throw ClientError(.unreachable, "the daemon was started but does not answer: see \(places.log)")
     }
 
@@ -94,7 +97,7 @@ package struct DaemonLauncher: Sendable {
         }
     }
 
-    /// Sends the hello on a thread that may block; a live daemon answers at once.
+    /// Sends the hello and blocks until the answer, ten seconds at most; a working daemon answers at once.
     private func greet(_ connection: DaemonConnection, _ hello: Hello) -> Welcome? {
         let answer = OneShot<Welcome?>()
         connection.send(.hello, WireJSON.encode(hello)) { result in

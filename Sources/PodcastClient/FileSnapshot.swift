@@ -63,7 +63,8 @@ package final class FileSnapshot: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Keeps the copy, once the daemon has confirmed the upload.
+    /// Leaves the copy to the daemon: it is not removed with this object. Call once the daemon has confirmed the
+    /// upload.
     package func handOver() { isHandedOver.store(true, ordering: .relaxed) }
 
     deinit {

@@ -124,7 +124,7 @@ package final class TransferSession: Sendable {
         return DownloadTask(session: self, info: info, episode: resumeData.key.episode)
     }
 
-    /// Returns the outstanding task of an episode.
+    /// Returns the task that `info` describes; `nil` if it concerns no episode.
     package func task(_ info: TaskInfo) -> DownloadTask? {
         info.episode.map { DownloadTask(session: self, info: info, episode: $0) }
     }

@@ -34,11 +34,12 @@ package final class FeedParser {
     /// Diagnostics from before the reader was created.
     private var diagnostics: [Diagnostic] = []
 
-    /// The bytes by which the encoding is judged: an XML declaration stands in the first hundred, text behind it.
+    /// The number of bytes from which the encoding is determined: the XML declaration is within the first hundred, and
+    /// text follows.
     private static let headSize = 32 << 10
-    /// The bytes that the scanner gets at once; a token that is cut waits for the next block.
+    /// The size of the blocks passed to the scanner, in bytes; an incomplete token waits for the next block.
     private static let blockSize = 64 * 1024
-    /// The number of bytes in which a web page's title is searched.
+    /// The number of bytes searched for a web page's title.
     private static let pageSize = 64 * 1024
 
     /// - Parameters:
@@ -199,8 +200,8 @@ package final class FeedParser {
 
     // MARK: From UTF-8 to the reader
 
-    /// Passes on the block. All blocks except the last have the same size, so that their boundaries do not depend on
-    /// the pieces.
+    /// Passes the block to the scanner, or collects it. All blocks except the last have the same size, so that their
+    /// boundaries do not depend on the pieces.
     private func deliver(isLast: Bool) {
         if case .undecided = phase {
             skipSpace()
@@ -273,8 +274,9 @@ package final class FeedParser {
         }
     }
 
-    /// Reports once that text was corrected, in the bytes that are passed on now; later corrections wait for the next
-    /// block, since their number depends on how the document was split.
+    /// Reports the first correction and the first omission of characters in the document, if they are among the first
+    /// `count` bytes of the block. Later positions wait for the next block, since how many of them are already known
+    /// depends on how the document was split.
     private func noteMending(before count: Int) {
         if let place = cleaner.firstRepair {
             if place < count, !hasNotedRepair, !expectsLatin, converter == nil {
@@ -303,7 +305,7 @@ package final class FeedParser {
     }
 }
 
-/// A document that turned out to be XML: holds the scanner, which cannot be copied.
+/// An XML document: a reference to its scanner, which cannot be copied.
 private final class XMLDocument {
     var scanner: XMLScanner
 

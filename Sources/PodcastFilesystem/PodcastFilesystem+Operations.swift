@@ -6,8 +6,8 @@ internal import SystemPackage
 
 // Names and attributes, from the library only.
 extension PodcastFilesystem: FilesystemOperations {
-    /// The longest name in bytes, as statfs(2) tells it. The kernel asks for names four times as long (FUSE_NAME_MAX),
-    /// or as long as a path.
+    /// The maximum length of a name in bytes, as reported by statfs(2). The kernel sends names of up to four times that
+    /// length (FUSE_NAME_MAX), or up to the length of a path.
     private static let longestName = Int(NAME_MAX)
 
     package func lookup(_ request: consuming Request, parent: NodeID, name: String) {
@@ -58,9 +58,9 @@ extension PodcastFilesystem: FilesystemOperations {
         }
     }
 
-    /// Answers access(2) as on a disk that is mounted read-only. Without an answer the kernel would allow everything,
-    /// and shells and file managers would offer what then fails. An open or a change is refused by its own handler,
-    /// whatever was told here.
+    /// Answers access(2) as on a disk that is mounted read-only. Without this handler the kernel would allow
+    /// everything, and shells and file managers would offer operations that then fail. Opens and changes are checked by
+    /// their own handlers, independently of this one.
     package func access(_ request: consuming Request, node: NodeID, mask: Int32) {
         guard let number = NodeNumber(node) else {
             request.reply(error: .staleNFSFileHandle)
@@ -69,7 +69,7 @@ extension PodcastFilesystem: FilesystemOperations {
         if mask & W_OK != 0 {
             request.reply(error: .readOnlyFileSystem)
         } else if mask & X_OK != 0, behaviour(of: number).form.kind == .regular {
-            // Denied to everybody, root included, since no file here is a program.
+            // Denied to all users including root, since no file here is a program.
             request.reply(error: .permissionDenied)
         } else if mask & R_OK != 0, refuses(number, to: request.caller.uid) {
             request.reply(error: .permissionDenied)

@@ -9,13 +9,13 @@ internal import TransferCore
 
 /// The podcast filesystem: answers the kernel's requests from the library, the cache and the daemon's events.
 ///
-/// No thread waits here for the network. What needs it is parked with the daemon's answer as its continuation;
-/// everything else is answered on the thread that asks, from files of this machine.
+/// No thread waits for the network. Requests that need it are parked until the daemon responds; all others are answered
+/// on the calling thread, from local files.
 package final class PodcastFilesystem: Sendable {
     /// The settings of a mount.
     package struct Options: Sendable {
         package var owner: Owner
-        /// The user who serves the mount, where files show another owner; may control it as well.
+        /// The user who serves the mount, if files belong to another owner. Has the same rights as the owner.
         package var mounter: UInt32?
         /// The folder of cache files.
         package var cache: FilePath
@@ -23,11 +23,11 @@ package final class PodcastFilesystem: Sendable {
         package var cacheLimit: Int64
         /// The folder in which the daemon stores feed documents.
         package var feeds: FilePath
-        /// The folder in which it stores art, transcripts and chapters.
+        /// The folder in which the daemon stores art, transcripts and chapters.
         package var assets: FilePath
         /// Programs that may not open uncached files, by the names of their executables.
         package var indexers: Set<String>
-        /// Called after an event of the daemon, and after a request that may have taken much memory: a folder's
+        /// Called after an event of the daemon, and after a request that may have allocated much memory: a folder's
         /// listing, the content of a generated file.
         package var onWork: @Sendable () -> Void = {}
 
@@ -59,7 +59,7 @@ package final class PodcastFilesystem: Sendable {
     let assetFailures = AssetFailures()
     let subscriptions = SubscriptionsFile()
     let state = Mutex(State())
-    /// Where invalidations are sent, and where the kernel takes files to read by itself. `nil` before the start.
+    /// The receiver of invalidations, and the registration of files for passthrough. `nil` before `start`.
     let kernelLink = Mutex<(notifier: any ChangeNotifier, backings: (any BackingFileTaker)?)?>(nil)
     let heard = Mutex(Heard())
     private let readyAction = Mutex<(@Sendable () -> Void)?>(nil)
@@ -71,8 +71,8 @@ package final class PodcastFilesystem: Sendable {
         self.link = link
     }
 
-    /// Sets what to do when the kernel has agreed to the mount, before it asks for anything else. Call before the
-    /// session runs.
+    /// Sets an action to run when the kernel has negotiated the session, before it sends any other request. Call before
+    /// the session runs.
     package func onReady(_ action: @escaping @Sendable () -> Void) { readyAction.withLock { $0 = action } }
 
     package func initialize(_ connection: Connection) {
@@ -114,6 +114,6 @@ package final class PodcastFilesystem: Sendable {
 
     func mayControl(_ uid: UInt32) -> Bool { uid == options.owner.uid || uid == options.mounter }
 
-    /// In seconds of Unix time.
+    /// The current time in seconds of Unix time.
     var now: Int64 { Int64(time(nil)) }
 }

@@ -30,7 +30,7 @@ package struct Episode: Sendable, Equatable {
     package var image: String?
     package var author: String?
     package var firstSeen: Int64
-    /// The time of the last change that users can see. A new query in the media URL is not one.
+    /// The time of the last change that users can see. A new query in the media URL does not count.
     package var changed: Int64
     /// Whether the feed listed the episode when last fetched.
     package var listed: Bool
@@ -165,7 +165,7 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
     }
 
     package static let notes = Sidecars(rawValue: 1 << 0)
-    /// Its own art.
+    /// The episode's own artwork.
     package static let art = Sidecars(rawValue: 1 << 1)
     /// Chapters, in the feed itself or at an address.
     package static let chapters = Sidecars(rawValue: 1 << 2)

@@ -23,8 +23,8 @@ package struct EpisodeSize: Sendable, Equatable {
     static let leastLength: Int64 = 10_000
     /// The maximum: 16 TiB, the largest file of ext4. A larger value is a mistake.
     package static let greatest: Int64 = 1 << 44
-    /// The minimum plausible rate in bytes per second: 8 kbit/s, below any speech codec in use for podcasts (Opus
-    /// starts at 6, MP3 at 8).
+    /// The minimum plausible rate in bytes per second: 8 kbit/s, the lowest rate of MP3. Opus can encode speech at 6
+    /// kbit/s, but podcasts do not use that.
     static let leastRate = 1_000.0
     /// The maximum plausible rate in bytes per second: 80 Mbit/s, above published 4K video and far above uncompressed
     /// audio (0.2 to 1.2 MB/s). A greater length was counted in bits, or is another number.

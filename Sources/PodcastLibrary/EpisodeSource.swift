@@ -1,7 +1,7 @@
 import GRDB
 package import TransferCore
 
-/// Everything needed to start a transfer of an episode's file, in one read, since an open of a file waits for it.
+/// The data needed to start a transfer of an episode's file, fetched together because an open of the file waits for it.
 package struct EpisodeSource: Sendable, Equatable {
     package var podcast: ShowID
     package var url: String
@@ -12,7 +12,7 @@ package struct EpisodeSource: Sendable, Equatable {
     package var confirmedSize: Int64?
     /// The cache file of this generation.
     package var file: String?
-    /// The cache file's size, if known, and its recorded state when it was completed.
+    /// The total size of the cache file in bytes, if known, and the state recorded when the file was completed.
     package var fileSize: Int64?
     package var fileState: String?
     /// Whether the file is complete.

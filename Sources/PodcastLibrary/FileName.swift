@@ -108,7 +108,7 @@ package enum FileName {
         return String(rest)
     }
 
-    /// Whether a text starts and ends with printable ASCII other than space, like nearly all.
+    /// Whether a text starts and ends with printable ASCII other than space, as nearly all texts do.
     private static func hasPlainEnds(_ text: String) -> Bool {
         guard let first = text.utf8.first, let last = text.utf8.last else { return true }
         return first > 0x20 && first < 0x7F && last > 0x20 && last < 0x7F
@@ -121,8 +121,8 @@ package enum FileName {
 
     /// Folds a name for comparison: names that a case-insensitive system (SMB, exFAT) treats as equal become equal.
     ///
-    /// Upper case, then lower case: this also equates `ß` and `SS`, and the two small sigmas. Lower case first, for the
-    /// one capital that upper-casing leaves unchanged although its small form becomes two letters: `ẞ` (U+1E9E).
+    /// Converts to lower, upper and lower case. The last two steps equate `ß` and `SS`, and the two small sigmas. The
+    /// first step is for `ẞ` (U+1E9E), which upper-casing leaves unchanged.
     package static func folded(_ name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.lowercased() }
         return normalized(name.lowercased().uppercased().lowercased())

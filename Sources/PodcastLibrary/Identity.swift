@@ -32,13 +32,13 @@ package struct IdentityFacts: Sendable, Equatable {
 ///
 /// 1. the guid, where it is unique;
 /// 2. a guid shared by several (broken generators give one to all), together with the URL;
-/// 3. the media URL, if it is unique, otherwise together with title and day;
+/// 3. the media URL: together with title and time, then alone if it is unique, then together with title and day;
 /// 4. the media URL without its query, if that is unique and title or day agree (rotating tokens); both must agree if
 /// there is only one file name;
 /// 5. title and second, then title and day of publication, with a shared guid, or with the same kind of media and
 /// nearly the same duration (a reissued episode).
 ///
-/// From 2 on only rows are considered that no earlier criterion has found in the document.
+/// Matched items and rows still count when a criterion requires a unique value.
 package struct Identity {
     /// The maximum difference in seconds between the durations of a reissued episode, due to other advertisements.
     static let durationTolerance = 600.0
@@ -66,7 +66,7 @@ package struct Identity {
         var major: MediaType.Major?
         var duration: Double?
         var guid: String?
-        /// Whether the guid equals the media URL: it then changes with it, and is no additional evidence.
+        /// Whether the guid equals the media URL: the guid then changes with the URL, and is no additional evidence.
         var repeatsURL: Bool
 
         init(_ facts: IdentityFacts) {
@@ -157,13 +157,13 @@ package struct Identity {
             return isSameTitle && isSameDay && (item.title != nil || item.day != nil)
         }
 
-        // 5. Title and time. The second before the day: if all dates change their time zone at once, an episode gets
-        // the day that another had. A shared guid helps if a title is shared too.
+        // 5. Title and time. The second is compared before the day: if a feed changes the time zone of all its dates,
+        // an episode may get the day of another one. A shared guid helps if a title is shared too.
         pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndSecond(facts, $0) } }
         pair(items, rows, uniqueOnly: true, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
         pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndDay(facts, $0) } }
         pair(items, rows, uniqueOnly: true, by: { Self.titleAndDay($0) }, if: Self.isSameMedia)
-        // Several with one title in one second: only their order is left.
+        // Several episodes with the same title and second can be distinguished only by their order.
         pair(items, rows, uniqueOnly: false, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
     }
 

@@ -19,7 +19,7 @@ extension Schema {
         """
 }
 
-/// The details of shows and episodes as the library keeps them.
+/// The stored form of the details of shows and episodes: JSON text.
 enum StoredDetails {
     /// Returns the JSON of a value; equal values have equal text.
     static func text(_ value: (some Encodable)?) -> String? {
@@ -29,12 +29,14 @@ enum StoredDetails {
         return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Text that cannot be read, as of another version, is none.
+    /// Decodes JSON text; `nil` if that fails, as for text of another version of podfs.
     static func value<Value: Decodable>(_ text: String?, as type: Value.Type) -> Value? {
         text.flatMap { try? JSONDecoder().decode(type, from: Data($0.utf8)) }
     }
 
-    /// - Returns: Whether a show has others now.
+    /// Replaces the details of a show.
+    ///
+    /// - Returns: Whether they have changed.
     static func write(_ details: ShowDetails?, of podcast: ShowID, _ db: Database) throws -> Bool {
         let new = text(details)
         let old = try String.fetchOne(

@@ -20,8 +20,8 @@ extension Library {
         try query { db in try Self.downloads(db, "session = ? ORDER BY id", [session]) }
     }
 
-    /// Ensures that an episode has a download that has not failed. An existing one keeps its id and suspension; also
-    /// its session, unless that is the one whose downloads end with their clients (`""`). A requested download is no
+    /// Ensures that an episode has a download that has not failed. An existing download keeps its id, its suspension
+    /// and its session, except the session `""`, whose downloads end with their clients. A requested download is no
     /// longer automatic.
     package func enqueue(
         episode: EpisodeID, session: String, automatic: Bool = false, now: Int64
@@ -60,7 +60,7 @@ extension Library {
         }
     }
 
-    /// Records a request for an episode: it is no longer marked as automatic, nor as declined.
+    /// Records a request for an episode: clears its marks as automatic and as declined.
     private static func ask(for episode: EpisodeID, _ db: Database) throws {
         try db.cachedStatement(
             sql: "UPDATE episode SET automatic = 0, declined = 0 WHERE id = ? AND (automatic = 1 OR declined = 1)"

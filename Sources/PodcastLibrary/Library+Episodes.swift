@@ -166,8 +166,8 @@ extension Library {
         }
     }
 
-    /// Removes episodes from all listings (media gone for good, or a narrower `keep`). Their rows stay as tombstones:
-    /// an episode that leaves the feed and returns is the same file again.
+    /// Removes episodes that `keep` excludes from all listings. Their rows stay as tombstones: an episode that leaves
+    /// the feed and returns is the same file again.
     ///
     /// - Returns: The renditions whose cache files are now unreferenced.
     package func bury(episodes: [EpisodeID], now: Int64) throws -> [Rendition] {
@@ -189,10 +189,10 @@ extension Library {
         }
     }
 
-    /// Returns the tombstones of a show's episodes that its feed lists, newest first; only `keep` creates these.
+    /// Returns the tombstones of a show's episodes that its feed lists, newest first.
     package func buriedEpisodes(of podcast: ShowID) throws -> [Episode] {
         try query { db in
-            // Fast path: most shows have none, and every refresh asks.
+            // Fast path: most shows have none, and every refresh calls this.
             let one = try db.cachedStatement(
                 sql: "SELECT 1 FROM episode WHERE podcast = ? AND buried = 1 AND listed = 1 LIMIT 1")
             guard try Int.fetchOne(one, arguments: [podcast]) != nil else { return [] }
@@ -201,7 +201,7 @@ extension Library {
         }
     }
 
-    /// The shows that have buried episodes which their feeds list.
+    /// Returns the shows with buried episodes that their feeds list.
     package func podcastsWithBuriedEpisodes() throws -> [ShowID] {
         try query { db in
             try ShowID.fetchAll(db, sql: "SELECT DISTINCT podcast FROM episode WHERE buried = 1 AND listed = 1")
@@ -233,8 +233,8 @@ extension Library {
         }
     }
 
-    /// Sets the playback position. With a sync server a position makes a played episode started again, and a position
-    /// at the end marks it as played.
+    /// Sets the playback position. With a sync server, a position marks a played episode as started again, and a
+    /// position at the end marks an episode as played.
     ///
     /// - Parameter position: The position in seconds; `nil` clears it.
     package func setPosition(episode: EpisodeID, _ position: Double?, now: Int64) throws {
@@ -274,7 +274,7 @@ extension Library {
             "changed = CASE WHEN confirmed_size IS ?1 THEN changed ELSE ?2 END, confirmed_size = ?1", [size, now])
     }
 
-    /// Executes `UPDATE episode SET assignments`; the id is the argument after the given ones.
+    /// Executes `UPDATE episode SET assignments`. The assignments use the two arguments `?1` and `?2`; the id is `?3`.
     private func update(_ episode: EpisodeID, _ assignments: String, _ arguments: StatementArguments) throws {
         try write { db in
             try db.cachedStatement(sql: "UPDATE episode SET \(assignments) WHERE id = ?3")

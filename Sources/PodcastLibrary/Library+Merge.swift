@@ -33,7 +33,7 @@ extension Library {
         try write { db in try shows.map { show in try Self.add(show, template, db) } }
     }
 
-    /// Adds a show. Rejects it before any write; a thrown error is the library's.
+    /// Adds a show. Returns a rejection before any write; throws only errors of the library.
     private static func add(
         _ show: ArrivingShow, _ template: NameTemplate, _ db: Database
     ) throws -> Result<MergeResult, any Error> {
@@ -148,6 +148,6 @@ package struct ArrivingShow: Sendable {
         items = Merge.Items(feed)
     }
 
-    /// The maximum number of rows that it needs.
+    /// The maximum number of episode rows that the show needs.
     package var episodes: Int { items.episodes.count }
 }

@@ -10,7 +10,7 @@ package struct EpisodeOpening: Sendable, Equatable {
     package var told: EpisodeSize
     /// Whether a rendition is completely cached.
     package var isComplete: Bool
-    /// The cache file of the rendition with this generation, which may be incomplete; its number of received bytes, if
+    /// The cache file of the rendition with this generation, which may be incomplete, and its total size in bytes, if
     /// known.
     package var file: String?
     package var fileSize: Int64?

@@ -32,7 +32,7 @@ extension Library {
         at path: String, backup: String, isSuspect: Bool = false, canRebuild: @autoclosure () -> Bool, now: Int64
     ) throws -> (library: Library, recovery: LibraryRecovery?) {
         do {
-            // Kept where it is sound: see `Schema.model`.
+            // The connections to a sound library stay open: see `Schema.model`.
             var readers: ReaderConnections?
             do {
                 // Writes nothing: a damaged file is renamed as it was found.
@@ -54,7 +54,7 @@ extension Library {
                 throw LibraryError.damaged(path: path, reason: reason)
             }
             let aside = "\(path).damaged-\(now)"
-            // The log belongs to the damaged file: SQLite would replay it into another file beside it.
+            // The log belongs to the damaged file: SQLite would replay it into the file that replaces it.
             for suffix in ["", "-wal", "-shm"] where rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
                 throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
             }
@@ -93,7 +93,7 @@ extension Library {
         }
     }
 
-    /// Detects damage here rather than by a later query, as far as a few milliseconds allow.
+    /// Checks for damage, as far as a few milliseconds allow, so that a later query does not run into it.
     ///
     /// - Parameter all: Whether to check every page, however long it takes.
     private func checkAtStart(all: Bool) throws {
@@ -104,7 +104,7 @@ extension Library {
             }
             if all { try check(withIndices: true) }
         } catch LibraryError.failed(_, let reason) {
-            // The version is right, but SQLite does not understand a statement.
+            // The version is right, but SQLite cannot parse a statement.
             throw LibraryError.damaged(path: path, reason: reason)
         }
     }
@@ -136,7 +136,7 @@ extension Library {
                 podcast: ShowID(given.podcast.rawValue + idMargin),
                 episode: EpisodeID(given.episode.rawValue + idMargin),
                 download: TaskID(given.download.rawValue + idMargin)))
-        // Written into one file, since only that is renamed.
+        // Writes everything into one file, since only that file is renamed.
         try library.closeWhole()
         for suffix in ["-wal", "-shm"] { unlink(restored + suffix) }
         return Int64(status.st_mtim.tv_sec)
@@ -146,9 +146,9 @@ extension Library {
     /// library of 1,000 shows with 100 episodes each.
     private static let idMargin: Int64 = 1_000_000
 
-    /// The ids assigned by a damaged library are unknown. Those of its successor start at the seconds since 1970,
-    /// shifted by this many bits: above all ids of a library that has created less than 256 rows a second since its own
-    /// start, and within the 40 bits of an inode number until the year 2106.
+    /// The shift in bits that turns seconds since 1970 into the first id of an empty library that replaces a damaged
+    /// one, whose ids are unknown. The result is above all ids of a library that has created less than 256 rows a
+    /// second since its own start, and fits the 40 bits of an inode number until the year 2106.
     private static let idShift: Int64 = 8
 
     /// Skips generations after a restoration, since those assigned after the backup must not be reused. The generations

@@ -25,8 +25,8 @@ package struct RefreshRecord: Sendable, Equatable {
     }
 }
 
-/// The data of a show needed for a refresh request. Omits what only listings need, for which the episodes of each show
-/// would have to be counted.
+/// The data of a show needed for a refresh request. Omits values that only listings need and that require counting the
+/// episodes of each show.
 package struct RefreshSubject: Sendable, Equatable {
     package var id: ShowID
     /// The folder's name.

@@ -14,7 +14,7 @@ extension Library {
         try query { db in try RenditionSQL.fetch(db, "r.file = ?", [file]).first }
     }
 
-    /// Returns all renditions, which is what the cache should contain.
+    /// Returns all renditions: the expected contents of the cache.
     package func renditions() throws -> [Rendition] {
         try query { db in try RenditionSQL.fetch(db, "1 ORDER BY r.episode", []) }
     }
@@ -149,7 +149,7 @@ extension Library {
 
 /// Conversion of `rendition` rows to values.
 enum RenditionSQL {
-    /// A SQL expression of an episode's generation that can be incremented: beyond 64 bits it could not be stored.
+    /// The SQL expression for an episode's generation, bounded so that an increment of it fits 64 bits.
     static let generation = "max(0, min(generation, \(StoredNumber.range.upperBound)))"
 
     private static let select = """

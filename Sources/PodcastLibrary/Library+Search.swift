@@ -8,7 +8,7 @@ package struct FoundPodcast: Sendable, Equatable {
     package var author: String?
     package var image: String?
     package var link: String?
-    /// The subscribed show that this is, if the caller recognizes it by another spelling of its address.
+    /// The subscribed show with the same feed, if the caller recognizes another spelling of its address.
     package var subscription: ShowID?
     /// The space of the catalogue.
     package var reach: AddressSpace?
@@ -40,7 +40,8 @@ package struct FoundRow: Sendable, Equatable {
 
 // Search results: ordinary rows, flagged as ephemeral until they are subscribed.
 extension Library {
-    /// The maximum number of unsubscribed shows: a day of searching by hand. Beyond it those found first are removed.
+    /// The maximum number of unsubscribed shows: a day of searching by hand. Above it the least recently found are
+    /// removed, unless they have cached bytes or were unsubscribed by another device.
     private static let mostEphemeral = 5_000
 
     /// Creates rows for search results, in their order; shows found before keep their row and name.

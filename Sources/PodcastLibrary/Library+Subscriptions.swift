@@ -128,7 +128,8 @@ extension Library {
         _ shows: [UnfetchedShow], fromServer server: String? = nil, now: Int64
     ) throws -> [KeptShow] {
         try write { db in
-            // Looked up in the index name by name: a list of thousands arrives show by show.
+            // Names are looked up one by one in the index, not loaded together: a list of thousands arrives show by
+            // show.
             var names = UniqueNames(taken: UniqueNames.reservedInRoot)
             return try shows.map { show in
                 let kept = try Self.keep(show, &names, db, now: now)

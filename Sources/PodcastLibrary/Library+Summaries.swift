@@ -59,7 +59,8 @@ package struct EpisodeSummary: Sendable, Equatable {
 package struct SummaryLimits: Sendable {
     /// The maximum number of bytes of one episode's notes.
     package var notes: Int
-    /// The maximum for all notes together: the newest episodes have theirs, up to the first that does not fit.
+    /// The maximum number of bytes of all notes together. The notes of the newest episodes are read, up to the first
+    /// that do not fit.
     package var notesInAll: Int
     /// The maximum number of chapters of one episode.
     package var chapters: Int
@@ -104,7 +105,7 @@ extension Library {
                     if let notes = summary.notes {
                         limits.notesInAll -= notes.utf8.count
                     } else if limits.notesInAll < limits.notes {
-                        // Looking for shorter ones would mean reading all notes.
+                        // Finding shorter notes would require reading the notes of all episodes.
                         limits.notesInAll = 0
                     }
                 }

@@ -19,7 +19,7 @@ package final class Library: Sendable {
     /// The writing connection; `nil` in a process that only reads.
     private let writer: DatabasePool?
     let readers: ReaderConnections
-    /// The thread executing `group`, as `pthread_self` names it; 0 for none.
+    /// The `pthread_self` value of the thread executing `group`; 0 if there is none.
     private let grouping = Atomic<UInt>(0)
 
     private init(path: String, writer: DatabasePool?, readers: ReaderConnections) {
@@ -33,7 +33,7 @@ package final class Library: Sendable {
     /// The file has mode 0600, and its folder 0700 if this call creates it. A damaged file is never replaced.
     package static func openForWriting(at path: String) throws -> Library { try openForWriting(at: path, readers: nil) }
 
-    /// Opens the library with connections that have looked at it before, if any.
+    /// Opens the library with reading connections that have already checked it, if any.
     static func openForWriting(at path: String, readers: ReaderConnections?) throws -> Library {
         try prepareFile(at: path)
         let (pool, found) = try LibraryError.translating(path, isOpening: true) {
@@ -88,8 +88,8 @@ package final class Library: Sendable {
         }
     }
 
-    /// Writes the log into the file, as far as no reader still needs it, so that the one file contains the whole
-    /// library: for a person who copies it, and against damage to the log. Waits for readers a second at most.
+    /// Writes the log into the file, except the part that a reader still needs, so that the one file contains the whole
+    /// library when a person copies it or the log is damaged. Waits at most a second for readers.
     package func checkpoint() throws {
         guard let writer else { throw LibraryError.readOnly }
         try LibraryError.translating(path) {
@@ -125,8 +125,8 @@ package final class Library: Sendable {
         }
     }
 
-    /// Writes a copy of the library to `destination`, 0600, which is replaced atomically when the copy is complete and
-    /// on the disk. Does not block the writer. `VACUUM INTO`.
+    /// Writes a copy of the library to `destination` with `VACUUM INTO`, mode 0600. Replaces `destination` atomically,
+    /// once the copy is complete and on the disk. Does not block the writer.
     package func backup(to destination: String) throws {
         let temporary = destination + ".new"
         unlink(temporary)
@@ -241,9 +241,9 @@ package final class Library: Sendable {
         }
     }
 
-    /// Combines several writes in one transaction: their common cost, the pages of the indices and the way through
-    /// SQLite, dominates that of a small one. Each part is atomic by itself; this thread's reads see the parts written
-    /// so far, others see them at the end. Other writers wait.
+    /// Combines several writes in one transaction: updating the index pages and starting a transaction cost more than a
+    /// small write itself. Each part is atomic by itself; this thread's reads see the parts written so far, others see
+    /// them at the end. Other writers wait.
     ///
     /// - Throws: The error of `body`, or the failure of the transaction. Nothing of any part is then in the library.
     package func group<Value>(_ body: () throws -> Value) throws -> Value {
@@ -258,7 +258,8 @@ package final class Library: Sendable {
         }
     }
 
-    /// Whether this thread executes `group`. Another thread's value never equals this thread's name.
+    /// Whether this thread executes `group`. A concurrent change cannot make this true: a thread stores only its own
+    /// id.
     private var isInGroup: Bool { grouping.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     // MARK: - Opening

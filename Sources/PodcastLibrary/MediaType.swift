@@ -68,8 +68,8 @@ package struct MediaType: Sendable, Equatable {
     /// Returns the reported type of a file from a feed: the feed's if it is a known type of media, otherwise that of
     /// the extension.
     ///
-    /// Some web servers send a file with the type in its attribute `user.mime_type`: a feed's `image/svg+xml` would run
-    /// there.
+    /// Some web servers use the attribute `user.mime_type` as the file's Content-Type: browsers would run scripts in a
+    /// feed's `image/svg+xml`.
     package static func told(type: String?, fileExtension: String) -> String? {
         if let type = essence(of: type), types[type] != nil { return type }
         return mimeType(forExtension: fileExtension)
@@ -116,7 +116,7 @@ package struct MediaType: Sendable, Equatable {
         if let last = path.lastIndex(of: slash) { path = path[path.index(after: last)...] }
         guard let dot = path.lastIndex(of: UInt8(ascii: ".")), dot > path.startIndex else { return nil }
         let text = Substring(path[path.index(after: dot)...]).lowercased()
-        // Slightly longer than "webm" at most, and letters and digits only: otherwise the dot belongs to a title.
+        // At most five letters and digits, one more than "webm": otherwise the dot belongs to a title.
         guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAlphanumeric) else { return nil }
         return text
     }

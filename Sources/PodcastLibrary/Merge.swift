@@ -33,7 +33,7 @@ struct Merge {
     private var inserted: [EpisodeID] = []
     private var updated: [EpisodeID] = []
     private var unlisted: [EpisodeID] = []
-    /// Whether the change is visible to users.
+    /// Whether any change of this merge is visible to users.
     private var isVisible = false
 
     init(db: Database, podcast: ShowID, template: NameTemplate, now: Int64) {
@@ -107,8 +107,8 @@ struct Merge {
     // MARK: - Known episodes
 
     private mutating func refresh(_ row: Known, _ facts: IdentityFacts, with item: EpisodeFacts) throws {
-        // An episode buried while the feed listed it must first leave the feed to return; one buried later has
-        // returned.
+        // A buried episode is restored when the feed lists it again after omitting it. An episode that was buried while
+        // the feed listed it stays buried as long as the feed lists it.
         let returns = !row.listed && row.buried
         if row.digest == item.digest {
             guard !row.listed else { return }
@@ -129,8 +129,8 @@ struct Merge {
         updated.append(row.id)
     }
 
-    /// Whether the feed now names another file, as far as it shows: the size confirmed for the old one then no longer
-    /// applies. An existing rendition keeps its size until it is removed.
+    /// Whether the feed now refers to another file, judging by length and URL: the size confirmed for the old file then
+    /// no longer applies. An existing rendition keeps its size until it is removed.
     private func isOtherMedia(_ row: Known, _ facts: IdentityFacts, _ item: EpisodeFacts) -> Bool {
         if let old = row.length, let new = item.media.length, old != new { return true }
         let old = Identity.comparable(url: facts.url).prefix { $0 != "?" }

@@ -1,6 +1,6 @@
 package import TransferCore
 
-/// A show's row. A copy, which does not change with the row.
+/// A copy of a show's row.
 ///
 /// Times are seconds since 1970-01-01 UTC, here and in all of this module.
 package struct Podcast: Sendable, Equatable {
@@ -40,8 +40,8 @@ package struct Podcast: Sendable, Equatable {
     package var episodes: Int
     /// The number of completely cached episodes.
     package var cached: Int
-    /// Whether it is fetched with a user name and a password, which are stored elsewhere. The queries of its addresses
-    /// may be secret as well.
+    /// Whether the feed is fetched with a user name and a password, which are stored elsewhere. The queries of the
+    /// show's addresses may be secret as well.
     package var hasCredentials: Bool
 
     package init(

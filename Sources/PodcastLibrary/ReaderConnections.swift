@@ -3,9 +3,9 @@ import Synchronization
 
 /// The reading connections, as many as threads read concurrently.
 ///
-/// They replace the readers of GRDB's own pool, which queries the schema version before every read: compared with a
-/// lookup of one row that is a second statement of the same cost. Nothing here depends on GRDB's knowledge of the
-/// schema, and SQLite itself prepares a statement again after a migration (https://www.sqlite.org/c3ref/prepare.html).
+/// They replace the readers of GRDB's own pool, which queries the schema version before every read: a second statement
+/// that costs as much as the lookup of one row. Nothing here depends on GRDB's knowledge of the schema, and SQLite
+/// itself prepares a statement again after a migration (https://www.sqlite.org/c3ref/prepare.html).
 ///
 /// Thread-safe. A nested read uses another connection.
 final class ReaderConnections: Sendable {

@@ -1,10 +1,10 @@
 import GRDB
 
 extension Schema {
-    /// The version of a file's tables; 0 for a file that has none yet.
+    /// Returns the version of a file's tables; 0 for a file that has none yet.
     ///
-    /// The version is written together with the migration that leads to it: where the two contradict each other one of
-    /// them was spoilt, and so was perhaps what else stands in that page.
+    /// A migration and its version are written in the same transaction. If they contradict each other, one of them is
+    /// damaged, and perhaps other data in the same page.
     ///
     /// - Throws: `damaged`; `newerSchema`; `failed` for the database of another program.
     static func found(in db: Database, of path: String) throws -> Int {
@@ -62,15 +62,15 @@ extension Schema {
         }
     }
 
-    /// An empty library in memory, for its columns. Never released: libdispatch frees what GRDB attaches to a
-    /// connection's queue on a global queue, and wakes the process once a second from then on.
+    /// An empty library in memory, for its columns. Never closed: closing a connection of GRDB makes libdispatch use a
+    /// global queue, which wakes the process once a second from then on.
     private static let model = Result {
         let model = try DatabaseQueue()
         try migrator.migrate(model)
         return model
     }
 
-    /// Those that do not grow with the number of episodes in the feeds.
+    /// The tables that do not grow with the number of episodes in the feeds.
     private static let smallTables = [
         "podcast", "rendition", "download", "setting", "event", "session", "counter", "address", "upload",
         "sync_account", "sync_removed",

@@ -23,8 +23,8 @@ package struct UniqueNames: Sendable {
         taken.contains(FileName.folded(stem))
     }
 
-    /// Reserves and returns the stem itself if it is free, otherwise with the first free suffix of ` (2)`, ` (3)`, ….
-    /// If many are used it is a free one after a used one, which need not be the first.
+    /// Reserves and returns the stem itself if it is free, otherwise with a free suffix: ` (2)`, ` (3)`, …. The suffix
+    /// is the first free one, unless many are used.
     package mutating func claim(_ stem: String) -> String { claim(stem) { _ in false } }
 
     /// Reserves a stem like `claim(_:)`.
@@ -39,7 +39,8 @@ package struct UniqueNames: Sendable {
         }
         var number = next[folded] ?? 2
         let first = number
-        // For thousands of equal names, reserved one by one: not all previous ones are looked up each time.
+        // Tries a few numbers in turn, then searches exponentially: thousands of equal names reserved one by one must
+        // not each look up all previous ones.
         while number - first < Self.patience, try !isFree(number) { number += 1 }
         if number - first == Self.patience {
             var (lastTaken, step) = (number - 1, 1)
@@ -48,7 +49,7 @@ package struct UniqueNames: Sendable {
                 step *= 2
             }
             number = lastTaken + step
-            // Find a free one whose predecessor is used.
+            // Binary search for a free number whose predecessor is used.
             while number - lastTaken > 1 {
                 let middle = lastTaken + (number - lastTaken) / 2
                 if try isFree(middle) { number = middle } else { lastTaken = middle }

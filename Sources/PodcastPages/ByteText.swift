@@ -2,7 +2,7 @@
 package enum ByteText {
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB"]
 
-    /// `512 B`, `4.0 KiB`, `93.1 MiB`.
+    /// Returns a size: `512 B`, `4.0 KiB`, `93.1 MiB`.
     package static func size(_ bytes: Int64) -> String {
         if bytes < 1024 { return "\(bytes) B" }
         var value = Double(bytes)
@@ -16,6 +16,6 @@ package enum ByteText {
         return "\(tenths / 10).\(tenths % 10) \(units[unit])"
     }
 
-    /// A rate: `4.0 KiB/s`.
+    /// Returns a rate: `4.0 KiB/s`.
     package static func rate(_ bytesPerSecond: Double) -> String { size(WholeNumber.of(bytesPerSecond)) + "/s" }
 }

@@ -10,9 +10,9 @@ enum PageStyle {
     static let policy =
         "default-src 'none'; img-src 'self' file:; style-src '\(sheetHash)'; base-uri 'none'; form-action 'none'"
 
-    /// `policy`, and `retry`.
+    /// The policy of a page with art: `policy`, and the script `retry`.
     static let policyWithArt = policy + "; script-src '\(retryHash)'"
-    /// `policy`, media from files, `retry` and `script`.
+    /// The policy of a page with players: `policy`, media from files, and the scripts `retry` and `script`.
     static let policyWithPlayers = policy + "; media-src 'self' file:; script-src '\(retryHash)' '\(scriptHash)'"
 
     /// SHA-256 of `sheet`, `retry` and `script`, in the format of a policy (CSP Level 3, 2.3.1).

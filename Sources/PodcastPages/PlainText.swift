@@ -1,6 +1,7 @@
 /// Untrusted text made safe for a terminal.
 package enum PlainText {
-    /// Returns the text on one line, without control characters and marks that change the text direction.
+    /// Returns the text on one line: control characters, line ends and marks that change the text direction become
+    /// U+FFFD.
     package static func oneLine(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmful($0) ? "\u{FFFD}" : $0 }))
     }

@@ -28,8 +28,8 @@ package struct Playlist: Sendable {
         return Array(text.utf8)
     }
 
-    /// Returns the line of a file in the same folder. `./` is prepended since a name that starts with a number sign
-    /// would be a comment, and one with a colon could start with a URL scheme.
+    /// Returns the line of a file in the same folder. `./` is prepended to a name with a colon, which could otherwise
+    /// start with a URL scheme. A number sign, which would start a comment, is percent-encoded.
     private static func line(of name: String) -> String {
         let encoded = encoded(name)
         return encoded.utf8.contains(UInt8(ascii: ":")) ? "./\(encoded)" : encoded

@@ -94,7 +94,7 @@ package enum SanitizedHTML {
     ) -> String? {
         switch (element, name) {
         case ("a", "href"):
-            // A place in the notes themselves is no page of the feed's.
+            // A link within the notes themselves is not resolved, and thus not allowed.
             let address = value.hasPrefix("#") ? value : URLReference.resolve(value, base: base)
             return (allowedAddress(value) ?? allowedAddress(address)).map {
                 " href=\"\(escaped($0))\" rel=\"noopener noreferrer nofollow\""
@@ -158,7 +158,7 @@ package enum SanitizedHTML {
         return String(decoding: writer.output, as: UTF8.self)
     }
 
-    /// Writes a tree without recursion, since its depth is untrusted.
+    /// A writer of a tree that works without recursion, since the depth is untrusted.
     private struct Writer {
         private let base: String?
         private(set) var output: [UInt8] = []

@@ -8,7 +8,7 @@ package struct ShelfPage: Sendable {
 
     /// - Parameters:
     ///   - shows: The shows in the order of the page.
-    ///   - newest: The publication time of each show's newest episode, in seconds since 1970, by the show's row.
+    ///   - newest: The publication time of each show's newest episode, in seconds since 1970, by show.
     package init(_ shows: [Podcast], newest: [ShowID: Int64]) {
         self.shows = shows
         self.newest = newest

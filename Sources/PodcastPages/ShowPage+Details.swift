@@ -1,9 +1,9 @@
 internal import PodcastFeed
 internal import PodcastLibrary
 
-// What the `podcast:` namespace says: people, places, terms, where to pay and what else to hear.
+// The facts of `podcast:` elements: people, places, licenses, funding, trailers and recommendations.
 extension ShowPage {
-    /// Of each kind that many are shown; feeds may have hundreds.
+    /// The maximum number of entries shown for each kind of fact; feeds may have hundreds.
     private static let limit = 20
 
     mutating func addDetails(_ details: ShowDetails) {
@@ -49,12 +49,12 @@ extension ShowPage {
         addList("License", [license]) { page, license in page.addName(license.name, link: license.url) }
     }
 
-    /// A name, as a link where it has an address of the web.
+    /// Adds a name, as a link if it has an allowed address.
     private mutating func addName(_ name: String, link: String?) {
         if link.flatMap(SanitizedHTML.allowedAddress) != nil { addLink(link, text: name) } else { page.text(name) }
     }
 
-    /// The parts that make one want to hear the rest, as buttons like the chapters'.
+    /// Adds the soundbites as buttons that play from their start, like the chapters.
     private mutating func addSoundbites(_ soundbites: [Soundbite]) {
         let bites = soundbites.filter { $0.start.isFinite && $0.start >= 0 }.prefix(Self.limit)
         guard !bites.isEmpty else { return }

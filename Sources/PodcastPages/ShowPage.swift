@@ -27,8 +27,8 @@ package struct ShowPage: Sendable {
     private var players: [Media: String?] = [:]
 
     /// - Parameters:
-    ///   - newest: when the newest episode came out, in seconds since 1970.
-    ///   - details: what else its feed says of the show.
+    ///   - newest: The publication time of the newest episode, in seconds since 1970.
+    ///   - details: Further facts from the feed.
     package init(_ show: Podcast, newest: Int64?, details: ShowDetails? = nil) {
         self.show = show
         page.begin(title: show.title, kind: "show", policy: PageStyle.policyWithPlayers)
@@ -202,7 +202,7 @@ package struct ShowPage: Sendable {
         page.add("\">\(text)</a>")
     }
 
-    /// A page of the web, if the address is one, without what is secret in it.
+    /// Adds a link to an address without its secrets; nothing if the address is not allowed.
     mutating func addLink(_ link: String?, text: String) {
         guard let address = link.flatMap(SanitizedHTML.allowedAddress) else { return }
         page.add("<a href=\"")
@@ -214,7 +214,7 @@ package struct ShowPage: Sendable {
 }
 
 extension PageText {
-    /// Adds the show's art, over its first letter, which shows if there is no art.
+    /// Adds the show's art, which covers the first letter of its title; without art the letter is visible.
     mutating func art(of show: Podcast, address: String...) {
         add("<div class=\"art\"><span aria-hidden=\"true\">")
         text(show.title.first { $0.isLetter || $0.isNumber }.map { String($0).uppercased() } ?? "")
@@ -230,7 +230,7 @@ extension PageText {
         add("</div>")
     }
 
-    /// `1 episode`, `1,209 episodes`.
+    /// Returns a number with its noun: `1 episode`, `1,209 episodes`.
     func counted(_ count: Int, _ noun: String) -> String {
         count == 1 ? "1 \(noun)" : "\(WholeNumber.text(count)) \(noun)s"
     }

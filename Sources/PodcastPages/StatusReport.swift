@@ -38,7 +38,7 @@ package struct StatusReport: Sendable, Equatable {
         /// Percent; `nil` while the size is unknown.
         package var progress: Double? {
             guard let expected, expected > 0 else { return nil }
-            // 100 only when the last byte is there, however the division rounds.
+            // 100 only after the last byte has arrived, however the division rounds.
             return received >= expected ? 100 : min(Double(received) * 100 / Double(expected), 100.0.nextDown)
         }
 
@@ -100,7 +100,7 @@ package struct StatusReport: Sendable, Equatable {
 }
 
 extension StatusReport.Task {
-    /// A task of the list.
+    /// The task as an element of `tasks` in ``StatusReport/json``.
     package var json: OrderedJSON {
         .object([
             ("id", .int(id.rawValue)), ("kind", .string(kind)), ("path", .string(path)),

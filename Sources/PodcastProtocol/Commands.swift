@@ -13,7 +13,7 @@ package struct Hello: Sendable, Codable, Equatable {
     }
 
     package var protocolVersion: Int
-    /// Of the library's schema, as the client knows it.
+    /// The version of the library's schema in the client.
     package var schema: Int
     package var library: String
     package var cache: String
@@ -30,7 +30,7 @@ package struct Hello: Sendable, Codable, Equatable {
     }
 }
 
-/// The daemon's answer to it.
+/// The daemon's answer to a `Hello`.
 package struct Welcome: Sendable, Codable, Equatable {
     package var protocolVersion: Int
     package var schema: Int
@@ -38,7 +38,7 @@ package struct Welcome: Sendable, Codable, Equatable {
     package var cache: String
     package var version: String
     package var pid: Int32
-    /// Something that a person has to know, told to the first command that comes.
+    /// A message for the user, sent to the first command that connects.
     package var notice: String?
 
     package init(
@@ -55,8 +55,7 @@ package struct Welcome: Sendable, Codable, Equatable {
     }
 }
 
-/// A command on a task. Tasks end with the client's connection, unless another client has the same one; received bytes
-/// stay cached.
+/// An action on the download or the cached bytes of an episode; `resume`, `suspend` and `cancel` also on an upload.
 package enum TaskAction: String, Sendable, Codable, CaseIterable {
     case download, resume, suspend, cancel, evict, pin, unpin
 }
@@ -67,8 +66,8 @@ package enum SessionConfiguration: Sendable, Codable, Equatable {
     case `default`
     /// As `default`, but no bytes stay on the disk.
     case ephemeral
-    /// Tasks outlive the client and the daemon. A client that comes back with the same identifier gets those that are
-    /// outstanding, and what has ended in the meantime.
+    /// Tasks outlive the client and the daemon. A client that reconnects with the same identifier gets the outstanding
+    /// tasks, and the final events of those that have ended in the meantime.
     case background(identifier: String)
 }
 
@@ -127,7 +126,7 @@ package enum Command: Sendable, Codable, Equatable {
     /// Synchronizes now; with `despiteHold` even if the server has asked to wait.
     case syncNow(despiteHold: Bool)
     case syncStatus
-    /// Deletes the server and the password.
+    /// Ends synchronization, and deletes the stored account and password.
     case syncLogout
     /// Finishes the current write and exits: a newer program takes over, or a person has requested it.
     case leave

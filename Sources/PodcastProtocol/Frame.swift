@@ -23,7 +23,7 @@ package struct Frame: Sendable, Equatable {
     }
 
     package var kind: Kind
-    /// Chosen by the client, repeated in the response; 0 in events.
+    /// The number of the request: chosen by the client, repeated in the response; 0 in events.
     package var number: UInt32
     package var payload: [UInt8]
 

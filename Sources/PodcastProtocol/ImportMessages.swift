@@ -15,10 +15,10 @@ package struct ImportItem: Sendable, Codable, Equatable {
 /// The result of importing a show.
 package enum ImportResult: Sendable, Codable, Equatable {
     case added(name: String, episodes: Int)
-    /// It was already subscribed.
+    /// The show was already subscribed.
     case known(name: String)
-    /// It is subscribed, without episodes until a refresh succeeds.
+    /// The show is subscribed, without episodes until a refresh succeeds.
     case kept(name: String, error: String)
-    /// It is not a show, or no longer.
+    /// The address is not that of a show, or no longer.
     case refused(error: String)
 }

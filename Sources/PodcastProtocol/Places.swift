@@ -36,7 +36,7 @@ package struct Places: Sendable, Equatable {
     }
 
     package var library: String { data + "/library.sqlite" }
-    /// The last good copy of the library, a day old at most.
+    /// The last good copy of the library. The daemon replaces it when it is a day old, or the subscriptions change.
     package var libraryBackup: String { data + "/library.backup.sqlite" }
     /// The current subscriptions, including the secrets in their addresses.
     package var subscriptionsCopy: String { data + "/subscriptions.opml" }
@@ -54,11 +54,12 @@ package struct Places: Sendable, Equatable {
     package var socket: String { runtime + "/daemon.sock" }
     package var pidFile: String { runtime + "/daemon.pid" }
     package var log: String { state + "/daemon.log" }
-    /// Markers of automatic work in the daemon, from which the next daemon learns during which work this one died.
+    /// Markers of the daemon's running automatic work. If the daemon dies, the next one reads from them which work was
+    /// running.
     package var workMarkers: String { state + "/work" }
-    /// The recorded deaths of daemons.
+    /// The record of the automatic work during which daemons died.
     package var workDeaths: String { state + "/deaths.json" }
-    /// The number of daemons in a row that died while they started.
+    /// The file whose size is the number of consecutive daemons that died while starting.
     package var startMarker: String { state + "/starting" }
     /// The lock of the process that starts a daemon, so that only one does.
     package var startLock: String { runtime + "/start.lock" }

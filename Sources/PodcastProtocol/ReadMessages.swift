@@ -5,7 +5,7 @@ package struct ReadRequest: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
     package var range: Range<Int64>
-    /// Whether the client accepts only the first bytes if there is no file yet.
+    /// Whether the first bytes of the episode are a sufficient answer if there is no file yet and they include `range`.
     package var takesHead: Bool
 
     package init(episode: EpisodeID, generation: Int, range: Range<Int64>, takesHead: Bool = false) {

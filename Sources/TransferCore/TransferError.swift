@@ -12,8 +12,8 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
         case unreachable
         /// No bytes arrived for too long.
         case timedOut
-        /// No space left for the cache, on its disk or by its owner's decision. The condition lasts until there is
-        /// some.
+        /// No space left for the cache: its disk is full, or its owner permits no more bytes. Lasts until there is
+        /// space.
         case diskFull
         /// Another rendition has replaced the one being read.
         case changed
@@ -28,7 +28,7 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 
     package var code: Code
-    /// One line for `user.podfs.error` and `.status`: the failure.
+    /// A description of the failure in one line, for `user.podfs.error` and `.status`.
     package var message: String
 
     package init(_ code: Code, _ message: String) {

@@ -122,7 +122,7 @@ final class DataExchange: EasyHandleReceiver {
         return .taken
     }
 
-    /// - Returns: The requests to send next.
+    /// Handles the end of the exchange; returns the requests to send next.
     func ended(_ code: CurlCode) -> [DataTask] {
         if tooLarge { return fail(TransferError(.unusable, "the answer is larger than \(request.limit) bytes")) }
         return code.isSuccess ? receiver.didEnd(nil) : fail(handle?.failure(code).error ?? code.failure.error)

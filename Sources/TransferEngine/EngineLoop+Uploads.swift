@@ -32,7 +32,7 @@ extension EngineLoop {
     }
 }
 
-/// The loaded uploads: those with a request in progress, and those waiting for a slot.
+/// The loaded uploads, and the slots of their requests.
 struct Uploads {
     private var table: [TaskID: Upload] = [:]
     private var active: Set<ObjectIdentifier> = []

@@ -80,7 +80,7 @@ final class EngineLoop {
 
     func eventsTaken(_ count: Int) { reports.take(count) }
 
-    /// Whether the data of a loader include the event with this number.
+    /// Whether the owner has processed the event with this number, so that its loaders reflect it.
     func isTaken(_ event: Int) -> Bool { reports.isTaken(event) }
 
     private func readClock() { now = SystemClock.monotonic.milliseconds }
@@ -131,7 +131,7 @@ final class EngineLoop {
     /// Starts a request of a download.
     func add(_ handle: EasyHandle, owner: DownloadConnection) {
         exchanges.add(handle, owner: .download(owner))
-        // While the server is contacted: its response may need two files.
+        // Prepare files while the server is contacted: its response may need two.
         if cache.isLowOnFiles { queues.storage.async { [cache] in cache.prepare() } }
     }
 

@@ -25,7 +25,7 @@ struct EngineReports {
 
     mutating func take(_ count: Int) { taken += count }
 
-    /// Whether the data of a loader include the event with this number.
+    /// Whether the owner has processed the event with this number, so that its loaders reflect it.
     func isTaken(_ event: Int) -> Bool { event <= taken }
 
     /// Notifies the owner that all pending events and answers have been delivered.

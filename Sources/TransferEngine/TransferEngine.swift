@@ -76,7 +76,7 @@ package final class TransferEngine: Sendable {
         return id
     }
 
-    /// Answers when `range` of the rendition is present, up to the end of the file.
+    /// Requests `range` of a rendition; answers when its bytes up to the end of the file are present.
     ///
     /// - Parameter takesHead: Whether to answer from the first bytes if they include the range and there is no file
     ///   yet.
@@ -166,7 +166,7 @@ package final class TransferEngine: Sendable {
     /// Sets the file's new address from its feed. A loaded download uses it for new requests; a failed one is retried.
     package func setSource(_ key: MediaID, url: String) { mailbox.post { $0.download(key)?.setSource(url) } }
 
-    /// Ends everything about a removed file; readers get a failure.
+    /// Ends the connections of a removed file, and fails its waiting readers.
     package func forget(_ key: MediaID) { mailbox.post { $0.forget(key) } }
 
     /// Returns the state of every loaded download.
@@ -177,7 +177,7 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Sets whether automatic tasks may run; initially they may. Otherwise they have no connections.
+    /// Sets whether automatic tasks may run; initially they may. While they may not, they have no connections.
     package func setDiscretionary(allowed: Bool) { mailbox.post { $0.setDiscretionary(allowed: allowed) } }
 
     /// Sets or clears the lack of space for any bytes. Without space, downloads that would have to write are
@@ -211,7 +211,7 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Sends requests. Their receivers are notified in any case, also when the engine has ended.
+    /// Sends requests. `didEnd` is called for each of them, even if the engine has ended.
     package func send(_ tasks: [DataTask]) { send(tasks, number: newWait()) }
 
     private func send(_ tasks: [DataTask], number: Int64) {

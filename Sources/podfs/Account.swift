@@ -65,7 +65,7 @@ struct Account: Equatable {
         }
         for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
             guard let value = environment[name] else { continue }
-            // A folder that does not exist yet has no owner; it is created below HOME.
+            // A folder that does not exist yet has no owner; its variable stays if HOME belongs to the user.
             if owner(of: value) != account.uid, !isOwn || owner(of: value) != nil { unsetenv(name) }
         }
         let runtime = "/run/user/\(account.uid)"

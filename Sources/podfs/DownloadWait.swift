@@ -26,8 +26,8 @@ struct DownloadWait {
         var done = 0
     }
 
-    /// Downloads all episodes for which there is space; returns when all others wait for space, which is left to the
-    /// daemon.
+    /// Downloads all episodes for which there is space; returns when all others wait for space. The daemon downloads
+    /// those later.
     ///
     /// - Returns: A line for each episode that is not complete.
     func run() async throws -> [String] {
@@ -69,7 +69,7 @@ struct DownloadWait {
     fileprivate struct Rest {
         var episodes: [EpisodeID]
         var problems: [String] = []
-        /// The last event before the command; `nil` until a daemon has answered.
+        /// The sequence number of the last event before the command; `nil` until a daemon has answered.
         var baseline: Int64?
     }
 
@@ -93,8 +93,8 @@ struct DownloadWait {
             }
             tasks.append(try await session.downloadTask(episode: episode))
         }
-        // All tasks are created before the first is started: an event of a quickly completed one must not be taken for
-        // a later one.
+        // All tasks are created before the first is started, so that the final event of a quick task is not mistaken
+        // for that of a later one.
         for task in tasks { try await task.resume() }
         note(episodes.count - rest.episodes.count)
         while !tasks.isEmpty {
@@ -109,7 +109,7 @@ struct DownloadWait {
                 note(episodes.count - rest.episodes.count)
             }
             let remain = resting.map(\.task.episode)
-            // Some may have got space when others ended.
+            // Some may have been given space when others ended.
             if resting.count == tasks.count, try await session.waitingForSpace(Set(remain)).count == remain.count {
                 for (task, event) in resting { rest.take(event, episode: task.episode, path: task.info.path) }
                 return

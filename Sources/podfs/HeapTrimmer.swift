@@ -13,7 +13,7 @@ final class HeapTrimmer: Sendable {
     private struct State {
         /// Whether a check is scheduled.
         var isArranged = false
-        /// Whether work was done since then.
+        /// Whether work was done since the last check.
         var isBusy = false
     }
 
@@ -30,7 +30,7 @@ final class HeapTrimmer: Sendable {
         self.trim = trim
     }
 
-    /// Records work that may use memory. Costs reading a flag, and at most one wake-up per pause.
+    /// Records work that may use memory. Costs an uncontended lock, and at most one wake-up per pause.
     func noteWork() {
         let isFirst = state.withLock { state in
             state.isBusy = true

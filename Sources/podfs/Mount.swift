@@ -49,7 +49,7 @@ final class Mount: Sendable {
             gid: try options.gid.map { try Account.group($0) } ?? getgid())
     }
 
-    /// Opens the library; the daemon creates it if there is none.
+    /// Opens the library. If it is missing, old or damaged, the daemon creates, migrates or repairs it first.
     private static func library(_ installation: Installation) throws -> Library {
         do {
             return try Library.openForReading(at: installation.places.library)

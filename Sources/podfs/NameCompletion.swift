@@ -81,10 +81,10 @@ enum NameCompletion {
     }
 
     /// Quotes names, which come from feeds, for the shell. Bash expands the words of a completion (`compgen -W`),
-    /// including command substitution: there every character that is not a letter or digit is quoted. On the command
-    /// line bash quotes the completed word, but not a dollar sign or a backquote: names with these are not offered,
-    /// since they would be executed. The same holds for an exclamation mark in zsh, unless it is the last character.
-    /// Zsh treats the text after a colon as a description (`_describe`).
+    /// including command substitution: every ASCII character that is not a letter or digit is quoted. When bash inserts
+    /// the completed word into the command line, it quotes it, except for dollar signs and backquotes: names with these
+    /// are not offered, since they would be executed. The same holds for an exclamation mark in zsh, unless it is the
+    /// last character. Zsh treats the text after a colon as a description (`_describe`).
     private static func shell(_ names: [String]) -> [String] {
         switch CompletionShell.requesting {
         case .bash: names.filter { !$0.contains("$") && !$0.contains("`") }.map(quotedForBash)

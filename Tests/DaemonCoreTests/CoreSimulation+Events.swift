@@ -5,7 +5,7 @@ import TransferCore
 
 @testable import DaemonCore
 
-// What happens in the model: the engine's reports, clients, the disk and the clocks.
+// The model's events: reports of the engine, clients, the disk and the clocks.
 extension CoreSimulation {
     // MARK: The engine
 
@@ -24,7 +24,7 @@ extension CoreSimulation {
                     isTask: true, isWaitingForSpace: transfer.awaitsSpace)))
     }
 
-    /// Writes what the engine has reported; what fails stays, and all that is behind it of the same file.
+    /// Writes the engine's events. If one fails, it stays queued with all later events of the same file.
     mutating func takeFacts() throws {
         let taken = facts
         facts = []
@@ -58,7 +58,7 @@ extension CoreSimulation {
         }
     }
 
-    /// The library's `enqueue`.
+    /// Adds a row like the library's `enqueue`.
     static func register(
         _ media: MediaID, _ rows: inout [TaskID: Row], _ last: inout Int64, asked: Duration?,
         session: String = ClientSession.common
@@ -128,7 +128,7 @@ extension CoreSimulation {
         return plan
     }
 
-    /// Cancels a task: the engine first, then what it has said until then, then the row.
+    /// Cancels a task: first in the engine, then its queued events are written, then the row is removed.
     mutating func end(_ media: MediaID) throws {
         guard !cached.contains(media) else { return }
         let transfer = transfers.removeValue(forKey: media)
@@ -143,12 +143,12 @@ extension CoreSimulation {
                 return [.ended(media)]
             }
         } catch is Rejected {
-            // The command fails; the task is there, and can be cancelled again.
+            // The command fails; the task remains, and can be cancelled again.
             transfers[media] = transfer
         }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     mutating func randomEvent() throws {
         let media = MediaID(Int64.random(in: 1...8, using: &random))
@@ -191,7 +191,7 @@ extension CoreSimulation {
         try handle(.disconnected(client))
     }
 
-    /// A client asks for something that takes a while; the answer comes later.
+    /// Sends a client's command that takes a while; its response comes later.
     mutating func command(_ media: MediaID) throws {
         guard let client = clients.sorted().randomElement(using: &random) else { return }
         lastCommand += 1
@@ -222,7 +222,7 @@ extension CoreSimulation {
         do {
             try change(body)
         } catch is Rejected {
-            // The client is told that it failed.
+            // The client gets an error.
         }
     }
 
@@ -238,7 +238,7 @@ extension CoreSimulation {
         try handle(random.chance(50) ? .held(media, by: client) : .released(media, by: client))
     }
 
-    /// Lets time go by, with the ticks that were asked for.
+    /// Advances the clock, with the ticks that the core has scheduled.
     mutating func pass(_ duration: Duration) throws {
         let end = uptime + duration
         try perform()

@@ -71,13 +71,13 @@ struct CoreSimulation {
     /// Whether an event could not be written.
     var hasFailedFacts = false
     var diskFree: Int64 = 1_000
-    // Clients, and commands that wait for their answers.
+    // Clients, and commands without a response so far.
     var clients: Set<ClientID> = []
     var lastClient: Int64 = 0
     var commands: [Int: ClientID] = [:]
     var lastCommand = 0
     var answers: [Int: Int] = [:]
-    // What the core has said.
+    // The core's effects, and the state derived from them.
     var effects: [Effect] = []
     var abandoned: [MediaID] = []
     var wakesAt: Duration?
@@ -104,7 +104,7 @@ struct CoreSimulation {
 
     mutating func handle(_ inputs: Input...) throws { try handle(inputs) }
 
-    /// Handles inputs that are true whether or not they can be written. Inputs without rows cannot fail.
+    /// Handles inputs that need no rows, and thus cannot fail.
     mutating func handle(_ inputs: [Input]) throws {
         do {
             try change { _, _ in inputs }
@@ -113,7 +113,7 @@ struct CoreSimulation {
         }
     }
 
-    /// One transaction.
+    /// Handles inputs and writes their rows in one transaction, which may fail.
     mutating func change(
         _ body: (inout [TaskID: Row], inout Int64) throws -> [Input]
     ) throws {
@@ -154,7 +154,7 @@ struct CoreSimulation {
         }
         core = copy
         rows = newRows
-        // The library removes the row of what is complete.
+        // The library removes the rows of completed downloads.
         for media in newCached.subtracting(cached) { rows = rows.filter { $0.value.media != media } }
         cached = newCached
         lastTask = newTask
@@ -170,14 +170,14 @@ struct CoreSimulation {
         if core.isIdle { try checkThatNothingIsLeft() }
     }
 
-    /// Effects that come while one is performed come after it.
+    /// Performs all effects in order; effects caused by one are performed after those already queued.
     mutating func perform() throws {
         while !effects.isEmpty {
             let effect = effects.removeFirst()
             log.append("→ \(effect)")
             try perform(effect)
         }
-        // A cancellation takes a while: orders of the same batch are performed first.
+        // A cancellation takes a while: other effects of the same batch are performed first.
         guard !abandoned.isEmpty else { return }
         let media = abandoned
         abandoned = []
@@ -189,7 +189,7 @@ struct CoreSimulation {
         switch effect {
         case .write: try check(false, "a row came after its transaction")
         case .run(let media, let isSuspended, _):
-            // The engine keeps what is complete until its events are taken.
+            // A complete download stays in the engine until its events are written.
             guard !cached.contains(media), !facts.contains(where: { $0.isCompletion(of: media) }) else { return }
             var transfer = transfers[media] ?? Transfer(awaitsSpace: core.space.waiting[media] != nil)
             transfer.isSuspended = isSuspended
@@ -243,7 +243,7 @@ struct CoreSimulation {
 
     // MARK: Checks
 
-    /// By the model, not by the core's word.
+    /// Checks that no work is left, by the model's state rather than the core's.
     func checkThatNothingIsLeft() throws {
         try check(clients.isEmpty, "it leaves although a client is connected")
         try check(commands.isEmpty && !isFetching, "it leaves although something is under way")
@@ -257,7 +257,7 @@ struct CoreSimulation {
         }
     }
 
-    /// The core has what the library has, and nothing else.
+    /// Checks that the core's tasks are exactly the library's rows.
     func checkTasks() throws {
         let known = Set(core.tasks.downloads.values.map(\.id))
         try check(known == Set(rows.keys), "tasks \(known.sorted()), rows \(rows.keys.sorted())")
@@ -268,7 +268,7 @@ struct CoreSimulation {
 
     // MARK: The end
 
-    /// All go, and what can go on does: the daemon leaves.
+    /// Disconnects all clients and lets all work finish, after which the daemon must exit.
     mutating func finish() throws {
         failureRate = 0
         diskFree = 10_000

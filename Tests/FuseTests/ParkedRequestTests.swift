@@ -4,7 +4,7 @@ import Synchronization
 import SystemPackage
 import Testing
 
-/// Requests that wait, and which thread answers them.
+/// Parked requests, and the threads that answer them.
 struct ParkedRequestTests {
     @Test func aParkedReadIsAnsweredByAnotherThread() throws {
         let parked = Counter()

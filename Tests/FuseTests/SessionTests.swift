@@ -166,7 +166,7 @@ struct SessionTests {
         #expect((0..<5).map { statistics.number(UInt64.self, at: $0 * 8) } == [10, 6, 5, 4, 3])
         #expect(statistics.number(UInt32.self, at: 40) == 512)
         #expect(statistics.number(UInt32.self, at: 44) == 255)
-        // The kernel then calls the whole file data.
+        // The kernel then treats the whole file as data.
         #expect(try kernel.call(.lseek, node: 2, bytes(UInt64(77), UInt64(10), UInt32(3), UInt32(0))).error == -ENOSYS)
     }
 

@@ -61,7 +61,7 @@ import Testing
         ]
         var feed = FeedBuilder.show("Show", episodes: 5, length: 50_000) { addresses[$0 - 1] }
         feed.image = inside[1].url("/art.jpg")
-        // The newest comes first: this is the fourth.
+        // The newest is first: this is the fourth.
         feed.items[1].raw = """
             <podcast:transcript url="\(inside[1].url("/t.vtt"))" type="text/vtt"/>
             <podcast:chapters url="\(inside[1].url("/c.json"))" type="application/json+chapters"/>

@@ -58,7 +58,7 @@ import Testing
         }
         watch.type("\u{3}")
         #expect(try await watch.wait() == .signalled(SIGINT))
-        // What it has written at its end may still be on its way.
+        // The last output may arrive after the exit.
         try await waitUntil(deadline: .seconds(120)) { watch.text.contains(Self.leave) }
         #expect(watch.text.contains(Self.showCursor))
         #expect(watch.echoes)

@@ -66,7 +66,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await failing.value }
     }
 
-    /// While tasks of several threads enter an actor, it goes on where the task in it prefers.
+    /// An actor for which tasks on several threads contend still runs on the pool that they prefer.
     @Test func anActorThatIsContendedStaysOnThePool() async {
         let somebody = Somebody()
         let threads = await Task(executorPreference: WorkerPool.shared) {

@@ -28,7 +28,7 @@ import Testing
         let feed = try FeedParser.parse(Self.bytes(name), base: Self.base)
         let stem = name.prefix { $0 != "." }
         let written = String(decoding: feed.inspectJSON(), as: UTF8.self)
-        // Also in pieces, and with a prefix.
+        // Output in pieces, and with leading members, contains the same JSON.
         var pieces: [UInt8] = []
         feed.writeInspectJSON { pieces += $0 }
         #expect(String(decoding: pieces, as: UTF8.self) == written)
@@ -73,7 +73,7 @@ import Testing
         #expect(feed.items.isEmpty)
         var text: [UInt8] = []
         feed.writeInspectJSON(items: inspected) { text += $0 }
-        // An author who is the show's may come before the show's.
+        // An item with the show's author may be parsed before the show's author is known.
         func withoutAuthors(_ text: [UInt8]) -> [Substring] {
             String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("      \"author\"") }
         }

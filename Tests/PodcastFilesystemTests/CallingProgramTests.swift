@@ -5,13 +5,13 @@ import Testing
 
 @testable import PodcastFilesystem
 
-/// Which program makes a request, by what /proc tells of a thread of it.
+/// The program that makes a request, determined from the /proc entry of its thread.
 struct CallingProgramTests {
     private let proc: TemporaryDirectory
 
     init() throws { proc = try TemporaryDirectory() }
 
-    /// Makes the entry of a process, or of a thread of it.
+    /// Creates the /proc entry of a process or of a thread.
     private func add(
         _ number: Int32, of leader: Int32? = nil, executable: String? = nil, comm: String, command: [String] = []
     ) throws {
@@ -96,7 +96,7 @@ struct CallingProgramTests {
         if command.script == nil { #expect(!found.isAmong(["beet", "scan", "my-scan", "print"])) }
     }
 
-    /// `comm` tells of an interpreter too, where the executable cannot be read.
+    /// If the executable is not readable, `comm` identifies an interpreter too.
     @Test func aScriptOfAnotherUserIsKnown() throws {
         try add(40, comm: "python3", command: ["/usr/bin/python3", "/usr/bin/beet"])
         try add(41, of: 40, comm: "Thread-1", command: ["/usr/bin/python3", "/usr/bin/beet"])
@@ -111,7 +111,7 @@ struct CallingProgramTests {
         #expect(program(51)?.isAmong(["updatedb"]) == true, "a status that cannot be read names no other leader")
     }
 
-    /// The kernel's own files: a thread of this process, with a name of its own.
+    /// Uses the real /proc: a thread of this process with its own name.
     @Test func aThreadIsItsProcess() async throws {
         let own = try #require(CallingProgram(thread: getpid()))
         let executable = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

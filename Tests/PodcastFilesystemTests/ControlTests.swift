@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// setxattr(2): what is refused at once, and what is asked of the daemon.
+/// setxattr(2): requests rejected at once, and requests sent to the daemon.
 struct ControlTests {
     private let mounted: Mounted
     private let podcast: Podcast
@@ -38,7 +38,7 @@ struct ControlTests {
         for value in ["", "-1", "nan", "inf", "1:30", "12s", "-inf", "1e999"] {
             #expect(mounted.setxattr(node, "user.podfs.position", value).answer == .error(.invalidArgument), "\(value)")
         }
-        // Facts of an episode are none of a folder, and neither are there tasks of a made file.
+        // A folder has no attributes of an episode, and a generated file has no tasks.
         let status = try mounted.entry(".status").node
         #expect(mounted.setxattr(show, "user.podfs.played", "1").answer == .error(.invalidArgument))
         #expect(mounted.setxattr(show, "user.podfs.position", "1").answer == .error(.invalidArgument))
@@ -68,7 +68,7 @@ struct ControlTests {
         #expect(!mounted.wasStarted)
     }
 
-    // MARK: What reaches the daemon
+    // MARK: Requests to the daemon
 
     private func daemon(_ reply: Reply = .acted(count: 1, problems: [])) async throws -> FakeDaemon {
         let daemon = try FakeDaemon(mounted.places) { daemon, frame in daemon.answer(frame, reply) }
@@ -82,7 +82,7 @@ struct ControlTests {
             #expect(try await mounted.setxattr(node, "user.podfs.task", action.rawValue).answered() == .done)
             #expect(daemon.commands.last == .act(action, episodes: [id]))
         }
-        // A shell's line feed is no part of the value.
+        // The trailing line feed of a shell is not part of the value.
         #expect(try await mounted.setxattr(node, "user.podfs.task", " pin\n").answered() == .done)
         #expect(daemon.commands.last == .act(.pin, episodes: [id]))
     }
@@ -93,7 +93,7 @@ struct ControlTests {
         for folder in [show, NodeNumber.root.node] {
             #expect(try await mounted.setxattr(folder, "user.podfs.task", "pin").answered() == .done)
             #expect(all.count == 2 && daemon.commands.last == .act(.pin, episodes: all))
-            // No download of what nobody has asked for.
+            // These commands apply to existing tasks only: they create no download.
             for action in [TaskAction.resume, .suspend, .cancel] {
                 #expect(try await mounted.setxattr(folder, "user.podfs.task", action.rawValue).answered() == .done)
                 #expect(daemon.commands.last == .act(action, episodes: []))

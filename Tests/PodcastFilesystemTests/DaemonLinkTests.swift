@@ -9,9 +9,9 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The line to the daemon by itself.
+/// The connection to the daemon, without a filesystem.
 struct DaemonLinkTests {
-    /// Only for its places and its program.
+    /// Provides only the paths and the program.
     private let mounted: Mounted
     private let link: DaemonLink
 
@@ -79,7 +79,7 @@ struct DaemonLinkTests {
         try second.writePIDFile()
         try await waitUntil { journal.entries == ["connected [9]", "event 5", "disconnected", "connected []"] }
         link.end()
-        // After the end nobody is told of anything.
+        // After `end` the handlers are no longer called.
         try await waitUntil { !second.isConnected }
         #expect(journal.entries.count == 4)
     }
@@ -94,7 +94,7 @@ struct DaemonLinkTests {
         link.end()
     }
 
-    /// Daemons that die as soon as they are asked.
+    /// Runs daemons that die at the first request.
     private func letDaemonsDie(_ count: Int, without answers: Journal<String>) async throws {
         for _ in 0..<count {
             #expect(answers.entries.isEmpty)
@@ -127,7 +127,7 @@ struct DaemonLinkTests {
     }
 
     @Test func whateverDaemonsDoEveryRequestIsAnsweredOnce() async throws {
-        // Daemons that die again and again, also between the greeting and the first request.
+        // Daemons that die repeatedly, also between the greeting and the first request.
         let over = Journal<Bool>()
         let answered = Journal<Int>()
         let places = mounted.places

@@ -34,7 +34,7 @@ struct DirectoryCacheTests {
         _ = listing.open(1, Self.opening(1))
         listing.asked(1)
         #expect(listing.open(2, Self.opening(2)) == .passes)
-        // What passes keeps nobody out.
+        // A stream that bypasses the cache does not prevent others from joining it.
         #expect(listing.open(3, Self.opening(1)) == .joins)
         listing.close(1)
         #expect(listing.open(4, Self.opening(2)) == .passes)
@@ -71,7 +71,7 @@ struct DirectoryCacheTests {
         #expect(!listing.ended(1))
         listing.close(1)
         #expect(listing.open(2, Self.opening(count: 80, forgotten: 15)) == .joins)
-        // While somebody may be filling the cache it is not emptied.
+        // While a stream may be filling the cache, the cache is not dropped.
         #expect(listing.open(3, Self.opening(count: 80, forgotten: 16)) == .passes)
         listing.close(2)
         #expect(listing.open(4, Self.opening(count: 80, forgotten: 16)) == .begins)
@@ -97,7 +97,7 @@ struct DirectoryCacheTests {
         #expect(!listing.asked(1))
         #expect(!listing.ended(1))
         #expect(listing.change())
-        // Nothing is there any more.
+        // The cache is already empty.
         #expect(!listing.change())
         #expect(listing.asked(1))
         #expect(listing.rewind(1, to: 2))
@@ -112,11 +112,11 @@ struct DirectoryCacheTests {
         listing.asked(1)
         #expect(!listing.change())
         #expect(listing.ended(1))
-        // The stream has older names for as long as it does not begin anew: each time it ends.
+        // Each end reports that the stream has outdated names, until it is rewound.
         #expect(listing.ended(1))
         #expect(!listing.change())
         listing.close(1)
-        // What nobody has open needs no word: the next stream begins, or nothing has changed for it.
+        // Without open streams no invalidation is needed.
         #expect(!listing.change())
     }
 
@@ -125,7 +125,7 @@ struct DirectoryCacheTests {
         listing.asked(1)
         listing.answered(1, to: 31)
         listing.close(1)
-        // The same names go on from there.
+        // The same names are continued.
         #expect(listing.answer(2, Self.opening(1)) == DirectoryCache.Answer(way: .joins))
         listing.asked(2)
         listing.answered(2, to: 41)
@@ -148,7 +148,7 @@ struct DirectoryCacheTests {
         listing.asked(1)
         listing.answered(1, to: 31)
         listing.close(1)
-        // All names come with attributes, since not all are kept.
+        // All names are returned with attributes, since some inodes have been forgotten.
         #expect(listing.open(2, Self.opening(count: 80, forgotten: 50)) == .joins)
         listing.asked(2)
         #expect(!listing.ended(2))
@@ -158,7 +158,7 @@ struct DirectoryCacheTests {
         #expect(listing.open(4, Self.opening(count: 80, forgotten: 61)) == .begins)
     }
 
-    /// The kernel's rules once more, in the order of a person who is alone.
+    /// The kernel's rules again, for a single program.
     @Test func theNamesAreKeptAgainAfterAListingWasLeftInTheMidst() {
         var simulation = ListingSimulation(seed: 1)
         for _ in 0..<10 {
@@ -195,7 +195,7 @@ struct DirectoryCacheTests {
     }
 }
 
-/// The value in a place of its own: `#expect` cannot change one that is held directly.
+/// A reference to the value: `#expect` cannot mutate one that is stored directly.
 private final class Kept {
     private var listing = DirectoryCache()
 

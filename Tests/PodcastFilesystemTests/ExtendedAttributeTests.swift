@@ -33,7 +33,7 @@ struct ExtendedAttributeTests {
             for name in ["user.podfs.error", "user.podfs.nothing", "user."] {
                 #expect(mounted.xattr(node, name) == .error(.noData), "\(name)")
             }
-            // No labels and access lists at all.
+            // Security labels and access control lists are not supported.
             for name in ["security.capability", "system.posix_acl_access", "trusted.x", ""] {
                 #expect(mounted.xattr(node, name) == .error(.notSupported), "\(name)")
             }
@@ -214,7 +214,7 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.ranges") == "0-499998")
         #expect(mounted.attributes(node)?.blocks == 977)
 
-        // What a daemon may say, a mount survives.
+        // Any rate sent by a daemon is accepted without a crash.
         for rate in [Double.leastNonzeroMagnitude, .greatestFiniteMagnitude, -1] {
             event.sequence += 1
             event.rate = rate
@@ -241,7 +241,7 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.error") == nil)
     }
 
-    /// The only episode, of which the daemon has told this; it has no task.
+    /// Returns the only episode after this event from the daemon; it has no task.
     private func told(
         _ kind: Event.Kind, _ state: TaskState, _ error: String
     ) async throws -> (node: NodeID, daemon: FakeDaemon, event: Event) {

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import TransferCore
 
-/// A daemon that fetches nothing: it greets, and answers opens, reads and commands as a test says.
+/// A daemon that fetches nothing: it greets, and answers opens, reads and commands with scripted handlers.
 final class FakeDaemon: Sendable {
     /// The handler of a request; without one the request stays unanswered.
     typealias Handler = @Sendable (FakeDaemon, Frame) -> Void
@@ -52,15 +52,15 @@ final class FakeDaemon: Sendable {
 
     deinit { die() }
 
-    /// As a real one does when it listens; mounts that have no daemon see it.
+    /// Writes the pid file like a daemon that listens; mounts without a daemon watch for it.
     func writePIDFile() throws {
         try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: places.pidFile), options: .atomic)
     }
 
-    /// Ends every connection at once, as SIGKILL does.
+    /// Closes every connection at once, as SIGKILL does.
     func die() {
         state.withLock { state in
-            // Once: the next daemon's socket has the same path.
+            // Once only: the next daemon's socket has the same path.
             if state.isDead { return }
             state.isDead = true
             unlink(places.socket)
@@ -69,15 +69,15 @@ final class FakeDaemon: Sendable {
         }
     }
 
-    // MARK: What came
+    // MARK: Received frames
 
-    /// All frames but the greeting and what follows it by itself.
+    /// All received frames except the greeting and those that follow it automatically.
     var frames: [Frame] { state.withLock { $0.frames } }
 
-    /// The episodes of whose opening it was told without being asked.
+    /// The episodes in open notifications that need no answer.
     var opened: [EpisodeID?] { state.withLock { $0.opened } }
 
-    /// Returns when `count` frames of that kind have come, with all of them.
+    /// Waits for `count` frames of a kind, and returns all of that kind.
     @discardableResult
     func wait(for kind: Frame.Kind, count: Int = 1) async throws -> [Frame] {
         try await waitUntil(description: "\(count) frames of the kind \(kind) come") {
@@ -86,14 +86,14 @@ final class FakeDaemon: Sendable {
         return frames.filter { $0.kind == kind }
     }
 
-    /// The commands that came.
+    /// The received commands.
     var commands: [Command] {
         frames.filter { $0.kind == .command }.compactMap { WireJSON.decode(Command.self, $0.payload) }
     }
 
     var isConnected: Bool { state.withLock { !$0.clients.isEmpty } }
 
-    // MARK: What goes
+    // MARK: Sending
 
     func send(_ frame: Frame) {
         state.withLock { state in
@@ -124,7 +124,7 @@ final class FakeDaemon: Sendable {
             if !state.isDead { state.clients.append(client) }
             return state.isDead
         }
-        // Accepted while it died.
+        // The connection was accepted while the daemon died.
         if isDead { close(client) }
         return isDead ? nil : client
     }

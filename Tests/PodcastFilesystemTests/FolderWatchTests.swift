@@ -10,7 +10,7 @@ import Testing
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// The results of waits on a thread.
+    /// The results of consecutive waits on one thread.
     private final class Waits: Sendable {
         private let answers = Mutex<[Bool]>([])
         var entries: [Bool] { answers.withLock { $0 } }
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// So it is where the system has no watch to give.
+    /// Polling also works if the system has no inotify watches left.
     @Test func aFolderThatCannotBeWatchedIsLookedAtNowAndThen() async throws {
         let watch = FolderWatch(folder.file("missing"), pause: .milliseconds(10))
         let waits = Waits(watch)
@@ -77,7 +77,7 @@ import Testing
         #expect(!watch.wait())
     }
 
-    /// One wait on a thread of its own.
+    /// A single wait on its own thread.
     private struct OneWait {
         private let waits: OneShotAnswer
 
@@ -87,7 +87,7 @@ import Testing
             startThread("wait") { answer.put(watch.wait()) }
         }
 
-        /// Does something until the wait is over.
+        /// Performs an action and waits until the wait has returned.
         func isOver(after action: () throws -> Void) async throws {
             try await waitUntil(description: "the wait is over") {
                 try action()

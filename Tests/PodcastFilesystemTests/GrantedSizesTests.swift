@@ -12,7 +12,7 @@ struct GrantedSizesTests {
     private let told = EpisodeSize(bytes: 100, source: .feed)
     private var number: NodeNumber { NodeNumber(kind: .episode, generation: 2, row: 7) }
 
-    /// As the library has it afterwards.
+    /// Returns the entry as the library stores it after the confirmation.
     private func confirmed(_ size: Int64, changed: Int64 = 21) -> EpisodeEntry {
         var entry = guess
         (entry.size, entry.sizeSource, entry.changed) = (size, .server, changed)
@@ -35,9 +35,9 @@ struct GrantedSizesTests {
         _ = grants.applied(to: guess)
         #expect(grants.settle(confirmed(250)))
         #expect(!grants.isPending(number))
-        // A reader of the row before it was written comes late, and must not tell the guess.
+        // A reader with an older row comes late and must not report the guessed size.
         #expect(grants.applied(to: guess).size == 250)
-        // The next event is another one's.
+        // The next event belongs to another grant.
         #expect(!grants.settle(confirmed(250)))
     }
 
@@ -73,7 +73,7 @@ struct GrantedSizesTests {
         (later.size, later.sizeSource) = (100, .estimate)
         #expect(grants.applied(to: later) == later)
         #expect(grants.applied(to: guess).size == 250)
-        // What the kernel was told is not what the library has written down then.
+        // The size that was sent to the kernel is not the one that the library has stored since.
         #expect(!grants.settle(confirmed(250)))
     }
 
@@ -96,12 +96,12 @@ struct GrantedSizesTests {
             1, of: NodeNumber(kind: .episode, generation: 1, row: 2_000),
             insteadOf: EpisodeSize(bytes: 0, source: .unknown), now: 100)
         #expect(grants.applied(to: entry(1)).sizeSource == .unknown)
-        // Of the others the library has never been seen to have the size.
+        // For the other grants, no row with their size has been read from the library.
         #expect(grants.applied(to: entry(2)).size == 2)
     }
 }
 
-/// The value in a place of its own: `#expect` cannot change one that is held directly.
+/// A reference to the value: `#expect` cannot mutate one that is stored directly.
 private final class Kept {
     private var grants = GrantedSizes()
 

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PodcastFilesystem
 
-/// Modes of several handles of one node, opened one after the other.
+/// Modes of several handles of one node, opened in sequence.
 struct HandleModeTests {
     typealias Mode = HandleMode
 
-    /// The outcome of an open; a requested backing file gets the id `backing`.
+    /// Returns the outcome of an open; a requested backing file gets the id `backing`.
     private static func open(_ mode: inout Mode, _ wish: Mode.Wish, backing: Int32? = 1) -> String {
         if let way = mode.open(wish) { return text(way) }
         return "asked, " + text(mode.opened(with: backing.map(BackingID.init(rawValue:))))
@@ -54,11 +54,11 @@ struct HandleModeTests {
         #expect(Self.open(&mode, .passthrough, backing: 1) == "asked, passthrough 1")
     }
 
-    /// The kernel's own rules (fs/fuse/iomode.c) over random opens and closes: it would fail none of these opens.
+    /// The kernel's own rules (fs/fuse/iomode.c) for random opens and closes: it must not reject any of these opens.
     @Test(arguments: 0..<50) func theKernelRefusesNoOpen(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var mode = Mode.closed
-        // The kernel's: what is open, in which way.
+        // The kernel's counters of open handles in each mode.
         var cached = 0
         var direct = 0
         var passthrough: [BackingID] = []

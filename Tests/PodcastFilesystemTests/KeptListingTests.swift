@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Answers to a folder's streams that make the kernel cache its names; `DirectoryCacheTests` tests the rule.
+/// Replies to directory streams that let the kernel cache a folder's names; `DirectoryCacheTests` tests the rule.
 struct KeptListingTests {
     private let mounted: Mounted
     private let podcast: Podcast
@@ -29,7 +29,7 @@ struct KeptListingTests {
         mounted.request { mounted.filesystem.releasedir($0, node: node, handle: open.handle) }
     }
 
-    /// Lists from the beginning to the end.
+    /// Lists a folder from start to end.
     @discardableResult
     private func list(_ node: NodeID, _ open: OpenReply) throws -> [String] {
         let names = try #require(mounted.list(node, open.handle))
@@ -58,7 +58,7 @@ struct KeptListingTests {
             let changed = try open(folder)
             #expect(changed.cacheReaddir && !changed.keepCache)
         }
-        // What is made of more than a show's rows is asked for each time.
+        // Folders computed from more than one show's rows are never cached.
         for folder in [NodeID.root, try mounted.entry("Latest").node] { #expect(try !open(folder).cacheReaddir) }
     }
 
@@ -96,7 +96,7 @@ struct KeptListingTests {
         event.podcast = podcast.id
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
-        // All its episodes are on the way to be forgotten, and are listed before they are.
+        // All episodes are about to be forgotten by the kernel, and are listed before that.
         let first = try open(show)
         try list(show, first)
         close(show, first)
@@ -174,7 +174,7 @@ struct KeptListingTests {
         event.podcast = podcast.id
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
-        // It is in the midst of filling the kernel's cache.
+        // The stream is still filling the kernel's cache.
         #expect(!mounted.notifier.messages.contains(.data(show)))
         let middle = try #require(begin.last?.nextOffset)
         let rest = try #require(mounted.list(show, stream.handle, from: middle))

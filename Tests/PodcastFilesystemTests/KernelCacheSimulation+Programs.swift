@@ -3,7 +3,7 @@ import PodcastLibrary
 
 @testable import PodcastFilesystem
 
-// What the programs do, step by step, and what the filesystem and the kernel make of it.
+// The steps of the programs, with the reactions of the filesystem and the kernel.
 extension KernelCacheSimulation {
     mutating func begin() {
         guard programs.count < 6 else { return }
@@ -28,7 +28,7 @@ extension KernelCacheSimulation {
         if act(id, &program) { programs[id] = program }
     }
 
-    /// - Returns: whether the program goes on.
+    /// - Returns: Whether the program continues.
     mutating func act(_ id: Int, _ program: inout Program) -> Bool {
         let number = program.node
         switch program.step {
@@ -42,7 +42,7 @@ extension KernelCacheSimulation {
         case .listing(let change):
             let isCurrent = cache.isCurrent(since: change)
             let row = isCurrent || !cache.isOutdated(number, since: change) ? program.row : rows[program.episode]
-            // A change that was not reported yet will be: the kernel is told then.
+            // An unreported change will be reported later, and then the kernel is notified.
             let facts = facts(of: row)
             cache.told(facts.size, of: facts.number)
             accept(facts)
@@ -95,7 +95,7 @@ extension KernelCacheSimulation {
             }
         case .replying(let way):
             if chance(20) {
-                // The caller has gone.
+                // The calling program was killed before the reply.
                 close(number)
                 return false
             }
@@ -130,7 +130,7 @@ extension KernelCacheSimulation {
         return true
     }
 
-    /// The filesystem's answer to the read of a page, and what the kernel makes of it (fuse_short_read).
+    /// The filesystem's answer to the read of a page, and the kernel's handling of it (fuse_short_read).
     mutating func loadPage(_ offset: Int64, _ asked: Int, _ program: inout Program) {
         let number = program.node
         if offset < program.total ?? 0 {
@@ -138,7 +138,7 @@ extension KernelCacheSimulation {
             return
         }
         if cache.refusesTail(offset..<(offset + 1), of: number) {
-            // The page could not be read ahead: it is asked for on behalf of the program.
+            // Readahead of the page failed: the kernel reads it again on behalf of the program.
             program.step = .loadingPage(offset, version: version)
             return
         }

@@ -5,24 +5,24 @@ import TransferCore
 @testable import PodcastFilesystem
 @testable import PodcastLibrary
 
-/// A library that changes, a daemon that reports it later, programs that look up, list, open and read episodes, a
-/// kernel that caches names, attributes and pages by its own rules, and a filesystem that goes by `KernelCache`. Every
-/// step of any of them may come between those of the others.
+/// A library that changes, a daemon that reports the changes later, programs that look up, list, open and read
+/// episodes, a kernel that caches names, attributes and pages by its own rules, and a filesystem that uses
+/// `KernelCache`. Their steps are interleaved in any order.
 ///
-/// One thing is simpler than it is: a question for attributes is answered within the step in which it is asked. In the
-/// microseconds that it takes, an invalidation makes the kernel discard the answer, whatever a filesystem does.
+/// One simplification: a request for attributes is answered in the step in which it is made. In reality it takes
+/// microseconds, and an invalidation meanwhile makes the kernel discard the answer, whatever the filesystem replies.
 struct KernelCacheSimulation {
-    /// One node in the kernel: `struct fuse_inode` as far as it matters.
+    /// The relevant fields of a node in the kernel (`struct fuse_inode`).
     struct Inode {
-        /// The attributes that the kernel was last told.
+        /// The attributes last sent to the kernel.
         var told: NodeFacts
         var size: Int64
         var isValid = true
-        /// Of the last invalidation: an answer that was asked for before is discarded.
+        /// Incremented by each invalidation: answers to requests made before it are discarded.
         var version = 0
         var cached = 0
         var direct = 0
-        /// The backing ids of the handles that bypass the filesystem.
+        /// The backing ids of the handles with passthrough.
         var backings: [BackingID] = []
 
         var isOpen: Bool { cached + direct + backings.count > 0 }
@@ -30,7 +30,7 @@ struct KernelCacheSimulation {
 
     struct Message {
         var invalidation: Invalidation
-        /// The open that waits for it, or the size that it pushes.
+        /// The open that waits for the invalidation, or the open and the size that it pushes.
         var waiter: (id: Int, next: Program.Step)?
         var size: Int64?
     }
@@ -38,18 +38,18 @@ struct KernelCacheSimulation {
     struct Program {
         enum Step: Equatable {
             case lookingUp
-            /// `row` was read after this change.
+            /// `row` was read after the change with this number.
             case listing(change: UInt64)
             case opening
-            /// The daemon is asked for the size, in place of this guess.
+            /// The daemon is asked for the size, which is guessed as this.
             case asking(guess: EpisodeSize)
-            /// Until the kernel has been told of the size, or of the time of access.
+            /// Waits until the kernel has received the size or the access time.
             case waiting
             case answering(isInvalidated: Bool)
             case replying(HandleMode.Way)
             case checkingSize
             case reading(Int64)
-            /// The kernel has asked for the page at this offset, at this version.
+            /// The kernel has requested the page at this offset, at this version of the attributes.
             case loadingPage(Int64, version: Int)
             case closing
         }
@@ -60,16 +60,16 @@ struct KernelCacheSimulation {
         var row: EpisodeEntry
         var wish = HandleMode.Wish.cached
         var way = HandleMode.Way.cached
-        /// The size that the file has been opened with; `nil` when no server says.
+        /// The size with which the file was opened; `nil` if the server reports none.
         var total: Int64?
     }
 
     var generator: SeededGenerator
     var cache = KernelCache()
     var rows: [EpisodeEntry]
-    /// The server's sizes of the present generations; `nil` when it does not say.
+    /// The server's sizes of the current generations; `nil` if it reports none.
     var sizes: [Int64?]
-    /// The library writes down what was granted a moment later.
+    /// Granted sizes that the library has not stored yet.
     var writes: [(episode: Int, generation: Int, size: Int64)] = []
     var events: [(place: Library.EpisodePlace, isRenamed: Bool)] = []
     var now: Int64 = 100
@@ -83,7 +83,7 @@ struct KernelCacheSimulation {
     var waiting: [NodeNumber: [Int]] = [:]
 
     var failures: [String] = []
-    /// The number of files read from the beginning to the end through the page cache.
+    /// The number of files read from start to end through the page cache.
     var completed = 0
     var ways: [String: Int] = [:]
 
@@ -113,7 +113,7 @@ struct KernelCacheSimulation {
 
     mutating func run(steps: Int) {
         for _ in 0..<steps { step() }
-        // Everybody comes to an end, all is reported and delivered.
+        // Run all programs to their end, with every event reported and every message delivered.
         var rest = 10_000
         while rest > 0, !(programs.isEmpty && messages.isEmpty && events.isEmpty && writes.isEmpty) {
             rest -= 1
@@ -139,7 +139,7 @@ struct KernelCacheSimulation {
         case 16..<22: if !events.isEmpty { hear() }
         case 22..<25: if !writes.isEmpty { write() }
         case 25..<32: if !messages.isEmpty { deliver() }
-        // A granted size is written within the second.
+        // A granted size is stored within the same second.
         case 32: if writes.isEmpty { now += 1 }
         case 33: forget()
         case 34:
@@ -162,7 +162,7 @@ struct KernelCacheSimulation {
 
     mutating func change() {
         let episode = Int.random(in: 0..<rows.count, using: &generator)
-        // The row is of this moment.
+        // The row has the current time.
         rows[episode].changed = now
         var isRenamed = false
         switch Int.random(in: 0..<6, using: &generator) {

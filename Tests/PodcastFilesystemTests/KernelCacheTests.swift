@@ -12,7 +12,7 @@ struct KernelCacheTests {
     private static let place = Library.EpisodePlace(
         id: 7, podcast: 1, name: "One.mp3", generation: 1, isBuried: false)
 
-    /// Any order of lookups, listings, opens, reads, changes and what else may happen, against the kernel's own rules.
+    /// Any order of lookups, listings, opens, reads, changes and other events, checked against the kernel's own rules.
     @Test func theKernelIsToldTheTruth() {
         var (completed, ways) = (0, [String: Int]())
         for seed in 0..<3_000 as Range<UInt64> {
@@ -35,7 +35,7 @@ struct KernelCacheTests {
         cache.pushed(5, of: Self.number)
         let later = cache.push(5, of: Self.number)
         #expect(later == .isKnown)
-        // Another size was told since.
+        // Another size has been sent since.
         cache.told(6, of: Self.number)
         let again = cache.push(5, of: Self.number)
         #expect(again == .begins)
@@ -78,7 +78,7 @@ struct KernelCacheTests {
             cache.isOutdated(Self.number, since: before), cache.isOutdated(other, since: before)
         )
         #expect(changed && !unchanged)
-        // Of more changes than are remembered nothing is known.
+        // Beyond the log's capacity, older changes are unknown.
         for row in 100..<(100 + Int64(ChangeLog.capacity)) { cache.changes.add(EpisodeID(row)) }
         let unknown = cache.isOutdated(other, since: before)
         #expect(unknown)

@@ -1,10 +1,10 @@
-/// A model of the kernel's cache of one folder's names, after fs/fuse/readdir.c: `rdc` there, function by function.
+/// A model of the kernel's cache of one folder's names: `rdc` in fs/fuse/readdir.c, function by function.
 struct KernelDirectoryCache {
     struct Entry: Equatable {
-        /// Which listing it is of, and which of its names.
+        /// The version of the listing, and the index of the name in it.
         var listing: Int
         var index: Int
-        /// The offset of what follows.
+        /// The offset of the next entry.
         var next: UInt64
         /// The length of the entry in a page, in bytes.
         var length: Int
@@ -22,9 +22,9 @@ struct KernelDirectoryCache {
     }
 
     enum Answer: Equatable {
-        /// The filesystem is to be asked.
+        /// The filesystem must be asked.
         case uncached
-        /// None: the end.
+        /// Cached entries; an empty array is the end.
         case entries([Entry])
     }
 
@@ -34,7 +34,7 @@ struct KernelDirectoryCache {
     private var version = 0
     private var size = 0
     private var position: UInt64 = 0
-    /// Page by page what stands at which offset in it.
+    /// The entries by page and by offset in the page.
     private var pages: [Int: [Int: Entry]] = [:]
 
     /// The total size of entries with these lengths, in bytes.

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// An open file cannot be removed by the daemon, even before the first read.
+/// The daemon cannot remove an open file, even before its first read.
 struct LeaseTests {
     private let content = TestContent(seed: 7, size: 500_000)
 
@@ -17,13 +17,13 @@ struct LeaseTests {
         NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node
     }
 
-    /// Whether the daemon may remove a file.
+    /// Whether the daemon could remove a file.
     private func mayGo(_ file: CacheFile, _ mounted: Mounted) throws -> Bool {
         try ContentCache(directory: FilePath(mounted.places.cache)).evict(file.name)
     }
 
     private func expectFree(_ file: CacheFile, _ mounted: Mounted) async throws {
-        // A child that somebody forks has the lease too, until it runs its program.
+        // A forked child holds the lease too, until it calls execve(2).
         try await waitUntil(description: "the file can be evicted") { try mayGo(file, mounted) }
     }
 
@@ -67,7 +67,7 @@ struct LeaseTests {
         try await expectFree(file, mounted)
     }
 
-    /// The daemon writes down what it has begun a moment after a reader has its first bytes.
+    /// The library records a new file a moment after a reader has its first bytes.
     @Test func aFileThatTheLibraryDoesNotHaveYetIsHeldByTheNextOpen() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
@@ -103,7 +103,7 @@ struct LeaseTests {
         let node = try node(mounted)
         let handle = try await mounted.open(node).handle()
         #expect(try !mayGo(other, mounted))
-        // What it has of the file is asked for all the same: the first read has it fetched as a whole.
+        // The daemon is asked nevertheless: the first read starts the download of the rest.
         let read = mounted.read(node, handle, 0, 4_096)
         try await daemon.wait(for: .read)
         read.interrupt()

@@ -66,7 +66,7 @@ struct LinkFolderTests {
 
     @Test func namesAreUniqueAndShortEnough() throws {
         let long = String(repeating: "ü", count: 200)
-        // "a - b" of "c" and "a" of "b - c" would be one name; and so would two that are cut.
+        // "a - b" of "c" and "a" of "b - c" would have equal names, and so would two truncated ones.
         for (title, show) in [("a - b", "c"), ("a", "b - c"), (long + "1", "Long"), (long + "2", "Longer")] {
             try mounted.subscribe(
                 FeedBuilder(
@@ -111,7 +111,7 @@ struct LinkFolderTests {
         try await waitUntil { mounted.notifier.messages.contains(.attributes(downloaded)) }
         #expect(!mounted.notifier.messages.contains(.attributes(latest)))
         #expect(try names("Downloaded").isEmpty)
-        // A renamed show has links of other names, to other places.
+        // A renamed show has links with other names and other targets.
         try mounted.library.renamePodcast(id: podcast.id, to: "Uno")
         event = Event(sequence: 2, time: 1_700_000_600, kind: .library)
         event.podcast = podcast.id

@@ -6,12 +6,12 @@ import TestSupport
 /// `DirectoryCache`, with the steps of all interleaved in any order.
 struct ListingSimulation {
     private enum Activity: Equatable {
-        /// The opendir is answered, and open(2) has not returned.
+        /// opendir is answered, and open(2) has not returned yet.
         case opening(DirectoryCache.Way)
         case resting
-        /// Names have been asked for; entries are on their way. Empty for the end, `nil` for an error.
+        /// Names were requested; entries are on their way. An empty array is the end, `nil` an error.
         case receiving([KernelDirectoryCache.Entry]?)
-        /// Closed, and the filesystem has not heard of it.
+        /// Closed; the filesystem has not received the release yet.
         case closed
     }
 
@@ -19,12 +19,12 @@ struct ListingSimulation {
         var handle: UInt64
         var stream = KernelDirectoryCache.Stream(caches: false)
         var activity: Activity
-        /// The filesystem's: which names the stream has.
+        /// The filesystem's state: the version of the stream's listing.
         var listing: Int
-        /// The offset after its last name, if not the next one.
+        /// The offset after the stream's last name, if it differs from the next one.
         var end: UInt64?
         var isNew = true
-        /// The earliest moment that the names may be of.
+        /// The oldest version that the stream may return.
         var earliest: Int
         /// The entries read since the beginning; `nil` if the stream did not start there.
         var read: [KernelDirectoryCache.Entry]? = []
@@ -35,20 +35,20 @@ struct ListingSimulation {
     private var cache = KernelDirectoryCache()
     private var programs: [Program] = []
     private var lastHandle: UInt64 = 0
-    /// The filesystem's: which listings the kernel may give out.
+    /// The filesystem's state: the versions that the kernel may return.
     private var known: [(listing: Int, end: UInt64?)] = []
-    /// The names now. Each has as many as it wants.
+    /// The current version of the listing. Versions have different numbers of names.
     private var current = 1
-    /// The last change that the filesystem has heard of, and the last that the kernel was told of.
+    /// The last version that the filesystem knows, and the last of which the kernel has been notified.
     private var heard = 1
     private var told = 1
-    /// The kernel is to drop its pages, of which the filesystem knew this then.
+    /// Pending invalidations of the kernel's pages, with the version known to the filesystem at that time.
     private var drops: [Int] = []
     private var now: Int64 = 0
     private var forgotten: UInt64 = 0
 
     private(set) var failures: [String] = []
-    /// The number of listings that were read from the beginning to the end.
+    /// The number of listings that were read from start to end.
     private(set) var completed = 0
     private(set) var ways: [DirectoryCache.Way: Int] = [:]
 
@@ -57,7 +57,7 @@ struct ListingSimulation {
     private static func count(_ listing: Int) -> Int {
         let count = 3 + listing * 7 % 11
         let size = KernelDirectoryCache.size(of: (0..<count).map { length(listing, $0) })
-        // Names that fill their pages are not kept (`FolderSnapshot.fillsPages`).
+        // Listings that fill their pages exactly are not cached (`FolderSnapshot.fillsPages`).
         return size % KernelDirectoryCache.pageSize == 0 ? count + 1 : count
     }
 
@@ -87,17 +87,17 @@ struct ListingSimulation {
         }
     }
 
-    /// Everybody comes to the end.
+    /// Runs all programs to their end.
     mutating func finish() {
         while !programs.isEmpty { advance(programs.count - 1) }
     }
 
-    /// The names become others.
+    /// Changes the names.
     mutating func change() { current += 1 }
 
-    /// One program lists the folder, and no other, up to the end or some answers; nothing changes.
+    /// Lists the folder with a single program, to the end or for a number of answers, without changes.
     ///
-    /// - Returns: whether the filesystem was asked for names.
+    /// - Returns: Whether the filesystem was asked for names.
     mutating func listAlone(leavingAfter answers: Int = .max) -> Bool {
         hear()
         while !drops.isEmpty { drop() }
@@ -129,8 +129,8 @@ struct ListingSimulation {
     private mutating func open() {
         guard programs.count < 5 else { return }
         lastHandle += 1
-        // Its names may have been gathered a little earlier than it is answered, by a thread that was slow, unless the
-        // filesystem has heard of a change since.
+        // The names may have been read by a slow thread, slightly before the reply, unless the filesystem has learned
+        // of a change since.
         let listing = Int.random(in: max(heard, current - 1)...current, using: &generator)
         let answer = rule.open(
             lastHandle,
@@ -149,7 +149,7 @@ struct ListingSimulation {
                 earliest: listing))
     }
 
-    /// The filesystem hears of all changes so far.
+    /// Informs the filesystem of all changes so far.
     private mutating func hear() {
         guard heard < current else { return }
         heard = current
@@ -191,7 +191,7 @@ struct ListingSimulation {
                 other == index || !programs[other].stream.caches || programs[other].listing >= told
             })
         {
-            // No one else brings the kernel older names any more.
+            // No other stream adds older names to the kernel's cache any more.
             programs[index].earliest = max(programs[index].earliest, told)
         }
     }
@@ -228,7 +228,7 @@ struct ListingSimulation {
         return entries
     }
 
-    /// The listing that an offset is of, how many of its names come before it, and its end.
+    /// Returns the version to which an offset belongs, the number of names before it, and the end of the listing.
     private func position(
         of offset: UInt64, _ program: Program
     ) -> (listing: Int, position: Int, end: UInt64?)? {
@@ -243,12 +243,12 @@ struct ListingSimulation {
         return nil
     }
 
-    /// A stream that fills the kernel's cache has this listing.
+    /// Records the version of a stream that fills the kernel's cache.
     private mutating func know(_ listing: Int, end: UInt64?) {
         if !known.contains(where: { $0.listing == listing }) { known.append((listing, end)) }
     }
 
-    /// The kernel takes one entry of an answer after the other, or the end.
+    /// Passes the entries of an answer to the kernel one by one, or the end.
     private mutating func receive(_ index: Int, _ entries: [KernelDirectoryCache.Entry]?) {
         let stream = programs[index].stream
         guard let entries else {
@@ -269,14 +269,14 @@ struct ListingSimulation {
         programs[index].activity = rest.isEmpty ? .resting : .receiving(rest)
     }
 
-    /// The program is given names, or the end.
+    /// Returns names, or the end, to the program.
     private mutating func take(_ index: Int, _ entries: [KernelDirectoryCache.Entry]) {
         guard entries.isEmpty else {
             programs[index].read?.append(contentsOf: entries)
             return
         }
         if let read = programs[index].read { check(programs[index], read) }
-        // From here on it rewinds or closes.
+        // Afterwards the program rewinds or closes.
         programs[index].read = nil
         if Bool.random(using: &generator) { rewind(index) } else { programs[index].activity = .closed }
     }

@@ -25,7 +25,7 @@ struct ListingTests {
         let entries = try #require(mounted.list(.root, handle))
         #expect(entries.map(\.name) == made + ["First", "Second"])
         #expect(entries.map(\.nextOffset) == (1...14).map { UInt64($0) })
-        // Made files are looked up when they alone are wanted: a listing renders nothing.
+        // Generated files are looked up individually: a listing renders none.
         #expect(entries[2...8].allSatisfy { $0.node == NodeID(rawValue: 0) && $0.kind == .regular && $0.inode != 0 })
         #expect(entries[9].node == NodeNumber.search.node)
         #expect(entries[10].node == NodeNumber(kind: .linkFolder, row: 1).node)
@@ -72,7 +72,7 @@ struct ListingTests {
             }
             #expect(pieces == whole)
         }
-        // telldir(3) and seekdir(3): any offset that was given leads to the entry after it.
+        // telldir(3) and seekdir(3): every returned offset leads to the entry after it.
         for index in [0, 1, 2, 50, 200] {
             let rest = mounted.list(show, handle, from: whole[index].nextOffset, size: 1 << 20, plus: plus)
             #expect(rest == Array(whole.dropFirst(index + 1)))
@@ -86,14 +86,14 @@ struct ListingTests {
         let handle = try mounted.opendir(show)
         let whole = try #require(mounted.list(show, handle))
         let half = Array(whole.prefix(10))
-        // New ones at the top, one renamed, one gone.
+        // New episodes at the top, one renamed, one removed.
         try mounted.refresh(
             podcast, .show("Show", episodes: 25, length: 500_000) { "http://127.0.0.1:9/Show/\($0).mp3" })
         try mounted.library.renameEpisode(id: try mounted.episode(3).id, to: "Renamed")
         _ = try mounted.library.bury(episodes: [try mounted.episode(5).id], now: 1_700_000_100)
         let rest = try #require(mounted.list(show, handle, from: half[9].nextOffset))
         #expect(half + rest == whole)
-        // Another opendir sees what is there now, and so does rewinddir(3).
+        // Another opendir returns the current names, and so does rewinddir(3).
         let now = try #require(mounted.list(show, try mounted.opendir(show)))
         #expect(now.count == 31 && now.contains { $0.name == "Renamed.mp3" })
         #expect(!now.contains { $0.name.contains("Episode 5.") })
@@ -116,11 +116,11 @@ struct ListingTests {
         daemon.send(event)
         let number = NodeNumber(kind: .episode, generation: 1, row: changed.id)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(number.node)) }
-        // The kernel has just been told to forget what it is told here.
+        // The kernel has just been told to drop the entries that this listing returns.
         let rest = try #require(mounted.list(show, handle, from: whole[9].nextOffset))
         #expect(rest.map(\.name) == whole.dropFirst(10).map(\.name))
         #expect(rest.first { $0.name == changed.name }?.size == 99_999)
-        // What is called otherwise now is not known by this name.
+        // A renamed episode cannot be looked up by its old name.
         let gone = try #require(rest.first { $0.name == renamed.name })
         #expect(gone.node == NodeID(rawValue: 0) && gone.size == nil && gone.kind == .regular)
         #expect(gone.inode == NodeNumber(kind: .episode, row: renamed.id).inode)
@@ -151,7 +151,7 @@ struct ListingTests {
     }
 
     @Test func listingAsksNobody() throws {
-        // No daemon runs, and none is started for looking around.
+        // No daemon runs, and browsing starts none.
         let mounted = try Mounted(script: "touch \"$0.started\"")
         try mounted.subscribe(episodes: 5)
         let show = try mounted.entry("Show").node

@@ -9,10 +9,10 @@ import Synchronization
 import SystemPackage
 import TestSupport
 
-/// The file system without a kernel and with a true daemon, for the reference model.
+/// The filesystem without a kernel and with a real daemon, for the reference model.
 ///
-/// A kernel is stood in for as far as the model can tell: names and attributes are believed for as long as the file
-/// system says, and forgotten when it says so; a read ends where the file is believed to end.
+/// The kernel is simulated as far as the model depends on it: names and attributes are cached until their timeout or an
+/// invalidation, and a read ends at the cached size.
 final class ModelFilesystem: ModelSubject {
     struct File: Sendable {
         var node: NodeID
@@ -39,7 +39,7 @@ final class ModelFilesystem: ModelSubject {
         home = try PodfsHome()
         guard let places = Places(environment: home.environment) else { throw ModelErrno(EINVAL) }
         self.places = places
-        // What starts the daemon hands on its environment; here that is the test's.
+        // The script that starts the daemon sets its environment, which otherwise is the test's.
         let exports = home.environment.map { "export \($0.key)='\($0.value)'" }.joined(separator: "\n")
         let text = try home.directory.write(
             "podfs.text", text: "#!/bin/sh\n\(exports)\nexec '\(PodfsHome.executable)' \"$@\"\n")
@@ -77,7 +77,7 @@ final class ModelFilesystem: ModelSubject {
 
     private struct Misfit: Error { var answer: RecordedReply.Answer }
 
-    /// As the kernel does: what has become stale is looked for once more.
+    /// Repeats the lookup of a stale node, as the kernel does.
     private func trying<Value>(
         _ path: [String], _ body: (NodeID, FileKind) async throws -> Value
     ) async throws -> Value {
@@ -144,7 +144,7 @@ final class ModelFilesystem: ModelSubject {
 
     func target(_ path: [String]) async throws -> String {
         try await trying(path) { node, kind in
-            // Of anything else the kernel does not ask.
+            // The kernel sends readlink for symbolic links only.
             guard kind == .symlink else { throw ModelErrno(EINVAL) }
             let answer = try await ask { filesystem.readlink($0, node: node) }
             guard case .link(let target) = answer else { throw Misfit(answer: answer) }
@@ -242,7 +242,7 @@ final class ModelFilesystem: ModelSubject {
     func setAttribute(_ name: String, _ value: String, _ path: [String]) async throws {
         try await trying(path) { node, _ in
             _ = try await ask { request in
-                // The bytes are the kernel's for the time of the call.
+                // The kernel owns the bytes during the call.
                 let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: value.utf8.count, alignment: 1)
                 defer { bytes.deallocate() }
                 bytes.copyBytes(from: value.utf8)
@@ -254,7 +254,7 @@ final class ModelFilesystem: ModelSubject {
     // MARK: Changes
 
     func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno? {
-        // The binding refuses the others: no operation is called.
+        // The binding rejects the others without calling an operation.
         guard modification == .removeAttribute else { return nil }
         do {
             try await trying(path) { node, _ in
@@ -289,7 +289,7 @@ private final class ModelKernel: ChangeNotifier {
     private struct State {
         var entries: [Key: (node: NodeID, kind: FileKind, until: ContinuousClock.Instant)] = [:]
         var attributes: [NodeID: (attributes: Attributes, until: ContinuousClock.Instant)] = [:]
-        /// Counts what was said to be out of date: an answer that was asked for before is not kept.
+        /// The number of invalidations: the answer to an earlier request is not cached.
         var moment = 0
     }
 
@@ -352,7 +352,7 @@ private final class ModelKernel: ChangeNotifier {
         completion?()
     }
 
-    /// It keeps no data.
+    /// The model caches no data.
     func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
         invalidateAttributes(node, then: completion)
     }

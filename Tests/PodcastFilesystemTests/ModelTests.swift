@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The file system, without a kernel, does what the reference model says.
+/// The filesystem without a kernel agrees with the reference model.
 ///
-/// `PODFS_MODEL_OPERATIONS` says how many operations are done (5,000), `PODFS_MODEL_SEED` which (1).
+/// `PODFS_MODEL_OPERATIONS` is the number of operations (5,000), `PODFS_MODEL_SEED` the seed (1).
 @Suite(.timeLimit(.minutes(60))) struct ModelTests {
     @Test func theFilesystemIsWhatTheModelSays() async throws {
         let began = Int64(Date().timeIntervalSince1970)

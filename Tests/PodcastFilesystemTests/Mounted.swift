@@ -13,11 +13,11 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The file system over an installation of its own, without a kernel: requests are made by hand.
+/// The filesystem over a separate installation, without a kernel: the test makes the requests.
 final class Mounted: Sendable {
     let directory: TemporaryDirectory
     let places: Places
-    /// The daemon's library: what it writes, the file system reads from the file.
+    /// The daemon's library, of which the filesystem reads the file.
     let library: Library
     let filesystem: PodcastFilesystem
     let link: DaemonLink
@@ -25,7 +25,7 @@ final class Mounted: Sendable {
     let notifier = RecordingNotifier()
     private let nextRequest = Atomic<UInt64>(2)
 
-    /// - Parameter script: what runs where the daemon is to be started; by itself nothing comes of it.
+    /// - Parameter script: The shell script that runs in place of the daemon; the default does nothing.
     init(script: String = "exit 0", cacheLimit: Int64 = 10 << 30, indexers: Set<String> = []) throws {
         directory = try TemporaryDirectory()
         places = try #require(
@@ -37,8 +37,8 @@ final class Mounted: Sendable {
         for folder in places.folders {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
-        // Written by another process: a child that somebody forks meanwhile would have it open for writing, and what
-        // is open so cannot be run (ETXTBSY).
+        // Written by another process: a child forked meanwhile would have the file open for writing, and such a file
+        // cannot be executed (ETXTBSY).
         let text = try directory.write("podfs.text", text: "#!/bin/sh\n\(script)\n")
         try ChildProcess("install", ["-m", "700", text, directory.file("podfs")]).waitBlocking()
         library = try Library.openForWriting(at: places.library)
@@ -54,13 +54,13 @@ final class Mounted: Sendable {
 
     deinit { filesystem.stop() }
 
-    /// Whether the script was run, if it is one that touches `$0.started`.
+    /// Whether a script that touches `$0.started` was run.
     var wasStarted: Bool { FileManager.default.fileExists(atPath: directory.file("podfs.started")) }
 
-    /// Follows the daemon that runs, and tells the notifier.
+    /// Starts the mount's work with a running daemon and the notifier.
     func start() { filesystem.start(notifier: notifier, startsDaemon: false) }
 
-    /// Starts the mount; returns when the daemon is found and the mount is up to date.
+    /// Starts the mount, and returns when it is connected to the daemon and up to date.
     func connect() async throws {
         start()
         try await waitUntil(description: "the daemon is found") {
@@ -71,7 +71,7 @@ final class Mounted: Sendable {
 
     // MARK: The library
 
-    /// Subscribes to a feed that nobody serves.
+    /// Subscribes to a feed that no server provides.
     @discardableResult
     func subscribe(_ feed: FeedBuilder, url: String = "http://127.0.0.1:9/feed.xml", now: Int64 = 1_700_000_000) throws
         -> Podcast
@@ -93,7 +93,7 @@ final class Mounted: Sendable {
         try FeedParser.parse(Array(feed.text.utf8), contentType: "application/rss+xml", base: url)
     }
 
-    /// A show of `count` episodes, number n at `http://127.0.0.1:9/n.mp3`.
+    /// Adds a show of `count` episodes; number n is at `http://127.0.0.1:9/n.mp3`.
     @discardableResult
     func subscribe(_ title: String = "Show", episodes count: Int = 1, length: Int? = 500_000) throws -> Podcast {
         try subscribe(
@@ -106,7 +106,7 @@ final class Mounted: Sendable {
         return try #require(episodes.first { $0.title == "Episode \(number)" })
     }
 
-    /// Gives an episode a cache file with these bytes of `content`, as the daemon would.
+    /// Stores a cache file with these bytes of `content` for an episode, as the daemon does.
     @discardableResult
     func store(
         _ content: TestContent, of episode: Episode, ranges: [Range<Int>]? = nil, complete: Bool = true,
@@ -139,7 +139,7 @@ final class Mounted: Sendable {
         return file
     }
 
-    /// A daemon's grant of a stored file.
+    /// Returns the daemon's grant for a stored file.
     func grant(_ file: CacheFile, _ content: TestContent, present: Range<Int>? = nil, generation: Int = 1) -> Grant {
         var ranges = ByteRanges()
         let present = present ?? 0..<content.size
@@ -149,7 +149,7 @@ final class Mounted: Sendable {
 
     // MARK: Requests
 
-    /// Makes a request with a number of its own, and hands it to `operation`.
+    /// Passes a request with a new number to `operation`.
     @discardableResult
     func request(
         uid: UInt32 = 1_000, pid: Int32 = getpid(), refusing: Bool = false,
@@ -164,7 +164,7 @@ final class Mounted: Sendable {
         request { filesystem.lookup($0, parent: parent, name: name) }.answer
     }
 
-    /// The entry that a path of names from the root leads to.
+    /// Returns the entry at a path of names from the root.
     func entry(_ path: String...) throws -> Entry {
         var node = NodeID.root
         var found: Entry?
@@ -192,7 +192,8 @@ final class Mounted: Sendable {
         request { filesystem.read($0, node: node, handle: handle, offset: offset, size: size) }
     }
 
-    /// Reads behind the end, as the kernel does for its page cache: it is refused at first, and then told of the end.
+    /// Reads beyond the end, like the kernel for its page cache: the first attempt may fail with EIO, the second then
+    /// returns the end.
     func readTail(
         _ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int
     ) -> RecordedReply.Answer? {
@@ -229,7 +230,7 @@ final class Mounted: Sendable {
         request { filesystem.getxattr($0, node: node, name: name, capacity: capacity) }.answer
     }
 
-    /// An attribute's text; `nil` when there is none.
+    /// Returns the text of an attribute; `nil` if it does not exist.
     func fact(_ node: NodeID, _ name: String) -> String? {
         guard case .bytes(let bytes)? = xattr(node, name) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
@@ -243,7 +244,7 @@ final class Mounted: Sendable {
 
     func setxattr(_ node: NodeID, _ name: String, _ value: String, uid: UInt32 = 1_000) -> RecordedReply {
         request(uid: uid) { request in
-            // The bytes are the kernel's for the time of the call.
+            // The kernel owns the bytes during the call.
             let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: value.utf8.count, alignment: 1)
             defer { bytes.deallocate() }
             bytes.copyBytes(from: value.utf8)
@@ -253,14 +254,14 @@ final class Mounted: Sendable {
 }
 
 extension RecordedReply {
-    /// Returns the answer as soon as there is one; no thread is blocked for it.
+    /// Waits for the answer without blocking a thread.
     @discardableResult
     func answered(deadline: Duration = .seconds(60)) async throws -> Answer {
         try await waitUntil(deadline: deadline, description: "a request is answered") { answer != nil }
         return try #require(answer)
     }
 
-    /// The handle of an open that is answered.
+    /// Waits for the answer to an open, and returns its handle.
     func handle() async throws -> Fuse.FileHandle {
         let answer = try await answered()
         guard case .open(let open) = answer else { throw NotOpened(answer: answer) }
@@ -270,7 +271,7 @@ extension RecordedReply {
     struct NotOpened: Error { var answer: Answer }
 }
 
-/// Stands in for the kernel's cache: keeps what it is told.
+/// Replaces the kernel's cache: records all notifications.
 final class RecordingNotifier: ChangeNotifier {
     enum Message: Sendable, Hashable {
         case attributes(NodeID)
@@ -290,7 +291,7 @@ final class RecordingNotifier: ChangeNotifier {
 
     func clear() { state.withLock { $0.messages = [] } }
 
-    /// From now on messages are taken, and not said to be.
+    /// From now on notifications are recorded, but not reported as delivered.
     func hold() { state.withLock { $0.isHeld = true } }
 
     func letGo() {
@@ -328,7 +329,7 @@ final class RecordingNotifier: ChangeNotifier {
     }
 }
 
-/// Things in the order in which they happened, from any thread.
+/// Entries in the order in which they were added, from any thread.
 final class Journal<Entry: Sendable>: Sendable {
     private let content = Mutex<[Entry]>([])
 

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-// What the daemon is asked at an open, and what its answer does.
+// The daemon's part in an open: the request, and the effects of its answer.
 extension OpeningTests {
     @Test func theSizeIsToldToTheKernelBeforeTheOpenIsAnswered() async throws {
         let mounted = try Mounted()
@@ -45,7 +45,7 @@ extension OpeningTests {
     }
 
     @Test func aSizeIsToldToTheKernelOnce() async throws {
-        // What the kernel knows may come from a lookup before the size was confirmed.
+        // The kernel's attributes may come from a lookup before the size was confirmed.
         let mounted = try Mounted()
         try mounted.subscribe()
         let id = try mounted.episode().id
@@ -54,13 +54,13 @@ extension OpeningTests {
         let node = try node(mounted)
         for _ in 0..<3 { _ = try await mounted.open(node).handle() }
         #expect(mounted.notifier.messages == [.attributes(node)])
-        // Another size is another word.
+        // Another size is a new notification.
         try mounted.library.confirm(episode: id, size: 400_001, now: 1_700_000_002)
         for _ in 0..<3 { _ = try await mounted.open(node).handle() }
         #expect(mounted.notifier.messages == [.attributes(node), .attributes(node)])
     }
 
-    /// The feed is fetched a moment after an open, and names another file.
+    /// The feed is fetched a moment after an open, and refers to another file.
     @Test func theSizeOfTheFileBeforeIsNotTakenForThatOfTheNext() async throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe(length: 111_111)
@@ -84,7 +84,7 @@ extension OpeningTests {
         #expect(daemon.frames.count { $0.kind == .open } == 1)
     }
 
-    /// The kernel believes a read to end where it believes the file to end.
+    /// The kernel ends a read at the size that it has cached.
     @Test(arguments: [false, true])
     func aSizeThatWasKnownIsToldAgainWhenTheKernelHasHeardAnother(lists: Bool) async throws {
         let mounted = try Mounted()
@@ -97,7 +97,7 @@ extension OpeningTests {
         let node = try node(mounted)
         mounted.release(node, try await mounted.open(node).handle())
         try mounted.library.confirm(episode: try mounted.episode().id, size: 400_000, now: 1_700_000_001)
-        // The feed claims another length: what was confirmed is so no longer.
+        // The feed states another length: the confirmed size no longer applies.
         try mounted.refresh(
             podcast, .show("Show", episodes: 1, length: 222_222) { "http://127.0.0.1:9/Show/\($0).mp3" })
         let show = NodeNumber(kind: .show, row: podcast.id).node
@@ -107,14 +107,14 @@ extension OpeningTests {
         } else {
             #expect(try mounted.entry("Show", "2026-01-01 Episode 1.mp3").attributes.size == 222_222)
         }
-        // The server has the file that it had.
+        // The server still has the same file.
         mounted.notifier.hold()
         mounted.notifier.clear()
         let open = mounted.open(node)
         try await daemon.wait(for: .open, count: 2)
         try await waitUntil(description: "the kernel is told") { mounted.notifier.messages == [.attributes(node)] }
         #expect(open.answer == nil)
-        // It is told nothing else before it has asked.
+        // Nothing else is sent to the kernel before it has requested the attributes.
         let other = try mounted.subscribe("Other")
         for (id, name) in [(podcast.id, "Show"), (other.id, "Other")] {
             var event = Event(sequence: 1, time: 1_700_000_000, kind: .library)
@@ -145,7 +145,7 @@ extension OpeningTests {
             return
         }
         #expect(first.directIO && !first.keepCache)
-        // As long as it is open so, others are too: the modes of a node do not mix.
+        // While the file is open in this mode, other opens use it too: the modes of a node do not mix.
         grants.append(grant(total: 300_000))
         guard case .open(let second) = try await mounted.open(node).answered() else {
             Issue.record("not opened")
@@ -183,7 +183,7 @@ extension OpeningTests {
         }
         try await mounted.connect()
         #expect(try await mounted.open(try node(mounted)).answered() == .error(.staleNFSFileHandle))
-        // The daemon has counted it.
+        // The daemon has counted the open.
         try await daemon.wait(for: .close)
         #expect(
             mounted.notifier.messages == [
@@ -217,7 +217,7 @@ extension OpeningTests {
         open.interrupt()
         #expect(try await open.answered() == .error(.interrupted))
         #expect(try await daemon.wait(for: .cancel).first?.number == frame.number)
-        // A grant that was on its way opens nothing.
+        // A grant that was in flight opens nothing.
         daemon.answer(frame, grant(total: 400_000))
         #expect(try await mounted.open(try mounted.entry(".status").node).handle().rawValue == 1)
     }

@@ -40,13 +40,13 @@ struct OpeningTests {
             #expect(mounted.readTail(node, open.handle, offset, 4_096) == .bytes([]))
         }
         #expect(mounted.read(node, open.handle, -1, 4_096).answer == .error(.badFileDescriptor))
-        // An open file is held: the daemon cannot evict it.
+        // The daemon cannot evict an open file.
         let cache = try ContentCache(directory: FilePath(mounted.places.cache))
         let file = try #require(try mounted.library.rendition(of: try mounted.episode().id)?.file)
         #expect(!cache.evict(file))
         mounted.release(node, open.handle)
         #expect(mounted.read(node, open.handle, 0, 4_096).answer == .error(.badFileDescriptor))
-        // A child that somebody forks has the lease too, until it runs its program.
+        // A forked child holds the lease too, until it calls execve(2).
         try await waitUntil(description: "the file can be evicted") { cache.evict(file) }
         #expect(!mounted.wasStarted)
     }
@@ -87,7 +87,7 @@ struct OpeningTests {
             return
         }
         #expect(open.keepCache && !open.directIO)
-        // What lies beyond the end needs no byte.
+        // A read beyond the end needs no bytes.
         #expect(mounted.readTail(try node(mounted), open.handle, 400_000, 10) == .bytes([]))
         #expect(!mounted.wasStarted)
     }
@@ -103,13 +103,13 @@ struct OpeningTests {
             Issue.record("not opened at once")
             return
         }
-        // Read ahead, and asked for again by the page.
+        // Readahead fails, and the kernel repeats the read page by page.
         #expect(mounted.read(node, open.handle, 524_288, 131_072).answer == .error(.ioError))
         #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .bytes([]))
-        // Other pages are other reads.
+        // Reads of other pages are new requests.
         #expect(mounted.read(node, open.handle, 524_288, 4_096).answer == .error(.ioError))
         #expect(mounted.read(node, open.handle, 528_384, 4_096).answer == .error(.ioError))
-        // What is read past the cache is the program's own.
+        // A read that bypasses the page cache is the program's own.
         #expect(mounted.read(node, direct.handle, 524_288, 4_096).answer == .bytes([]))
     }
 
@@ -142,7 +142,7 @@ struct OpeningTests {
             #expect(mounted.open(node, pid: child.processIdentifier).answer == .error(.permissionDenied))
         }
         #expect(!mounted.wasStarted)
-        // Others may, and indexers too what is there.
+        // Other programs may open it, and indexers may open cached episodes.
         let second = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode(2).id).node
         _ = try await mounted.open(second).handle()
         _ = try await mounted.open(try mounted.entry(".status").node, pid: child.processIdentifier).handle()
@@ -153,7 +153,7 @@ struct OpeningTests {
 }
 
 extension FilePath {
-    /// Where a symbolic link leads; empty when it cannot be read.
+    /// Returns the target of a symbolic link; empty if it cannot be read.
     static func linkTarget(_ path: String) throws -> String {
         var buffer = [CChar](repeating: 0, count: 4_096)
         let count = readlink(path, &buffer, buffer.count)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The pages for a browser, as files.
+/// The HTML pages, as files.
 struct PageFileTests {
     private let mounted: Mounted
 
@@ -27,7 +27,7 @@ struct PageFileTests {
         let size = try #require(mounted.attributes(node, handle: handle)?.size)
         guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 1 << 24).answer else { return "" }
         #expect(Int64(bytes.count) == size)
-        // The status tells of the second in which it is opened.
+        // The status shows the time at which it is opened.
         #expect(size == told || path.last == ".status.html")
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -125,7 +125,7 @@ struct RateHistoryTests {
         history.note(8, at: 999)
         #expect(history.values(until: 1_000).suffix(5) == [0, 5, 5, 8, 8])
         #expect(history.values(until: 1_000).count == RateHistory.length)
-        // A clock that is late by a second is the same second.
+        // A sample from a clock set back by a second replaces the newest one.
         history.note(9, at: 998)
         #expect(history.values(until: 1_000).suffix(5) == [0, 5, 5, 9, 9])
     }
@@ -137,7 +137,7 @@ struct RateHistoryTests {
         #expect(history.values(until: 100_000) == Array(repeating: 9_999, count: RateHistory.length))
         history.note(1, at: 100_000)
         #expect(history.values(until: 100_000) == Array(repeating: 9_999, count: RateHistory.length - 1) + [1])
-        // No more is kept than can be shown.
+        // No more samples are stored than are displayed.
         #expect(Mirror(reflecting: history).descendant("samples").map { "\($0)".count < 200 } == true)
     }
 }

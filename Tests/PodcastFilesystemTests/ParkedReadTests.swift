@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Reads of what is not there yet: parked, and answered when the daemon has it.
+/// Reads of missing bytes: parked, and answered when the daemon has them.
 struct ParkedReadTests {
     private let mounted: Mounted
     private let content = TestContent(seed: 8, size: 500_000)
@@ -18,9 +18,9 @@ struct ParkedReadTests {
     private let node: NodeID
     private let id: EpisodeID
 
-    /// The cache file has all bytes; what of them may be read is what the daemon says.
+    /// The cache file contains all bytes; the daemon's grants decide which may be read.
     init() throws {
-        // Where a daemon is to be started, the test has to do it.
+        // The script only waits for a socket: the test starts the daemon itself.
         mounted = try Mounted(
             script: """
                 echo >> "$0.started"
@@ -53,7 +53,7 @@ struct ParkedReadTests {
         let other = Grant(generation: 1, total: 500_000, file: "ff00", present: ByteRanges(0..<500_000))
         daemon.answer(frame, other)
         #expect(try await next.answered() == .error(.staleNFSFileHandle))
-        // What was read of the first can still be read.
+        // Bytes of the first file remain readable.
         #expect(mounted.read(node, handle, 0, 4_096).answer == expected(0..<4_096))
     }
 
@@ -69,16 +69,16 @@ struct ParkedReadTests {
         #expect(read.answer == nil)
         daemon.answer(frame, mounted.grant(file, content, present: 90_000..<300_000))
         #expect(try await read.answered() == expected(100_000..<231_072))
-        // What was granted needs no more asking.
+        // Granted bytes are read without another request.
         #expect(mounted.read(node, handle, 90_000, 100).answer == expected(90_000..<90_100))
         #expect(mounted.read(node, handle, 231_072, 68_928).answer == expected(231_072..<300_000))
         #expect(daemon.frames.count == 1)
-        // One byte more does.
+        // One byte more needs a request.
         let next = mounted.read(node, handle, 231_072, 68_929)
         let second = try #require(try await daemon.wait(for: .read, count: 2).last)
         daemon.answer(second, mounted.grant(file, content))
         #expect(try await next.answered() == expected(231_072..<300_001))
-        // The end of the file, and what lies behind it.
+        // The end of the file, and a read beyond it.
         #expect(mounted.read(node, handle, 499_990, 4_096).answer == expected(499_990..<500_000))
         #expect(mounted.readTail(node, handle, 500_000, 4_096) == .bytes([]))
         mounted.release(node, handle)
@@ -105,7 +105,7 @@ struct ParkedReadTests {
         let node = NodeNumber(kind: .episode, generation: 1, row: id).node
         let handle = try await mounted.open(node).handle()
         #expect(mounted.read(node, handle, 0, 4_096).answer == expected(0..<4_096))
-        // The daemon hears of it, once: the download begins, and the file is wanted.
+        // The daemon gets one request: the download begins, and the reader needs the file.
         let frame = try #require(try await daemon.wait(for: .read).first)
         #expect(ReadRequest(payload: frame.payload) == ReadRequest(episode: id, generation: 1, range: 0..<4_096))
         #expect(mounted.read(node, handle, 4_096, 12_288).answer == expected(4_096..<16_384))
@@ -122,7 +122,7 @@ struct ParkedReadTests {
     }
 
     @Test(arguments: [false, true]) func theFirstBytesInAnswerToAReadAreFollowedByTheFile(fails: Bool) async throws {
-        // Nothing is known of a file.
+        // The library has no record of a file.
         try mounted.library.dropRendition(episode: id, now: 1_700_000_400)
         try mounted.library.confirm(episode: id, size: 500_000, now: 1_700_000_401)
         let generation = try mounted.episode().generation
@@ -141,9 +141,9 @@ struct ParkedReadTests {
         let handle = try await mounted.open(node).handle()
         let read = mounted.read(node, handle, 4_096, 4_096)
         #expect(try await read.answered() == expected(4_096..<8_192))
-        // Asked for the file.
+        // The mount requests the file.
         try await daemon.wait(for: .read, count: 2)
-        // What is here stays here.
+        // Bytes that are present remain readable.
         #expect(mounted.read(node, handle, 0, 16_384).answer == expected(0..<16_384))
         #expect(try await mounted.read(node, handle, 16_384, 4_096).answered() == expected(16_384..<20_480))
         #expect(try await mounted.read(node, handle, 0, 131_072).answered() == expected(0..<131_072))
@@ -184,7 +184,7 @@ struct ParkedReadTests {
         grant.total = nil
         daemon.answer(try #require(try await daemon.wait(for: .read).last), grant)
         #expect(try await first.answered() == .bytes(content.bytes(in: 0..<1_000)))
-        // At the end the daemon knows the size.
+        // After the last byte the daemon knows the size.
         let last = mounted.read(node, handle, 499_000, 4_096)
         daemon.answer(try #require(try await daemon.wait(for: .read, count: 2).last), mounted.grant(file, content))
         #expect(try await last.answered() == .bytes(content.bytes(in: 499_000..<500_000)))
@@ -226,7 +226,7 @@ struct ParkedReadTests {
             : try ContentCache(directory: FilePath(mounted.places.cache)).create(size: 500_000)
         let all = mounted.grant(file, content).present
         let answers: [(Grant, Errno)] = [
-            // No file at all, and a file that is not there: other ones than that which an open may hold. Too little.
+            // No file and a missing file, neither of which is the one that an open may hold; and too few bytes.
             (Grant(generation: 1, total: 500_000, file: nil, present: all), isHeld ? .staleNFSFileHandle : .ioError),
             (
                 Grant(generation: 1, total: 500_000, file: "ff00", present: all),
@@ -288,7 +288,7 @@ struct ParkedReadTests {
         #expect(try await first.answered() == .error(.interrupted))
         let wanted = try #require(frames.first { ReadRequest(payload: $0.payload)?.range.lowerBound == 0 })
         #expect(try await daemon.wait(for: .cancel).map(\.number) == [wanted.number])
-        // The other waits on, and an answer that was under way is passed over.
+        // The other read still waits, and the outdated answer is ignored.
         #expect(second.answer == nil)
         for frame in frames { daemon.answer(frame, mounted.grant(file, content)) }
         #expect(try await second.answered() == expected(4_096..<8_192))
@@ -318,7 +318,7 @@ struct ParkedReadTests {
         try await daemon.wait(for: .read, count: 100)
         mounted.filesystem.stop()
         for reply in reads + [control] { #expect(reply.answer == .error(.ioError)) }
-        // And what comes then is answered at once.
+        // A later read is answered at once.
         let late = mounted.read(node, handle, 0, 4_096)
         guard case .error = try await late.answered() else {
             Issue.record("a read after the end")
@@ -352,7 +352,7 @@ struct ParkedReadTests {
         try await first.wait(for: .read, count: 51)
         gone.interrupt()
         first.die()
-        // The mount starts another at once; this is it.
+        // The mount starts another daemon at once; this is it.
         try await waitUntil(description: "a daemon is started") { mounted.wasStarted }
         #expect(reads.allSatisfy { $0.answer == nil })
         let grant = mounted.grant(file, content)
@@ -362,7 +362,7 @@ struct ParkedReadTests {
         for (index, read) in reads.enumerated() {
             #expect(try await read.answered() == expected(index * 4_096..<index * 4_096 + 4_096))
         }
-        // Each once, and not the one that nobody wants any more.
+        // Each read is sent once, except the cancelled one.
         #expect(second.frames.count == 50)
         #expect(gone.answer == .error(.interrupted))
     }
@@ -384,7 +384,7 @@ struct ParkedReadTests {
 
     @Test func aDaemonThatSomebodyElseStartsIsNoticed() async throws {
         mounted.start()
-        // Not before it is watched for: the folder is looked at by a thread.
+        // Not before the folder is watched, which a thread does.
         var daemon: FakeDaemon?
         try await waitUntil(description: "the daemon is found") {
             if daemon == nil { daemon = try FakeDaemon(mounted.places) }
@@ -392,7 +392,7 @@ struct ParkedReadTests {
             return mounted.link.isConnected
         }
         #expect(!mounted.wasStarted)
-        // It dies with nothing waiting: nobody is started for that.
+        // It dies while no read waits: no daemon is started.
         daemon?.die()
         try await waitUntil { !mounted.link.isConnected }
         #expect(!mounted.wasStarted)

@@ -10,11 +10,11 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Which opens are answered with a file that the kernel reads by itself.
+/// The opens that are answered with a backing file, which the kernel reads itself.
 struct PassthroughTests {
     private let content = TestContent(seed: 7, size: 500_000)
 
-    /// A kernel that takes files, unless it is told not to.
+    /// A kernel that accepts backing files unless told otherwise.
     private final class Taker: BackingFileTaker {
         let taken = Mutex<[BackingID]>([])
         let ended = Mutex<[BackingID]>([])
@@ -112,14 +112,14 @@ struct PassthroughTests {
         let (mounted, node) = try mounted(taker)
         try mounted.store(content, of: try mounted.episode())
         let first = try open(mounted, node)
-        // Beside handles of the kernel's own reading there may be no other.
+        // A node with passthrough handles allows no other mode.
         let direct = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
         #expect(direct.backing == first.backing && direct.directIO)
         #expect(mounted.read(node, direct.handle, 777, 1_001).answer == .bytes(content.bytes(in: 777..<1_778)))
         #expect(mounted.read(node, direct.handle, 500_000, 1_001).answer == .bytes([]))
         mounted.release(node, first.handle)
         mounted.release(node, direct.handle)
-        // Alone it is opened as ever.
+        // Without other handles it is opened in cached mode.
         let alone = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
         #expect(alone.backing == nil && !alone.directIO && alone.keepCache)
         #expect(try open(mounted, node).backing == nil)
@@ -133,7 +133,7 @@ struct PassthroughTests {
         unlink(ContentCache.path(of: file.name, in: mounted.options.cache).string)
         let second = try open(mounted, node)
         #expect(second.backing == first.backing)
-        // Its bytes are there for who reads past the cache, too.
+        // Its bytes are available for direct I/O too.
         let direct = try open(mounted, node, flags: O_RDONLY | __O_DIRECT)
         #expect(mounted.read(node, direct.handle, 5, 5).answer == .bytes(content.bytes(in: 5..<10)))
         for reply in [first, second, direct] { mounted.release(node, reply.handle) }
@@ -152,7 +152,7 @@ struct PassthroughTests {
         }
         let id = try mounted.episode().id
         let node = NodeNumber(kind: .episode, generation: 1, row: id).node
-        // Not of each: of one in every second.
+        // The daemon is notified of one open per second, not of each.
         let begin = time(nil)
         for _ in 0..<100 { mounted.release(node, try open(mounted, node).handle) }
         let seconds = time(nil) - begin + 1

@@ -15,15 +15,15 @@ import TransferCore
 struct SearchTests {
     private static let episode = "2026-01-01 Episode 1.mp3"
 
-    /// A daemon that finds these shows, and a mount that has found the daemon.
+    /// A daemon whose searches return these shows, and a mount connected to it.
     private struct Found {
         let mounted: Mounted
         let daemon: FakeDaemon
         let ids: [ShowID]
 
         /// - Parameters:
-        ///   - titles: the shows, as every search finds them.
-        ///   - fetch: what the daemon does when a feed is to be fetched.
+        ///   - titles: The shows returned by every search.
+        ///   - fetch: The daemon's action when a feed is to be fetched.
         init(_ titles: [String], fetch: (@Sendable (ShowID, Library) throws -> Void)? = nil) async throws {
             let mounted = try Mounted()
             let library = mounted.library
@@ -49,7 +49,7 @@ struct SearchTests {
         }
     }
 
-    /// Brings episodes into a found show, as the daemon does.
+    /// Adds episodes to a found show, as the daemon does.
     private static func list(_ count: Int, in podcast: ShowID, _ library: Library, now: Int64 = Int64(time(nil))) throws
     {
         let url = "http://127.0.0.1:9/\(podcast).xml"
@@ -65,7 +65,7 @@ struct SearchTests {
         return try #require(mounted.list(node, handle)).dropFirst(2).map(\.name)
     }
 
-    // MARK: Without asking
+    // MARK: Without the daemon
 
     @Test func theFolderListsNothingAndEveryNameInItIsAFolder() throws {
         // No daemon runs, and none is started.
@@ -103,7 +103,7 @@ struct SearchTests {
             return
         }
         #expect(again.node == term.node)
-        // Names that Swift calls equal are two folders to the kernel.
+        // Names that Swift considers equal are two folders to the kernel.
         #expect(try mounted.entry(".search", "Caf\u{E9}").node != mounted.entry(".search", "Cafe\u{301}").node)
     }
 
@@ -115,7 +115,7 @@ struct SearchTests {
             let number = try #require(found).number
             #expect(numbers.updateValue("term \(index)", forKey: number) == nil)
         }
-        // All are held by the kernel: they stay, and it is asked to forget the oldest.
+        // The kernel references all of them: they stay, and the kernel is asked to forget the oldest.
         #expect(terms.count == 5_000)
         #expect(numbers.allSatisfy { terms.name(of: $0.key) == $0.value })
         let more = terms.lookUp("one more")
@@ -125,7 +125,7 @@ struct SearchTests {
             let found = terms.lookUp("new \(index)")
             terms.forget(try #require(found).number, count: 1)
         }
-        // What the kernel has forgotten makes room.
+        // A term that the kernel has forgotten makes room.
         #expect(terms.count == 5_001)
         #expect(numbers.keys.count { terms.name(of: $0) == numbers[$0] } < 1_000)
         let last = terms.lookUp("new 4999")
@@ -166,7 +166,8 @@ struct SearchTests {
             #expect(mounted.fact(looked.node, "user.xdg.origin.url") == "http://127.0.0.1:9/\(entry.name).xml")
         }
         #expect(mounted.lookup("Three", in: term) == .error(.noSuchFileOrDirectory))
-        // The same show by another term: another folder of the same number. Not listed among the subscriptions.
+        // The same show found by another term: another folder with the same inode number. It is not listed as
+        // subscribed.
         let other = try mounted.entry(".search", "tide").node
         #expect(try await names(other, mounted) == ["One", "Two"])
         let (one, again) = (
@@ -190,7 +191,7 @@ struct SearchTests {
         #expect(found.daemon.commands == [.searchFolder(term: "tide"), .fetchShow(podcast: found.ids[0])])
         let episode = try mounted.entry(".search", "tide", "One", Self.episode)
         #expect(NodeNumber(episode.node)?.kind == .episode && episode.attributes.size == 500_000)
-        // rewinddir(3) asks nobody.
+        // rewinddir(3) sends no request to the daemon.
         let handle = try await mounted.request { mounted.filesystem.opendir($0, node: show) }.handle()
         #expect(mounted.list(show, handle)?.count == 5 && mounted.list(show, handle, from: 0)?.count == 5)
         let parent = try #require(mounted.list(show, handle)?[1])
@@ -204,7 +205,7 @@ struct SearchTests {
         try Self.list(1, in: found.ids[0], mounted.library)
         let row = try #require(try mounted.library.episodes(of: found.ids[0]).first)
         let content = TestContent(seed: 1, size: 300_000)
-        // Even of a complete one the daemon is to know who has it open.
+        // The daemon tracks opens of complete episodes too.
         let file = try mounted.store(content, of: row)
         let node = NodeNumber(kind: .episode, generation: 1, row: row.id).node
         let reply = mounted.open(node)
@@ -217,7 +218,7 @@ struct SearchTests {
         #expect(try await read.answered() == .bytes(content.bytes(in: 0..<4_096)))
         mounted.release(node, handle)
         try await found.daemon.wait(for: .close)
-        // By then nothing of the mount holds the file.
+        // By then the mount no longer holds a lease on the file.
         #expect(try ContentCacheProbe(mounted.places.cache).evicts(file.name))
     }
 
@@ -247,7 +248,7 @@ struct SearchTests {
         let term = try mounted.entry(".search", "tide").node
         let replies = (0..<50).map { _ in mounted.request { mounted.filesystem.opendir($0, node: term) } }
         try await daemon.wait(for: .command, count: 50)
-        // Everything else goes on.
+        // Other requests are still served.
         #expect(mounted.attributes(term) != nil)
         #expect(try mounted.opendir(try mounted.entry("Show").node).rawValue > 0)
         for reply in replies.dropLast() {
@@ -255,7 +256,7 @@ struct SearchTests {
             #expect(try await reply.answered() == .error(.interrupted))
         }
         try await daemon.wait(for: .cancel, count: 49)
-        // Unmounting answers the rest.
+        // Unmounting answers the remaining requests.
         mounted.filesystem.stop()
         #expect(try await #require(replies.last).answered() == .error(.ioError))
     }
@@ -277,7 +278,7 @@ struct SearchTests {
         let mounted = try Mounted()
         let row = try mounted.library.keep(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)[0]
         try Self.list(1, in: row.podcast, mounted.library)
-        // No daemon, and the term was not opened in this mount.
+        // No daemon runs, and the term was not opened in this mount.
         let show = try mounted.entry(".search", "tide", "One")
         #expect(show.entryTimeout == 0 && NodeNumber(show.node)?.row == row.podcast.rawValue)
         #expect(try mounted.entry(".search", "tide", "One", Self.episode).attributes.size == 500_000)
@@ -341,7 +342,7 @@ struct SearchTests {
     }
 }
 
-/// The daemon's view of the cache: whether a file may go.
+/// The daemon's view of the cache: whether a file can be evicted.
 private struct ContentCacheProbe {
     private let cache: ContentCache
 

@@ -93,7 +93,7 @@ struct ShowFileTests {
         mounted.notifier.clear()
         let text = try await content("Show", "playlist.m3u8")
         #expect(text.contains("Renamed to something longer.mp3") && text.utf8.count > bytes.count)
-        // In pieces it is the same.
+        // Reads in pieces return the same bytes.
         let second = try await mounted.open(node).handle()
         var pieces: [UInt8] = []
         while case .bytes(let piece)? = mounted.read(node, second, Int64(pieces.count), 7).answer, !piece.isEmpty {
@@ -122,7 +122,7 @@ struct ShowFileTests {
         let chapters = try #require(json["chapters"] as? [[String: Any]])
         #expect(chapters.map { $0["startTime"] as? Double } == [0, 90.5])
         let folder = try mounted.entry("Show", ".chapters").node
-        // Those of the first are elsewhere, and not here yet.
+        // The first episode's chapters have a URL and are not fetched yet.
         #expect(try mounted.entry("Show", ".chapters", "2026-01-01 Episode 1.json").attributes.size == 0)
         #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
     }

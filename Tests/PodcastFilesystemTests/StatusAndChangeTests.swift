@@ -49,7 +49,7 @@ struct StatusAndChangeTests {
         #expect(tasks.count == 1 && tasks[0]["id"] as? Int == 4 && tasks[0]["progress"] as? Double == 50)
         #expect(tasks[0]["path"] as? String == "Show/2026-01-01 Episode 1.mp3" && tasks[0]["eta"] as? Int == 245)
 
-        // A refresh is a task of its own; the download ends.
+        // A refresh is a separate task; the download ends.
         let id = try mounted.episode().id
         daemon.send(
             event(.state) {
@@ -75,7 +75,7 @@ struct StatusAndChangeTests {
                 $0.state = .remote
             })
         try await waitUntil { try await content(of: ".status") == "no active tasks\n" }
-        // Each look has the size of that moment.
+        // Each lookup returns the size at that moment.
         #expect(try mounted.entry(".status").attributes.size == 16)
     }
 
@@ -93,11 +93,11 @@ struct StatusAndChangeTests {
         #expect(list.subscriptions.map(\.text) == ["Private", "Show"] && !text.contains("hush"))
         let entry = try mounted.entry(name)
         #expect(entry.attributes.size == Int64(text.utf8.count) && entry.attributeTimeout == 0)
-        // Its time is that of its last change.
+        // Its modification time is that of its last change.
         #expect(try mounted.entry(name).attributes.modified == entry.attributes.modified)
         try mounted.library.renamePodcast(id: show.id, to: "Other")
         #expect(try await content(of: name).contains("text=\"Other\" title=\"Show\""))
-        // What the attributes say is redacted likewise.
+        // The attributes are redacted likewise.
         let folder = try mounted.entry("Private").node
         #expect(mounted.fact(folder, "user.xdg.origin.url") == "http://127.0.0.1:9/private.xml")
         let episode = try mounted.entry("Private", "2026-01-01 Episode 1.mp3").node
@@ -127,7 +127,7 @@ struct StatusAndChangeTests {
     private func messages(after event: Event, _ daemon: FakeDaemon) async throws -> [RecordingNotifier.Message] {
         mounted.notifier.clear()
         daemon.send(event)
-        // What is said of the second show comes after what was said of the event.
+        // The messages about the second show follow those of the event.
         let other = try #require(try mounted.library.podcast(named: "Other"))
         daemon.send(
             self.event(.library) {
@@ -135,7 +135,7 @@ struct StatusAndChangeTests {
                 $0.path = "Other"
             })
         let last = RecordingNotifier.Message.entry(parent: .root, name: "Other")
-        // Its own end is awaited too: it is none of the next event's.
+        // Wait for the second event's last message too, so that it does not count as one of the next event.
         try await waitUntil {
             mounted.notifier.messages.drop { $0 != last }.contains(.attributes(.root))
         }
@@ -162,14 +162,14 @@ struct StatusAndChangeTests {
             RecordingNotifier.Message.attributes(NodeNumber(kind: kind, row: podcast.id).node)
         }
         #expect(try await messages(after: changed, daemon) == [.attributes(node(1))] + made)
-        // What is cached stands on the page alone.
+        // Only the page shows whether an episode is cached.
         let completed = event(.completed) {
             $0.id = id
             $0.task = 1
             $0.state = .cached
         }
         #expect(try await messages(after: completed, daemon) == [.attributes(node(1)), made[3]])
-        // The name leads to another node since there is a second generation.
+        // The name leads to another node, since the generation has changed.
         try mounted.library.dropRendition(episode: id, now: 1_700_000_500)
         #expect(
             try await messages(after: changed, daemon) == [
@@ -200,7 +200,7 @@ struct StatusAndChangeTests {
             $0.task = 1
             $0.state = .running
         }
-        // Told at each opening that another size has become known before: there is nothing to add until it asks.
+        // Each open notifies the kernel of a size confirmed before; events add nothing until the kernel asks for it.
         let questions: [(Int64, () throws -> Int64?)] = [
             (400_000, { mounted.attributes(node)?.size }),
             (400_001, { try mounted.entry("Show", name).attributes.size }),
@@ -237,7 +237,7 @@ struct StatusAndChangeTests {
         let id = try mounted.episode(2).id
         try mounted.library.confirm(episode: id, size: 400_000, now: 1_700_000_001)
         _ = try await messages(after: event(.library) { $0.id = id }, daemon)
-        // The names are those of the opening, the attributes those of now.
+        // The names are those at opendir, the attributes are current.
         let second = try #require(mounted.list(show, folder, from: 2))
         #expect(second.map(\.name) == first.map(\.name))
         let sizes = second.compactMap { $0.name.hasSuffix(".mp3") ? $0.size : nil }
@@ -268,7 +268,7 @@ struct StatusAndChangeTests {
         #expect(messages.count == 4 + 5)
     }
 
-    /// The names that may exist beside an episode.
+    /// Invalidations of the file names that may exist beside an episode.
     private func besides(_ stem: String, _ podcast: Podcast) -> [RecordingNotifier.Message] {
         func folder(_ kind: NodeNumber.Kind) -> NodeID { NodeNumber(kind: kind, row: podcast.id).node }
         return ["jpg", "vtt", "srt"].map { .entry(parent: folder(.show), name: "\(stem).\($0)") } + [
@@ -294,7 +294,7 @@ struct StatusAndChangeTests {
         #expect(renamed.contains(.entry(parent: show, name: first.name)))
         #expect(Set(renamed).isSuperset(of: besides("2026-01-01 Episode 1", podcast)))
 
-        // Retention takes one away.
+        // Retention removes one episode.
         _ = try mounted.library.bury(episodes: [second.id], now: 1_700_000_100)
         let buried = try await messages(after: event(.library) { $0.id = second.id }, daemon)
         #expect(buried.contains(.entry(parent: show, name: second.name)))
@@ -334,7 +334,7 @@ struct StatusAndChangeTests {
         let told = try await messages(after: refreshed(at: now + 1), daemon)
         #expect(told.contains(number(ids[1])) && !told.contains(number(ids[0])) && !told.contains(number(ids[2])))
         #expect(Set(told).isSuperset(of: besides("2026-01-02 Episode 2", podcast)))
-        // Once: the next one tells of what has changed since.
+        // Sent once; the next notification concerns later changes.
         feed.items[0].length = 700_000
         try mounted.refresh(podcast, feed, now: now + 10)
         let again = try await messages(after: refreshed(at: now + 10), daemon)

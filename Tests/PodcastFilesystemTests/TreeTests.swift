@@ -19,7 +19,7 @@ struct TreeTests {
         let show = try mounted.entry("Show")
         #expect(show.node == NodeNumber(kind: .show, row: podcast.id).node)
         #expect(show.attributes.kind == .directory && show.attributes.permissions == 0o555)
-        // The newest episode's date.
+        // The date of the newest episode.
         #expect(show.attributes.modified == Timestamp(seconds: 1_767_254_400 + 2 * 86_400))
 
         let row = try mounted.episode(2)
@@ -32,7 +32,7 @@ struct TreeTests {
         #expect(attributes.size == 500_000)
         #expect(attributes.modified == Timestamp(seconds: 1_767_254_400 + 86_400))
         #expect(attributes.changed == Timestamp(seconds: 1_700_000_000))
-        // Never a file of holes.
+        // Never 0, so that no program treats the file as a hole.
         #expect(attributes.blocks == 1)
         #expect(episode.entryTimeout > 3_600 && episode.attributeTimeout > 3_600)
         #expect(mounted.attributes(episode.node) == attributes)
@@ -82,14 +82,14 @@ struct TreeTests {
         #expect(access(.root, R_OK | X_OK, uid: 7) == .done)
         #expect(access(show, X_OK) == .done)
         #expect(access(file, X_OK, uid: 0) == .error(.permissionDenied))
-        // The feed may hold what its address keeps secret.
+        // The feed may contain secrets of its private URL.
         #expect(access(feed, R_OK, uid: 7) == .error(.permissionDenied))
         #expect(access(feed, R_OK, uid: 0) == .done)
         #expect(access(NodeID(rawValue: .max), R_OK) == .error(.staleNFSFileHandle))
     }
 
     @Test func namesAreComparedAsBytes() throws {
-        // Swift calls the two spellings equal, the kernel does not: a name that was listed must be found, no other.
+        // Swift considers the two spellings equal, the kernel does not: only the listed name may be found.
         try mounted.subscribe("Caf\u{E9}")
         #expect(try mounted.entry("Caf\u{E9}").attributes.kind == .directory)
         #expect(mounted.lookup("Cafe\u{301}") == .error(.noSuchFileOrDirectory))
@@ -105,7 +105,7 @@ struct TreeTests {
         #expect(after.node == before.node && after.attributes.inode == before.attributes.inode)
         #expect(after.attributes.modified == before.attributes.modified)
         #expect(after.attributes.size == 600_000)
-        // A mount that is made anew finds the same.
+        // A new mount returns the same node.
         let other = PodcastFilesystem(
             library: try Library.openForReading(at: mounted.places.library),
             options: mounted.options, link: mounted.link)
@@ -127,7 +127,7 @@ struct TreeTests {
         #expect(try mounted.entry("Show", "Claimed.mp3").attributes.size == 123_456)
         #expect(try mounted.entry("Show", "Guessed.mp3").attributes.size == 1_600_000)
         #expect(try mounted.entry("Show", "Unknown.mp3").attributes.size == 0)
-        // Without a date, what was first seen when.
+        // Without a date the time of the first refresh counts.
         #expect(try mounted.entry("Show", "Unknown.mp3").attributes.modified == Timestamp(seconds: 1_700_000_000))
         let id = try #require(try mounted.library.entry(of: podcast.id, named: "Claimed.mp3")).id
         try mounted.library.confirm(episode: id, size: 99_999, now: 1_700_000_050)
@@ -143,7 +143,7 @@ struct TreeTests {
         #expect(attributes.size == 500_000 && attributes.blocks == 196)
     }
 
-    // MARK: Nodes that are no more
+    // MARK: Stale nodes
 
     @Test func nodesOfWhatIsGoneAreStale() throws {
         let podcast = try mounted.subscribe()
@@ -171,7 +171,7 @@ struct TreeTests {
         #expect(mounted.attributes(node) == new.attributes)
     }
 
-    // MARK: Made files
+    // MARK: Generated files
 
     @Test func madeFilesAreFoundAndRead() async throws {
         for (name, text) in [(".status", "no active tasks\n"), (".nomedia", ""), (".trackerignore", "")] {
@@ -230,7 +230,7 @@ struct TreeTests {
         let after = try #require(statistics())
         #expect(after.blockSize == 4_096 && after.blocks == 1_000)
         #expect(after.freeBlocks == 900 && after.availableBlocks == 900 && after.longestName == 255)
-        // More than the limit is no room, not a great number.
+        // A cache above its limit has 0 bytes free, not a huge unsigned number.
         try mounted.store(
             TestContent(seed: 1, size: 5_000_000), of: try mounted.episode(), generation: 2)
         #expect(statistics()?.freeBlocks == 0)

@@ -4,14 +4,14 @@ import PodcastLibrary
 import TestSupport
 import Testing
 
-/// A library whose bytes a disk has spoilt: it can be opened always, as it is or from its backup.
+/// A library file with damaged bytes: it can always be opened, either as it is or from its backup.
 struct DamagedBytesTests {
     private let folder: TemporaryFolder
     private let pristine: Data
     private var path: String { folder.library }
     private var backup: String { folder.path + "/data/library.backup.sqlite" }
 
-    /// A library of two shows, with something in each small table, whole in its one file.
+    /// Creates a library of two shows, with rows in each small table, entirely in its database file.
     init() throws {
         folder = try TemporaryFolder()
         try Self.fill(folder)
@@ -47,7 +47,7 @@ struct DamagedBytesTests {
         try Library.openForWriting(at: path, backup: backup, isSuspect: isSuspect, canRebuild: false, now: 4_711)
     }
 
-    /// All that the daemon asks for when it begins.
+    /// Performs the reads and writes of a starting daemon.
     private func use(_ library: Library) throws {
         for podcast in try library.podcasts() { _ = try library.settings(of: podcast.id) }
         _ = try library.renditions()
@@ -72,7 +72,7 @@ struct DamagedBytesTests {
         }
     }
 
-    /// Every byte of the header and of what declares the tables, and seeded ones of all others.
+    /// Every offset of the header, and random ones among the table declarations and in the rest.
     private func offsets(_ random: inout SeededGenerator) -> [Int] {
         let page = 4_096
         let header = Array(0..<112)

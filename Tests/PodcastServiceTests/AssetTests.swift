@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Art, transcripts and chapters, as the daemon fetches and keeps them.
+/// Art, transcripts and chapters, as fetched and stored by the daemon.
 struct AssetTests {
     private let home: ServiceHome
     private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 5_000)
@@ -50,13 +50,13 @@ struct AssetTests {
         let path = "\(home.places.assets)/\(AssetKind.vtt.fileName(episode.rawValue))"
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         #expect(mode?.intValue == 0o600)
-        // Also by the next daemon.
+        // The next daemon serves it too.
         await daemon.stop()
         let second = try await home.start()
         let other = try await second.connect()
         #expect(try await size(other, .cover, show.rawValue) == 5_004)
         #expect(home.web.requests(for: "/cover.jpg").count == 1)
-        // They go with the show.
+        // The assets are removed with the show.
         _ = try await other.perform(.unsubscribe(podcast: show))
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
         await second.stop()
@@ -87,7 +87,7 @@ struct AssetTests {
         let episode = try daemon.episode(2).id
         home.web.serve(path, Resource(text: text, contentType: type))
         for _ in 1...3 { #expect(await client.failure(of: .asset(kind, id: episode.rawValue))?.errorNumber == EIO) }
-        // Answered from memory after the first time.
+        // Answered from memory after the first request.
         #expect(home.web.requests(for: path).count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
         await daemon.stop()
@@ -100,7 +100,7 @@ struct AssetTests {
         home.web.serve("/art.jpg") { _ in .status(status) }
         for _ in 1...2 { #expect(await client.failure(of: .asset(.art, id: episode.rawValue))?.errorNumber == number) }
         #expect(home.web.requests(for: "/art.jpg").count == 1)
-        // What the feed does not offer.
+        // Assets that the feed does not offer.
         let first = try daemon.episode(1).id
         #expect(await client.failure(of: .asset(.art, id: first.rawValue))?.errorNumber == ENODATA)
         #expect(await client.failure(of: .asset(.cover, id: 99))?.errorNumber == ENODATA)

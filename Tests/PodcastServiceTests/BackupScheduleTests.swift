@@ -1,14 +1,14 @@
 import PodcastService
 import Testing
 
-/// When the library is backed up, by numbers.
+/// The times of the library's backups.
 @Suite struct BackupScheduleTests {
     private let start: Int64 = 1_800_000_000
 
     @Test func aMissingBackupIsMadeSoonAfterTheStart() {
         let schedule = BackupSchedule(started: start)
         #expect(schedule.next(backup: nil, hasShows: true, now: start) == start + 60)
-        // However often and late it is asked: the moment does not recede.
+        // Later calls do not postpone the backup.
         #expect(schedule.next(backup: nil, hasShows: true, now: start + 3_600) == start + 60)
         #expect(schedule.isDueAtEnd(backup: nil, hasShows: true, now: start + 5))
     }
@@ -23,7 +23,7 @@ import Testing
         let schedule = BackupSchedule(started: start)
         #expect(schedule.next(backup: start - 1_000, hasShows: true, now: start) == start - 1_000 + 86_400)
         #expect(!schedule.isDueAtEnd(backup: start - 1_000, hasShows: true, now: start))
-        // One that became too old while no daemon ran.
+        // A backup that became too old while no daemon ran.
         #expect(schedule.next(backup: start - 200_000, hasShows: true, now: start) <= start)
     }
 
@@ -31,7 +31,7 @@ import Testing
         var schedule = BackupSchedule(started: start)
         #expect(schedule.next(backup: start + 400 * 86_400, hasShows: true, now: start) == start + 60)
         #expect(schedule.isDueAtEnd(backup: start + 400 * 86_400, hasShows: true, now: start))
-        // Made while the clock was ahead, which was set back since.
+        // The backup was made while the clock was ahead; the clock was set back since.
         schedule.begin(now: start + 400 * 86_400)
         #expect(schedule.next(backup: start + 400 * 86_400, hasShows: true, now: start) <= start + 60)
     }
@@ -50,7 +50,7 @@ import Testing
         #expect(changes == [true, false])
         #expect(schedule.next(backup: start, hasShows: true, now: start + 50) == start + 70)
         #expect(schedule.isDueAtEnd(backup: start, hasShows: true, now: start + 50))
-        // Noted while the clock was ahead.
+        // Recorded while the clock was ahead.
         #expect(schedule.next(backup: start - 9, hasShows: true, now: start - 5_000) <= start - 5_000 + 60)
         schedule.begin(now: start + 70)
         #expect(schedule.next(backup: start + 70, hasShows: true, now: start + 71) == start + 70 + 86_400)

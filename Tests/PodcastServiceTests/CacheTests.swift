@@ -73,7 +73,7 @@ struct CacheTests {
         #expect(task.error?.contains("podfs evict") == true)
         #expect(try cached(daemon) == [1, 2])
         #expect(home.web.requests(for: "/feed-3.mp3").isEmpty)
-        // The file is closed and the next look finds room; a person's command is such a look.
+        // After the close the next plan finds room; a user's command triggers a plan.
         withExtendedLifetime(lease) {}
         lease = nil
         try await client.act(.pin, pinned.id)
@@ -82,7 +82,7 @@ struct CacheTests {
         await daemon.stop()
     }
 
-    /// The cache has room for two of five: they become whole, and the others wait, until the first is heard.
+    /// The cache has room for two of five episodes: two complete, and the others wait until the first has been played.
     @Test func asManyAsFitBecomeWholeAndTheOthersWaitTheirTurn() async throws {
         let (daemon, client) = try await start(capacity: 450_000)
         let ids = try (1...5).map { try daemon.episode($0).id }
@@ -94,13 +94,13 @@ struct CacheTests {
         #expect(try cached(daemon) == [1, 2])
         #expect(try await client.tasks().map(\.waitsForSpace) == [true, true, true])
         for number in 3...5 { #expect(home.web.requests(for: "/feed-\(number).mp3").isEmpty) }
-        // All is done that can be: the daemon may leave, and says so.
+        // Nothing more can be done: the daemon is idle and reports it.
         try await client.event("all is done") { $0.kind == .idle }
         try await client.perform(.setPlayed(episode: ids[0], true))
         try await client.completion(of: ids[2])
         #expect(try cached(daemon) == [2, 3])
         await daemon.stop()
-        // The next daemon remembers who waits.
+        // The next daemon restores the waiting downloads.
         let second = try await home.start { $0.storage = StorageLimits(capacity: 900_000, keepFree: 0) }
         try await waitUntil(description: "the rest is complete") { try cached(second) == [2, 3, 4, 5] }
         await second.stop()
@@ -116,11 +116,11 @@ struct CacheTests {
         let grant = try await client.open(third)
         let read = try await client.read(third, 0..<1_000, generation: grant.generation)
         #expect(read.present.covers(0..<1_000))
-        // As long as it is open the whole of it comes.
+        // While the episode is open, all of it is downloaded.
         try await client.completion(of: third)
         #expect(try cached(daemon) == [1, 2, 3])
         client.close(third)
-        // Nobody reads it: the limit holds again.
+        // No reader is left: the limit applies again.
         try await waitUntil(description: "the limit holds") { try cached(daemon) == [1, 2] }
         await daemon.stop()
     }
@@ -141,7 +141,7 @@ struct CacheTests {
         await daemon.stop()
     }
 
-    /// Parts that earlier downloads have left do not keep the first from becoming whole.
+    /// Partial files of earlier downloads do not prevent the first download from completing.
     @Test func partsGiveWayToOneThatCanBeWhole() async throws {
         let gate = Gate(heldAt: 120_000)
         for number in 1...3 {
@@ -188,7 +188,7 @@ struct CacheTests {
         }
         #expect(try await client.tasks().first?.error?.contains("cache.keep_free") == true)
         await daemon.stop()
-        // With another configuration the next daemon goes on.
+        // With a larger limit the next daemon continues the downloads.
         let second = try await home.start { $0.storage = StorageLimits(capacity: 1 << 40, keepFree: 0) }
         try await waitUntil(description: "the episode is complete") { try second.episode(1).complete }
         await second.stop()

@@ -8,10 +8,10 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// A feed's name and password: kept apart, sent to its server alone, shown nowhere.
+/// A feed's user name and password: stored separately, sent only to the feed's server, never displayed.
 struct CredentialTests {
     private let home: ServiceHome
-    /// Where some of the media are.
+    /// A second server, for some of the media.
     private let other = HTTPTestServer()
     /// base64 of `me:hush`.
     private let field = "Basic bWU6aHVzaA=="
@@ -23,7 +23,7 @@ struct CredentialTests {
 
     private var address: String { home.web.url("/feed.xml?token=hush").replacing("http://", with: "http://me:hush@") }
 
-    /// A feed that only they open, with one episode beside it and one elsewhere.
+    /// Serves a feed that requires the credentials, with one episode on the same server and one on the other.
     private func publish() {
         let own = home.web.url("/1.mp3?key=hush")
         let away = other.url("/2.mp3")
@@ -61,15 +61,15 @@ struct CredentialTests {
         #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
         _ = try await client.perform(.refresh(podcasts: []))
         #expect(home.web.requests(for: "/feed.xml").map { $0.headers["Authorization"] } == [field, field])
-        // Nothing that was told to clients has them.
+        // No message to clients contains them.
         #expect(!client.events.entries.contains { "\($0)".contains("hush") })
         await daemon.stop()
-        // They are there for the next daemon.
+        // The next daemon still has them.
         let next = try await home.start()
         let again = try await next.connect()
         guard case .refreshed(let results) = try await again.perform(.refresh(podcasts: [])) else { return }
         #expect(results.map(\.error) == [nil])
-        // They go with the show.
+        // They are removed with the show.
         _ = try await again.perform(.unsubscribe(podcast: podcast.id))
         #expect(try !store().contains("hush"))
         await next.stop()
@@ -90,12 +90,12 @@ struct CredentialTests {
         let podcast = try #require(try daemon.library.podcast(named: "Mine"))
         #expect(podcast.hasCredentials && podcast.error?.contains("401") == true)
         #expect(podcast.error?.contains("hush") == false)
-        // Subscribing with others puts it right.
+        // Subscribing again with other credentials replaces them.
         #expect(
             try await client.perform(.subscribe(url: address, name: nil))
                 == .subscribed(name: "Mine", episodes: 2, skipped: 0))
         #expect(try daemon.library.podcast(id: podcast.id)?.state == Podcast.active)
-        // Wrong ones do not take the place of right ones.
+        // Wrong credentials do not replace correct ones.
         _ = await client.failure(of: .subscribe(url: wrong, name: nil))
         #expect(try !store().contains("Geheim"))
         let same = await client.failure(of: .subscribe(url: address, name: nil))

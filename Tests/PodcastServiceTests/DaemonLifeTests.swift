@@ -24,7 +24,7 @@ struct DaemonLifeTests {
         let client = try await first.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let id = try first.episode().id
-        // A read is enough to make it a task.
+        // A read is enough to create a task.
         _ = try await client.read(id, 0..<10)
         try await client.event("part is here") { $0.id == id && $0.received == 400_000 }
         await first.stop()
@@ -145,7 +145,7 @@ struct DaemonLifeTests {
         try manager.copyItem(atPath: home.directory.file("backup"), toPath: home.places.library)
     }
 
-    // MARK: Leaving
+    // MARK: Exit
 
     @Test func aDaemonWithNothingToDoSaysThatItMayLeave() async throws {
         let daemon = try await home.start { $0.idleExit = 1 }
@@ -176,7 +176,7 @@ struct DaemonLifeTests {
         try await gate.waitUntilReached()
         let idle = daemon.idle.entries.count
         client.connection.end()
-        // It ends with the download, which has to be there before the daemon says anything.
+        // The hook ends with the download, which must be complete before the daemon reports anything.
         let complete = Journal<Bool>()
         Thread.detachNewThread {
             while daemon.idle.entries.count == idle { usleep(1_000) }

@@ -34,12 +34,12 @@ struct EventGroupTests {
         try await client.event("all is done") { $0.kind == .idle }
         let completed = client.events.entries.filter { $0.kind == .completed }.compactMap(\.id)
         #expect(completed.sorted() == ids.sorted())
-        // Numbers grow in the order in which events are told.
+        // Sequence numbers increase in the order in which events are sent.
         let sequences = client.events.entries.map(\.sequence)
         #expect(sequences == sequences.sorted())
     }
 
-    /// One report that ends the transaction under the others: each is written by itself then.
+    /// A report that fails rolls back the transaction of all; then each is written separately.
     @Test func oneThatSpoilsTheTransactionTakesNoOtherWithIt() async throws {
         let (daemon, client, ids) = try await start(episodes: 12)
         let bad = ids[5]
@@ -52,7 +52,7 @@ struct EventGroupTests {
         }
         #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 12, problems: []))
         for id in ids where id != bad { try await client.completion(of: id) }
-        // A command comes after what was reported before it.
+        // A command is handled after the events reported before it.
         try await waitUntil { home.web.requests(for: "/feed-6.mp3").contains(where: \.isFinished) }
         _ = try await client.tasks()
         for id in ids where id != bad {
@@ -68,7 +68,7 @@ struct EventGroupTests {
     @Test func aCommandFindsWhatWasReportedBeforeIt() async throws {
         let (daemon, client, ids) = try await start(episodes: 8)
         for id in ids {
-            // The file is made, and the daemon has a moment before it writes that down.
+            // The engine creates the file; the daemon records it a moment later.
             let grant = try await client.read(id, 0..<100)
             #expect(grant.file != nil)
             client.close(id)

@@ -10,7 +10,7 @@ struct EventQueueTests {
     private let queue = EventQueue()
     private let wakes = Journal<Int>()
 
-    /// Counts the times that somebody is to take what is there.
+    /// Counts the signals to drain the queue.
     private func watch() -> Task<Void, Never> {
         Task { [queue, wakes] in for await _ in queue.wakes { wakes.append(1) } }
     }
@@ -47,7 +47,7 @@ struct EventQueueTests {
         queue.settle()
         try await waitUntil { wakes.entries.count == 1 }
         #expect(numbers(queue.take()) == [1, 2, 3])
-        // And again.
+        // The same again.
         queue.put(.opened(4))
         queue.settle()
         try await waitUntil { wakes.entries.count == 2 }
@@ -62,7 +62,7 @@ struct EventQueueTests {
         #expect(queue.settle(now: 2_000) == 10)
         queue.put(.opened(2))
         #expect(queue.settle(now: 2_004) == 6)
-        // Another thread leaves it to the engine.
+        // A call from another thread leaves the delivery to the engine.
         queue.settle()
         #expect(queue.settle(now: 2_009) == 1)
         #expect(wakes.entries.isEmpty)
@@ -70,7 +70,7 @@ struct EventQueueTests {
         try await waitUntil { wakes.entries.count == 1 }
         #expect(queue.settle(now: 3_000) == nil)
         #expect(numbers(queue.take()) == [1, 2])
-        // And again, from the beginning.
+        // The same again, from the start.
         queue.put(.opened(3))
         #expect(queue.settle(now: 3_001) == 10)
         #expect(numbers(queue.take()) == [3])
@@ -95,7 +95,7 @@ struct EventQueueTests {
         queue.put(.opened(1))
         queue.settle()
         #expect(numbers(queue.take()) == [1])
-        // Its time may or may not be over when the next comes; that one is handed on in either case.
+        // The interval may or may not be over when the next event arrives; the event is delivered in either case.
         queue.put(.opened(2))
         queue.settle()
         try await waitUntil { !wakes.entries.isEmpty }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// The feeds' documents that the daemon keeps.
+/// The feed documents stored by the daemon.
 struct FeedDocumentTests {
     private let home: ServiceHome
 
@@ -41,7 +41,7 @@ struct FeedDocumentTests {
         let path = "\(home.places.feeds)/\(id).xml"
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         #expect(mode?.intValue == 0o600)
-        // It has not changed, and so it stays.
+        // The feed has not changed, so the document remains.
         _ = try await client.perform(.refresh(podcasts: [id]))
         #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 304])
         #expect(document(id, "xml") == Data(first.utf8))
@@ -51,7 +51,7 @@ struct FeedDocumentTests {
         let json = try facts(id)
         #expect(json["title"] as? String == "Show, renamed" && (json["items"] as? [Any])?.count == 2)
         #expect((json["redirects"] as? [Any])?.isEmpty == true)
-        // An answer that is no feed takes nobody's place, and leaves nothing behind.
+        // A response that is not a feed replaces no document and leaves no file behind.
         home.web.serve("/feed.xml", Resource(text: "<html>log in</html>", contentType: "text/html"))
         _ = try await client.perform(.refresh(podcasts: [id]))
         #expect(document(id, "xml") == Data(second.utf8))

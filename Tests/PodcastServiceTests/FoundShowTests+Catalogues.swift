@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-// What the catalogues answer, and what is made of it.
+// The catalogues' responses and the resulting entries.
 extension FoundShowTests {
     @Test func aSearchTellsAllFactsAndWhatIsSubscribed() async throws {
         home.publish("Mine", episodes: 2)
@@ -46,10 +46,10 @@ extension FoundShowTests {
         #expect(searches() == 1)
         #expect(try await search("low tide", client).0.count == 2)
         #expect(searches() == 2)
-        // More than what was asked for before.
+        // A larger limit than that of the search before.
         #expect(try await search("low tide", limit: 120, client).0.count == 2)
         #expect(home.web.requests(for: "/itunes").last?.request.query?.hasSuffix("limit=200") == true)
-        // Nothing found is a result, too.
+        // An empty result is cached too.
         answer([])
         #expect(try await search("xyzzy", client).0.isEmpty)
         #expect(try await search("xyzzy", client).0.isEmpty)
@@ -90,7 +90,7 @@ extension FoundShowTests {
         let (some, problems) = try await search("tide", client)
         #expect(some.map(\.title) == ["One"])
         #expect(problems == ["Podcast Index: the server answered 503; try again later"])
-        // The one that has answered is not asked again, the other is.
+        // The catalogue that has answered is not queried again; the other is.
         let (all, none) = try await search("tide", client)
         #expect(all.map(\.title) == ["One", "Two"] && all[0].author == "Ann" && none.isEmpty)
         #expect(searches() == 1 && searches(Self.indexPath) == 2)
@@ -108,7 +108,7 @@ extension FoundShowTests {
         let (shows, problems) = try await search("tide", client)
         #expect(shows.count == 1 && problems == ["Podcast Index: the server answered 302"])
         #expect(home.web.requests(for: "/thief").isEmpty)
-        // What carries no credentials does.
+        // Requests without credentials follow redirects.
         home.web.serve("/itunes") { _ in .redirect(to: "/moved") }
         home.web.serve("/moved", CatalogueAnswers.iTunes([Show("Two", url: "https://two.example/feed")]))
         #expect(try await search("ebb", client).0.map(\.title) == ["Two"])

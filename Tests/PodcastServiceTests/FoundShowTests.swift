@@ -16,7 +16,7 @@ struct FoundShowTests {
 
     typealias Show = CatalogueAnswers.Show
 
-    /// Serves what iTunes is to find.
+    /// Serves shows as iTunes' search result.
     func answer(_ shows: [Show], _ script: [Behaviour] = []) {
         home.web.serve("/itunes", CatalogueAnswers.iTunes(shows), script)
     }
@@ -60,7 +60,7 @@ struct FoundShowTests {
 
     // MARK: Found shows
 
-    /// Finds the show at `/feed.xml`, and fetches its feed.
+    /// Searches for the show at `/feed.xml`, and fetches its feed.
     private func findShow(_ client: ServiceClient) async throws -> ShowID {
         answer([Show("Tides", url: home.web.url("/feed.xml"))])
         let id = try #require(try await folders("tide", client).first).podcast
@@ -75,7 +75,7 @@ struct FoundShowTests {
         #expect(try await client.perform(.fetchShow(podcast: id)) == .done)
         #expect(searches("/feed.xml") == 1)
         #expect(try daemon.library.episodes(of: id).count == 3)
-        // The name is the one that it was found by.
+        // The name is that of the search result.
         let podcast = try #require(try daemon.library.podcast(id: id))
         #expect(podcast.name == "Tides" && podcast.title == "My Tides" && podcast.ephemeral)
         #expect(try daemon.library.podcasts().isEmpty)
@@ -101,7 +101,7 @@ struct FoundShowTests {
         home.publish(episodes: 2)
         let (daemon, client) = try await start()
         let id = try await findShow(client)
-        // As if two hours had passed.
+        // As if the last refresh were two hours ago.
         try daemon.library.notModified(
             podcast: id, response: FeedResponse(finalURL: home.web.url("/feed.xml"), status: 304),
             now: Int64(time(nil)) - 7_200)
@@ -138,13 +138,13 @@ struct FoundShowTests {
         #expect(row.podcast == id && row.complete && home.cacheFiles.count == 1)
         #expect(try daemon.library.podcasts().map(\.id) == [id])
         await daemon.stop()
-        // A later daemon takes nothing away either.
+        // A later daemon removes nothing either.
         let (second, _) = try await start()
         #expect(try second.library.episode(id: episode)?.complete == true && home.cacheFiles.count == 1)
         await second.stop()
     }
 
-    // MARK: Leaving nothing behind
+    // MARK: Cleanup
 
     @Test func whatIsCachedGoesWithTheLastReader() async throws {
         home.publish(episodes: 2)
@@ -157,7 +157,7 @@ struct FoundShowTests {
         try await client.completion(of: episode)
         #expect(home.cacheFiles.count == 1)
         client.close(episode)
-        // The other one has it open still: the answer to a command comes after the close before it.
+        // The other client still has it open: a command is answered after the closes sent before it.
         _ = try await client.tasks()
         _ = try await other.read(episode, 100_000..<200_000)
         #expect(home.cacheFiles.count == 1)
@@ -205,7 +205,7 @@ struct FoundShowTests {
             try await client.completion(of: episode)
         }
         try daemon.library.setPinned(episode: episodes[0], true, now: 1)
-        // A mount that outlives the daemon has one open.
+        // A mount that outlives the daemon has an episode open.
         let file = try #require(try daemon.library.rendition(of: episodes[1])?.file)
         let lease = try MediaLease(home.cacheFile(file))
         await daemon.stop()
@@ -213,7 +213,7 @@ struct FoundShowTests {
         #expect(home.cacheFiles.count == 2)
         #expect(try second.library.rendition(of: episodes[2]) == nil)
         #expect(try second.library.rendition(of: episodes[1]) != nil)
-        // Its close, of which this daemon knows no open, lets the file go.
+        // A close whose open this daemon never received still releases the file.
         lease.end()
         mount.close(episodes[1])
         try await waitUntil(description: "the file goes") { home.cacheFiles.count == 1 }
@@ -243,7 +243,7 @@ struct FoundShowTests {
         client.close(open)
         _ = try await client.tasks()
         try daemon.library.setPinned(episode: pinned, false, now: 1)
-        // They count as found when they were used last.
+        // Their age counts from their last use.
         await daemon.service.purgeEphemeral(at: now + 90_000)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, true, true])
         await daemon.service.purgeEphemeral(at: now + 2 * 86_500)

@@ -41,7 +41,7 @@ struct ImportTests {
         let secure = ImportItem(url: home.web.url("/a.xml").replacing("http://", with: "https://u:p@"))
         #expect(try await client.perform(.importShow(secure)) == .imported(.known(name: "Show")))
         #expect(home.web.requests.count == before)
-        // Another address that leads to it.
+        // Another URL that redirects to the same feed.
         home.web.serve("/moved") { _ in .redirect(to: "/a.xml") }
         #expect(try await add("/moved", to: client) == .known(name: "Show"))
         #expect(try daemon.library.podcasts().count == 1)
@@ -66,7 +66,7 @@ struct ImportTests {
             #expect(podcast.state == Podcast.failed && podcast.error == error && podcast.episodes == 0)
             #expect(podcast.url == home.web.url(path) && podcast.link == "https://site.example/")
         }
-        // A refresh brings the episodes; the name stays.
+        // A refresh adds the episodes; the name remains.
         home.publish("Other title", episodes: 3, path: "/down.xml")
         let id = try #require(try daemon.library.podcast(named: "My down.xml")).id
         guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [id])) else { return }
@@ -125,7 +125,7 @@ struct ImportTests {
         try await withThrowingTaskGroup(of: ImportResult.self) { group in
             for number in 1...6 { group.addTask { try await self.add("/\(number).xml", to: client) } }
             try await waitUntil(description: "two feeds are asked for") { web.requests.count == 2 }
-            // Everything else is answered meanwhile.
+            // Other requests are answered meanwhile.
             #expect(try await client.tasks().count == 2)
             gate.open()
             for try await result in group { if case .added = result { continue } else { Issue.record("\(result)") } }
@@ -169,9 +169,9 @@ struct ImportTests {
         }
         try await waitUntil(description: "two feeds are asked for") { home.web.requests.count == 2 }
         client.connection.end()
-        // What comes on another connection after the end is read after it, at the latest with the second round.
+        // A message on another connection, sent after the end, is received by the second round at the latest.
         for _ in 0..<3 { #expect(try await other.tasks().count == 2) }
-        // It was idle before anybody came, and will be again when all is over.
+        // The daemon was idle before any client connected, and will be idle again at the end.
         let before = daemon.idle.entries.count
         other.connection.end()
         gate.open()

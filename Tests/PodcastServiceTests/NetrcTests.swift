@@ -7,7 +7,7 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// A password of `~/.netrc` goes to the origin of the subscription, and nowhere else.
+/// A password in `~/.netrc` is sent to the origin of the subscription and to no other.
 struct NetrcTests {
     private let home: ServiceHome
     /// A server on the same host at another port.
@@ -29,12 +29,12 @@ struct NetrcTests {
 
     private func fields(_ server: HTTPTestServer) -> [String?] { server.requests.map { $0.headers["Authorization"] } }
 
-    /// A feed at `path`, with an episode, a picture and a chapter list at each server.
+    /// Serves a feed at `path` with an episode, an image and a chapter list on each server.
     private func publish(_ path: String = "/feed.xml", behaviour: @escaping @Sendable (RequestInfo) -> Behaviour) {
         let servers = [home.web, other]
         var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { servers[$0 - 1].url("/\($0).mp3") }
         feed.image = other.url("/cover.jpg")
-        // The newest comes first.
+        // The newest item is first.
         feed.items[0].raw = "<podcast:chapters url=\"\(other.url("/c.json"))\" type=\"application/json+chapters\"/>"
         feed.items[1].raw = "<itunes:image href=\"\(home.web.url("/art.jpg"))\"/>"
         feed.raw = "<atom:link rel=\"next\" href=\"\(other.url("/page2.xml"))\"/>"
@@ -78,14 +78,14 @@ struct NetrcTests {
         let (daemon, client) = try await start()
         try await client.subscribe(home.web.url("/feed.xml"))
         let show = try #require(try daemon.library.podcasts().first)
-        // A server may name any address as the new one, also that of a host whose password is here.
+        // A server may announce any new address, including that of a host whose password is in the file.
         let away = other.url("/feed.xml")
         other.serve("/feed.xml", Resource(text: FeedBuilder.show("Show", episodes: 1) { _ in away }.text))
         home.web.serve("/feed.xml") { _ in .redirect(to: away, status: 301) }
         for _ in 1...2 { _ = try await client.perform(.refresh(podcasts: [show.id])) }
         #expect(try daemon.library.podcast(id: show.id)?.url == away)
         #expect(other.requests(for: "/feed.xml").count >= 2 && fields(other).allSatisfy { $0 == nil })
-        // A person who gives it gets it sent.
+        // When the user subscribes to that address, the password is sent.
         _ = try await client.perform(.unsubscribe(podcast: show.id))
         try await client.subscribe(away)
         #expect(fields(other).last == field)
@@ -99,10 +99,10 @@ struct NetrcTests {
             ("https://h.example/f", "https://h.example/f", "https://h.example:443"),
             ("http://h.example/f", "http://h.example/g", "http://h.example:80"),
             ("http://h.example:8080/f", "http://h.example:8080/", "http://h.example:8080"),
-            // In clear text only where a person has named it.
+            // In clear text only where the user has given the http URL.
             ("http://h.example/f", "https://h.example/f", nil), ("http://h.example:8080/f", "http://h.example/f", nil),
             ("http://h.example/f", "http://other/f", nil), ("http://h.example/f", nil, nil),
-            // Over TLS the host has shown who it is.
+            // Over TLS the host has proved its identity.
             ("https://h.example/f", "http://h.example/f", "https://h.example:443"),
             ("https://h.example:8443/f", nil, "https://h.example:8443"),
             ("https://nobody.example/f", "https://nobody.example/f", nil),
@@ -113,7 +113,7 @@ struct NetrcTests {
             #expect(found?.origin == origin, "\(url) \(given ?? "-")")
             if let found { #expect(found.user == "u" && found.password == "p \"w\"") }
         }
-        // What changes in the file counts at once.
+        // Changes to the file take effect at once.
         try home.directory.write("n", text: "default login d password e\n")
         #expect(netrc.credentials(for: "https://any.example/")?.user == "d")
         #expect(Netrc(path: home.directory.file("none")).credentials(for: "https://h.example/") == nil)

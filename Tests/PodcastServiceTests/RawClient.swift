@@ -5,7 +5,7 @@ import PodcastProtocol
 import Synchronization
 import TestSupport
 
-/// A client that reads and writes when the test says so, and not otherwise.
+/// A client that reads and writes only when the test asks for it.
 final class RawClient: Sendable {
     private let descriptor: Int32
     private let decoder = Mutex(FrameDecoder())
@@ -57,7 +57,7 @@ final class RawClient: Sendable {
     }
 }
 
-/// Things in the order in which they happened, from any thread.
+/// Entries in the order in which they were added, from any thread.
 final class Journal<Entry: Sendable>: Sendable {
     private let content = Mutex<[Entry]>([])
 

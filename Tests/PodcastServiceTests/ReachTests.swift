@@ -9,11 +9,11 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// Addresses that a feed on the internet may lead to. The tests' web server, 127.0.0.1, counts as a host on the
+/// The addresses to which a feed on the internet may lead. The tests' web server, 127.0.0.1, counts as a host on the
 /// internet.
 struct ReachTests {
     private let home: ServiceHome
-    /// On this computer.
+    /// A server on this computer (loopback), as opposed to the internet.
     private let inside = HTTPTestServer(address: "127.0.0.2")
     private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 500)
 
@@ -29,7 +29,7 @@ struct ReachTests {
         serve(inside, "/page2.xml", [])
     }
 
-    /// A feed whose one episode, pictures, texts and next page are on this computer.
+    /// Serves a feed whose episode, images, texts and next page are on this computer.
     private func serve(_ server: HTTPTestServer, _ path: String, _ numbers: [Int] = [1], title: String = "Show") {
         var feed = FeedBuilder.show(title, episodes: 1, length: 200_000) { _ in inside.url("/1.mp3") }
         if numbers.isEmpty {
@@ -79,7 +79,7 @@ struct ReachTests {
         ] {
             #expect(await client.failure(of: .asset(kind, id: id))?.errorNumber == EACCES)
         }
-        // A task fails for good, with the reason.
+        // The task fails permanently, with the reason.
         try await client.act(.download, try daemon.episode().id)
         let failed = try await client.event("it has failed") { $0.kind == .failed }
         #expect(failed.error?.contains("transfers.allow_private") == true)
@@ -95,7 +95,7 @@ struct ReachTests {
         _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id.rawValue))
     }
 
-    /// A feed of this computer leads there; and no longer when it comes from elsewhere.
+    /// A feed fetched from this computer may lead to it; after it has been fetched from elsewhere it may not.
     @Test func whereTheFeedCameFromLastCounts() async throws {
         serve(inside, "/feed.xml")
         let (daemon, client) = try await start()
@@ -111,7 +111,7 @@ struct ReachTests {
         #expect(access?.space == .public && access?.reach == .loopback, "the subscription may still be here")
         #expect(
             await client.failure(of: .asset(.chapters, id: try daemon.episode().id.rawValue))?.errorNumber == EACCES)
-        // For good it may not: the new address was named by a server.
+        // A permanent redirect does not move the show: its target was named by a server.
         inside.serve("/feed.xml") { _ in .redirect(to: moved, status: 301) }
         _ = try await client.perform(.refresh(podcasts: [show.id]))
         let here = inside.url("/feed.xml")
@@ -146,7 +146,7 @@ struct ReachTests {
         #expect(try daemon.library.showAccess(of: show.id)?.space == .public)
     }
 
-    /// Nobody has typed the address of a show that a catalogue of the internet names.
+    /// A feed URL from an internet catalogue was not typed by the user, so it may not lead to a local address.
     @Test func aCatalogueLeadsNowhereInside() async throws {
         serve(inside, "/feed.xml")
         home.web.serve("/itunes", CatalogueAnswers.iTunes([.init("Inside", url: inside.url("/feed.xml"))]))
@@ -157,7 +157,7 @@ struct ReachTests {
         let row = try #require(found.first).podcast
         #expect(try daemon.library.showAccess(of: row)?.reach == .public)
         #expect(await client.failure(of: .fetchShow(podcast: row))?.errorNumber == EACCES)
-        // Nor by choosing it from the list.
+        // Choosing it from the search result is refused too.
         #expect(await client.failure(of: .subscribe(url: inside.url("/feed.xml"), name: nil)) != nil)
         #expect(inside.connectionsAccepted == 0)
     }

@@ -13,14 +13,14 @@ struct ReadingTests {
 
     init() throws { home = try ServiceHome() }
 
-    /// Serves the first thousand bytes of the first episode; its response ends when the client ends it.
+    /// Serves the first thousand bytes of the first episode; the response ends when the client closes the connection.
     private func publishHeld(size: Int = 3_000_000) {
         home.publish(size: size)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: size), etag: "\"m1\"")) { _ in .stall(after: 1_000)
         }
     }
 
-    /// A daemon that has subscribed to the show at `/feed.xml`, and a client.
+    /// Starts a daemon, subscribes to the show at `/feed.xml`, and connects a client.
     private func start(
         _ change: (inout ServiceConfiguration) -> Void = { _ in }
     ) async throws -> (RunningService, ServiceClient) {
@@ -38,7 +38,7 @@ struct ReadingTests {
 
     // MARK: Opening
 
-    /// Its size is known, so that the engine has no news of it.
+    /// The episode's size is known, so that the engine reports no event.
     @Test func anOpenThatIsAnsweredAtOnceIsWrittenDownToo() async throws {
         home.publish()
         let (daemon, client) = try await start()
@@ -52,7 +52,7 @@ struct ReadingTests {
 
     @Test func anOpenConfirmsTheSizeByOneRequestAndNoTask() async throws {
         publishHeld(size: 300_000)
-        // The feed is wrong about the size.
+        // The feed's size is wrong.
         let feed = FeedBuilder.show("Show", episodes: 1, length: 77_777) { _ in self.home.web.url("/feed-1.mp3") }
         home.web.serve("/feed.xml", Resource(text: feed.text))
         let (daemon, client) = try await start()
@@ -60,7 +60,7 @@ struct ReadingTests {
         #expect(episode.size == EpisodeSize(confirmed: nil, length: 77_777, duration: nil, isVideo: false))
         let grant = try await client.open(episode.id)
         #expect(grant.generation == 1 && grant.total == 300_000)
-        // The library knows it a moment later.
+        // The library records it a moment later.
         try await waitUntil { try daemon.episode().confirmedSize == 300_000 }
         let after = try daemon.episode()
         #expect(!after.complete && after.download == nil)
@@ -68,7 +68,7 @@ struct ReadingTests {
         #expect(requests.map(\.method) == ["GET"] && !requests[0].isFinished)
         #expect(try await client.tasks().isEmpty)
         #expect(try daemon.library.downloads().isEmpty)
-        // The response goes with the last close.
+        // The last close ends the response.
         client.close(episode.id)
         try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
         #expect(try daemon.episode().cachedBytes == 0)
@@ -119,7 +119,7 @@ struct ReadingTests {
         publishHeld()
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
-        // A close of what was never opened is nobody else's.
+        // A close without an open does not close another client's.
         let other = try await daemon.connect()
         _ = try await client.open(id)
         _ = try await client.open(id)
@@ -166,7 +166,7 @@ struct ReadingTests {
         #expect(event.received == 700_001 && event.expected == 700_001 && event.state == .cached)
         #expect(event.path == "Show/\(episode.name)" && event.podcast == episode.podcast && event.generation == 1)
         try await watcher.completion(of: episode.id)
-        // The library has it before anybody is told.
+        // The library has it before any client is notified.
         let complete = try daemon.episode(2)
         #expect(complete.complete && complete.cachedBytes == 700_001 && complete.confirmedSize == 700_001)
         #expect(complete.download == nil)
@@ -270,7 +270,7 @@ struct ReadingTests {
             let range = Int64(number) * 10_000..<Int64(number) * 10_000 + 10_000
             leaving.send(.read, number: number, ReadRequest(episode: id, generation: 1, range: range).payload)
         }
-        // Those below the gate are answered, the others wait.
+        // The reads below the gate are answered, the others wait.
         #expect(try await leaving.next()?.kind == .grant)
         leaving.end()
         let grant = try await client.read(id, 0..<50_000)
@@ -292,7 +292,7 @@ struct ReadingTests {
         }
         try await gate.waitUntilReached()
         client.send(.cancel, number: 1)
-        // Frames are taken in their order: after this answer the cancel is through.
+        // Frames are handled in order: after this response the cancellation has been handled.
         client.send(.command, number: 3, WireJSON.encode(Command.tasks))
         #expect(try await client.next()?.number == 3)
         gate.open()

@@ -11,7 +11,7 @@ import TransferCore
 
 @testable import PodcastService
 
-/// Many feeds at once: answers without news are written together, and new shows are.
+/// Refreshes of many feeds: unchanged feeds are written in one transaction, and so are new shows.
 struct RefreshBatchTests {
     private let home: ServiceHome
 
@@ -54,12 +54,12 @@ struct RefreshBatchTests {
         try #require(try daemon.library.podcast(named: "Show \(number)"))
     }
 
-    /// Makes SQLite refuse.
+    /// Makes SQLite refuse a statement.
     private func forbid(_ what: String) throws {
         try execute("CREATE TRIGGER forbid \(what) BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
     }
 
-    /// Changes the library behind the daemon's back.
+    /// Changes the library without the daemon's knowledge.
     private func execute(_ sql: String) throws {
         try DatabaseQueue(path: home.places.library).write { db in try db.execute(sql: sql) }
     }
@@ -112,7 +112,7 @@ struct RefreshBatchTests {
         try await subscribe(2, with: client)
         let episode = try #require(try daemon.library.entries(of: try show(1, of: daemon).id).first).id
         _ = try daemon.library.enqueue(episode: episode, session: "", automatic: true, now: 1_000)
-        // What is fetched ahead and no longer to be cannot be found.
+        // The query for automatic downloads that are no longer wanted fails.
         try execute("ALTER TABLE download RENAME TO hidden")
         let results = try await refresh(client)
         #expect(results.map(\.name) == ["Show 1", "Show 2"])
@@ -239,7 +239,7 @@ struct RefreshBatchTests {
             for number in 1...60 {
                 group.addTask {
                     let result = try await writer.store(arriving(number))
-                    // It is in the library when it is told of.
+                    // The show is in the library when it is announced.
                     #expect(try library.episodes(of: result.podcast.id).count == 1)
                     return result.podcast.name
                 }

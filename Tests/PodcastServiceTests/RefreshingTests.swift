@@ -52,7 +52,7 @@ struct RefreshingTests {
         let new = client.events.entries.dropFirst(events)
         let event = try #require(new.first { $0.kind == .library })
         #expect(event.podcast == podcast.id && event.path == "Show")
-        // The task was there, and is no more.
+        // The task existed and has been removed.
         let states = new.filter { $0.taskKind == .refresh }
         #expect(states.map(\.state) == [.running, .remote] && states.allSatisfy { ($0.task ?? 0) < 0 })
         #expect(try await client.tasks().isEmpty)
@@ -87,7 +87,7 @@ struct RefreshingTests {
         var podcast = try #require(try daemon.library.podcasts().first)
         #expect(podcast.state == "failed" && podcast.httpStatus == 500 && podcast.error == failed[0].error)
         #expect(podcast.episodes == 2)
-        // A page in its place does not empty the show.
+        // A web page in place of the feed does not remove the episodes.
         home.web.serve("/feed.xml", Resource(text: "<html><body>parked</body></html>", contentType: "text/html"))
         #expect(try await refresh(client)[0].error != nil)
         #expect(try daemon.library.podcasts().first?.episodes == 2)

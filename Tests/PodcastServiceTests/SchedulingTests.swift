@@ -10,13 +10,13 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Refreshes that come by themselves, feeds that move, and what a refresh leads to.
+/// Scheduled refreshes, feeds that move, and the consequences of a refresh.
 struct SchedulingTests {
     private let home: ServiceHome
 
     init() throws { home = try ServiceHome() }
 
-    /// Everything is due again a second after it was refreshed.
+    /// Makes every feed due a second after its refresh.
     private func eager(_ configuration: inout ServiceConfiguration) {
         configuration.schedule = RefreshSchedule(minimum: 1, maximum: 1)
     }
@@ -117,7 +117,7 @@ struct SchedulingTests {
             if let address { feed.raw = "<itunes:new-feed-url>\(address)</itunes:new-feed-url>" }
             home.web.serve(path, Resource(text: feed.text))
         }
-        // Somebody else's show, and one that does not exist, are not moved to.
+        // The show does not move to another show's feed or to a missing one.
         publish("/other.xml", title: "other", naming: nil)
         publish("/feed.xml", title: "feed", naming: home.web.url("/other.xml"))
         _ = try await refresh(client)
@@ -137,7 +137,7 @@ struct SchedulingTests {
     @Test func theOldPagesOfAFeedAreFollowedWhenSubscribing() async throws {
         for page in 1...3 {
             var feed = FeedBuilder.show("Show", episodes: 10) { self.home.web.url("/feed-\($0).mp3") }
-            // The newest are on the first page.
+            // The newest episodes are on the first page.
             feed.items = Array(feed.items.dropFirst((page - 1) * 4).prefix(4))
             if page < 3 {
                 feed.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/page-\(page + 1).xml"))\"/>"
@@ -147,7 +147,7 @@ struct SchedulingTests {
         }
         let (daemon, client) = try await start()
         #expect(try show(daemon).episodes == 10)
-        // By schedule the first page is enough, and what stands on others has not left the feed.
+        // A scheduled refresh fetches the first page only; episodes on other pages do not count as removed.
         home.web.clearLog()
         _ = try await refresh(client)
         #expect(home.web.requests.count == 1)
@@ -187,7 +187,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    // MARK: Fetching ahead, and keeping
+    // MARK: Automatic downloads and retention
 
     private func set(_ client: ServiceClient, _ daemon: RunningService, _ assignments: String...) async throws {
         try await client.perform(.set(podcast: try show(daemon).id, assignments: assignments))
@@ -219,7 +219,7 @@ struct SchedulingTests {
         _ = try await refresh(client)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.web.requests.map(\.path) == ["/feed.xml"])
-        // Asking for it takes that back.
+        // Requesting the download again reverts that.
         try await client.act(.download, newest)
         try await waitUntil(description: "it is here again") { try daemon.episode(2).complete }
         await daemon.stop()
@@ -238,7 +238,7 @@ struct SchedulingTests {
             try await client.tasks().first { $0.episode == newest }?.state == .queued
         }
         #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
-        // What a person reads does not wait.
+        // A user's read does not wait.
         _ = try await client.read(try daemon.episode(1).id, 0..<200_000)
         #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
         post.yield(LinkConditions(isMetered: false, isOnBattery: false))
@@ -253,7 +253,7 @@ struct SchedulingTests {
         try await client.act(.download, ids[0])
         try await client.completion(of: ids[0])
         try await client.act(.pin, ids[1])
-        // Something cached would go: nothing happens without a word.
+        // A cached episode would be removed: the command fails unless it is confirmed.
         let id = try show(daemon).id
         let refusal = await client.failure(of: .set(podcast: id, assignments: ["keep=2 episodes", "auto_download=1"]))
         #expect(refusal?.kind == .refused)
@@ -269,7 +269,7 @@ struct SchedulingTests {
                 == .settings(["keep": "2 episodes"], kept: change))
         #expect(try daemon.library.episodes(of: show(daemon).id).map(\.id) == [ids[3], ids[2], ids[1]])
         #expect(home.cacheFiles.isEmpty)
-        // They do not come back with the next refresh.
+        // They are not added again by the next refresh.
         home.publish(episodes: 4, etag: "\"again\"")
         _ = try await refresh(client)
         #expect(try daemon.library.episodes(of: show(daemon).id).count == 3)
@@ -281,7 +281,7 @@ struct SchedulingTests {
         let (daemon, client) = try await start()
         let id = try show(daemon).id
         let before = try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] }
-        // Nothing is cached or played: it is said what goes, and it goes.
+        // None is cached or played: the response lists the removed episodes.
         let narrow = try await client.perform(.set(podcast: id, assignments: ["keep=1 episode"]))
         let removed = KeepChange(removed: 4, total: 5, bytes: 0, returned: 0)
         #expect(narrow == .settings(["keep": "1 episode"], kept: removed))
@@ -292,7 +292,7 @@ struct SchedulingTests {
         #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == Array(before[..<3]))
         _ = try await client.perform(.set(podcast: id, assignments: ["keep="]))
         #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == before)
-        // The feed is asked for as a whole, and nothing changes any more.
+        // The feed is fetched unconditionally, and nothing changes any more.
         #expect(try daemon.library.refreshSubject(of: id)?.etag == nil)
         _ = try await refresh(client)
         #expect(home.web.requests(for: "/feed.xml").last?.headers["if-none-match"] == nil)
@@ -314,7 +314,7 @@ struct SchedulingTests {
         await daemon.stop()
     }
 
-    /// The configuration file speaks of all shows that have no `keep` of their own.
+    /// The configuration file applies to all shows without a `keep` of their own.
     @Test(arguments: [(Keep.episodes(2), 2), (.all, 3), (.listed, 3), (.episodes(1), 1)])
     func aWiderKeepOfTheConfigurationCountsToo(keep: Keep, left: Int) async throws {
         home.publish(episodes: 3, etag: "\"v1\"")
@@ -336,7 +336,7 @@ struct SchedulingTests {
         #expect(home.web.requests.isEmpty)
     }
 
-    /// A mount opens what the cache has without asking the daemon: its lease on the file tells of it.
+    /// A mount opens cached files without asking the daemon: the lease on the file shows that it is in use.
     @Test func whatAMountReadsStaysAlsoWhenTheDaemonWasNotAsked() async throws {
         home.publish(episodes: 3)
         let (daemon, client) = try await start()
@@ -369,7 +369,7 @@ struct SchedulingTests {
         home.web.serve("/feed.xml", Resource(text: empty.text))
         _ = try await refresh(client)
         #expect(try show(daemon).episodes == 4)
-        // What the whole feed no longer lists goes.
+        // Episodes that the whole feed no longer lists are removed.
         var shorter = whole
         shorter.items.removeLast()
         home.web.serve("/feed.xml", Resource(text: shorter.text))

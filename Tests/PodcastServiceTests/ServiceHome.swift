@@ -11,7 +11,7 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// An installation of its own with a web server beside it; the daemon runs in the test's process.
+/// A separate installation with a web server; the daemon runs in the test's process.
 final class ServiceHome: Sendable {
     let directory: TemporaryDirectory
     let places: Places
@@ -31,17 +31,17 @@ final class ServiceHome: Sendable {
         try web.start()
     }
 
-    /// Starts a daemon. Nothing in it that takes time by itself does so unless `change` says how long.
+    /// Starts a daemon. Its timed work does not run unless `change` sets an interval.
     func start(_ change: (inout ServiceConfiguration) -> Void = { _ in }) async throws -> RunningService {
         var configuration = ServiceConfiguration(
             places: places, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
-        // A response that is held for a first read goes when it is unwanted, not when its time is over.
+        // A response held for a first read ends when it is no longer wanted, not by a timeout.
         configuration.transfers.limits.hold = 3_600_000
         change(&configuration)
         return try await RunningService(configuration)
     }
 
-    /// Serves a show of `count` episodes at `/feed.xml`, each with media of that size at `/N.mp3`.
+    /// Serves a show of `count` episodes at `path`, each with media of `size` bytes at `media(_:of:)`.
     func publish(
         _ title: String = "Show", episodes count: Int = 1, size: Int = 200_000, path: String = "/feed.xml",
         etag: String? = nil
@@ -79,10 +79,10 @@ final class ServiceHome: Sendable {
     }
 }
 
-/// A daemon without a process of its own.
+/// A daemon in the test's process.
 final class RunningService: Sendable {
     let service: PodcastService
-    /// The daemon's own.
+    /// The library that the daemon writes.
     let library: Library
     /// The calls of `onIdle`.
     let idle = Journal<String>()
@@ -105,7 +105,7 @@ final class RunningService: Sendable {
         await service.stop()
     }
 
-    /// A client that watches.
+    /// Connects a client that receives events.
     func connect() async throws -> ServiceClient {
         let events = Journal<Event>()
         let launcher = DaemonLauncher(places: places, schema: Library.schemaVersion)
@@ -115,14 +115,14 @@ final class RunningService: Sendable {
         return client
     }
 
-    /// The only show's episode with that number.
+    /// Returns the only show's episode with that number.
     func episode(_ number: Int = 1) throws -> Episode {
         let episodes = try library.podcasts().flatMap { try library.episodes(of: $0.id) }
         return try #require(episodes.first { $0.title == "Episode \(number)" })
     }
 }
 
-/// A client's view of the daemon.
+/// A client's connection to the daemon.
 struct ServiceClient: Sendable {
     let connection: DaemonConnection
     let events: Journal<Event>
@@ -130,7 +130,7 @@ struct ServiceClient: Sendable {
     @discardableResult
     func perform(_ command: Command) async throws -> Reply { try await connection.perform(command) }
 
-    /// The failure that a command is answered with.
+    /// Returns the failure of a command; `nil` if it succeeds.
     func failure(of command: Command) async -> Failure? {
         await #expect(throws: Failure.self) { try await connection.perform(command) }
     }

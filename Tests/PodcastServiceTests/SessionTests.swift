@@ -14,7 +14,7 @@ struct SessionTests {
 
     init() throws { home = try ServiceHome() }
 
-    /// A daemon with a show of one episode of 600,000 bytes, of which the server sends half.
+    /// Starts a daemon with a show of one episode of 600,000 bytes, of which the server sends half.
     private func stalled() async throws -> (RunningService, ServiceClient, EpisodeID) {
         home.publish(size: 600_000)
         let gate = gate
@@ -53,7 +53,7 @@ struct SessionTests {
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
         try await task.resume()
         #expect(try await task.end().kind == .completed)
-        // A library event marks the end of what has been said until then.
+        // A library event marks the end of the events sent so far.
         try await client.perform(.setPlayed(episode: id, true))
         try await client.event("of the mark") { event in
             event.kind == .library && event.id == id
@@ -63,7 +63,7 @@ struct SessionTests {
         #expect(ends.map(\.kind) == [.completed])
         let last = client.events.entries.last { $0.id == id && $0.task != nil }
         #expect(last?.kind == .completed && last?.task == ends.first?.task)
-        // What is cached already ends at once.
+        // A task on a cached episode completes at once.
         let again = try await session.downloadTask(episode: id)
         #expect(again.info.state == .cached)
         try await again.resume()
@@ -141,7 +141,7 @@ struct SessionTests {
         await daemon.stop()
         gate.open()
 
-        // The next daemon carries the task on by itself, and the next after that remembers its end.
+        // The next daemon resumes the task by itself, and the one after that still reports its end.
         let second = try await home.start()
         try await waitUntil(description: "its end is kept") { try !second.library.events(since: 0).isEmpty }
         await second.stop()
@@ -177,11 +177,11 @@ struct SessionTests {
         gate.open()
         try await task.resume()
         try await same.resume()
-        // One suspension is left, and it is no person's.
+        // One suspension is left, and it is not the user's.
         let held = try await client.tasks().map(\.state)
         #expect(held == [.suspended])
         #expect(try daemon.library.download(of: id)?.suspended == false)
-        // A reader still gets what it asks for.
+        // A read is served nevertheless.
         _ = try await client.read(id, 550_000..<600_000)
         #expect(try await client.tasks().map(\.state) == [.suspended])
         second.end()
@@ -215,7 +215,7 @@ struct SessionTests {
         #expect(try await task.end().state == .remote)
         #expect(data.present == "0-299999" && data.total == 600_000)
         #expect(try await client.tasks().isEmpty)
-        // The data may be kept anywhere, for as long as one likes.
+        // Resume data can be stored anywhere, for any time.
         let kept = try JSONDecoder().decode(ResumeData.self, from: try JSONEncoder().encode(data))
         session.end()
 
@@ -228,7 +228,7 @@ struct SessionTests {
         #expect(try await again.end().kind == .completed)
         #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [300_000])
 
-        // What has gone cannot be gone on from.
+        // Evicted bytes cannot be resumed.
         try await client.act(.evict, id)
         await #expect { try await later.downloadTask(resumeData: kept) } throws: {
             ($0 as? Failure)?.message.contains("create a task anew") == true

@@ -96,7 +96,7 @@ struct SocketServerTests {
         let lazy = try RawClient(path)
         lazy.send(.command, number: 1)
         let quick = try connect()
-        // The first answer shows that the server's thread is through with the lazy one.
+        // The first response proves that the server's thread no longer waits for the slow client.
         for index in 0..<100 { #expect(try await quick.exchange(.command, [UInt8(index)]).payload == [UInt8(index)]) }
         for number in 1...32 {
             let frame = try #require(try await lazy.next())
@@ -108,7 +108,7 @@ struct SocketServerTests {
     }
 
     @Test func framesOfManyThreadsAllReachASlowReader() async throws {
-        // The reader is behind again and again: each time the socket has to be watched anew.
+        // The reader falls behind repeatedly: each time the socket has to be polled for writing again.
         let clients = Journal<ClientConnection>()
         let server = try serve(connected: { clients.append($0) })
         let reader = try RawClient(path)
@@ -156,7 +156,7 @@ struct SocketServerTests {
         server.stop()
     }
 
-    // MARK: The end
+    // MARK: Disconnecting
 
     @Test func aClientThatGoesIsToldOfOnce() async throws {
         let journal = Journal<String>()
@@ -171,7 +171,7 @@ struct SocketServerTests {
         #expect(try await client.next()?.number == 1)
         client.end()
         try await waitUntil { journal.entries == ["connected", "disconnected"] }
-        // What an engine still has to say to it harms nothing.
+        // Frames that an engine still sends to it have no effect.
         for connection in clients.entries { connection.send(Frame(kind: .grant, number: 1)) }
         #expect(try await connect().exchange(.command, [1]).payload == [1])
         server.stop()
@@ -231,7 +231,7 @@ struct SocketServerTests {
                 received: { client, frame in client.send(Frame(kind: .reply, number: frame.number)) },
                 disconnected: { _ in }))
         server.start()
-        // The client's own end is made before the shortage begins, its server's end cannot be.
+        // The client's socket is created before the shortage begins; the server cannot create its own.
         let client = try UnconnectedSocket(path)
         var taken: [Int32] = []
         while true {
@@ -250,7 +250,7 @@ struct SocketServerTests {
     }
 }
 
-/// A socket that is connected when the test says so.
+/// A socket that connects when the test calls `connect`.
 private struct UnconnectedSocket {
     let descriptor: Int32
     private var address = sockaddr_un()
@@ -270,7 +270,7 @@ private struct UnconnectedSocket {
         }
     }
 
-    /// Blocks until the other side has closed; `false` after a minute.
+    /// Blocks until the peer has closed; returns `false` after a minute.
     func readToEnd() -> Bool {
         defer { close(descriptor) }
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -23,7 +23,7 @@ struct SubscribingTests {
         let event = try await client.event("the library has changed") { $0.kind == .library }
         #expect(event.podcast == podcast.id && event.path == "My Show")
         #expect(try await client.tasks().isEmpty)
-        // Subscribing asks for the feed alone.
+        // Subscribing requests the feed only.
         #expect(home.web.requests.map(\.path) == ["/feed.xml"])
         #expect(home.web.requests.map(\.method) == ["GET"])
         await daemon.stop()
@@ -49,7 +49,7 @@ struct SubscribingTests {
         try await client.subscribe(home.web.url("/feed.xml"))
         let failure = await client.failure(of: .subscribe(url: home.web.url("/feed.xml"), name: "Again"))
         #expect(failure?.message == "already subscribed as 'Show'; to fetch it again: podfs refresh 'Show'")
-        // Under another address too, when it leads to the same feed.
+        // Another URL that redirects to the same feed is rejected too.
         let moved = await client.failure(of: .subscribe(url: home.web.url("/moved"), name: nil))
         #expect(moved?.message == failure?.message)
         #expect(try daemon.library.podcasts().map(\.name) == ["Show"])
@@ -91,7 +91,7 @@ struct SubscribingTests {
         try await client.subscribe(home.web.url("/feed.xml"), name: "Mine")
         let taken = await client.failure(of: .subscribe(url: home.web.url("/other.xml"), name: "mine"))
         #expect(taken?.message.contains("'mine' is taken") == true)
-        // A name that comes from the feed gives way.
+        // A name taken from the feed yields to one given by the user.
         home.publish("Mine", path: "/third.xml")
         #expect(
             try await client.perform(.subscribe(url: home.web.url("/third.xml"), name: nil))
@@ -99,13 +99,13 @@ struct SubscribingTests {
         await daemon.stop()
     }
 
-    // MARK: What is no feed
+    // MARK: Documents that are not feeds
 
     private struct Bad: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var resource: Resource?
         var behaviour = Behaviour.normal
-        /// Texts that the failure has to contain.
+        /// The texts that the failure must contain.
         var says: [String]
     }
 

@@ -27,7 +27,7 @@ struct SubscriptionsCopyTests {
         _ = try await client.perform(.rename(podcast: id, episode: nil, name: "Zwei  und eins"))
         try await waitUntil(description: "the new name is in the copy") { names == ["Two", "Zwei  und eins"] }
         _ = try await client.perform(.unsubscribe(podcast: id))
-        // A daemon that leaves writes what is due.
+        // A daemon writes pending changes when it exits.
         await daemon.stop()
         #expect(names == ["Two"])
     }
@@ -51,7 +51,7 @@ struct SubscriptionsCopyTests {
         let feed = FeedBuilder.show("Another title", episodes: 2) { _ in "http://127.0.0.1:9/x.mp3" }
         home.web.serve("/1.xml", Resource(text: feed.text)) { _ in .holdHead(gate) }
         let next = try await home.start()
-        // All are there before any feed is, so that a daemon that is killed now has lost none.
+        // All shows are stored before any feed is fetched, so that a killed daemon loses none.
         #expect(try next.library.podcasts().map(\.name) == ["A  &  B", "Three", "Two"])
         gate.open()
         try await waitUntil(description: "the feeds are fetched") {
@@ -76,7 +76,7 @@ struct SubscriptionsCopyTests {
         await empty.stop()
     }
 
-    /// The library is emptied in one transaction, the copy a moment later.
+    /// The library is emptied in one transaction; the copy is written a moment later.
     @Test func aListThatWasEmptiedStaysEmptyAlthoughItsCopyWasNotWritten() async throws {
         home.publish("One", path: "/1.xml")
         let daemon = try await home.start()

@@ -11,7 +11,7 @@ import TransferCore
 
 struct TaskTests {
     private let home: ServiceHome
-    /// Where the server holds what `stalled` serves.
+    /// Holds the server's response to `stalled`.
     private let gate = Gate(heldAt: 300_000)
 
     init() throws { home = try ServiceHome() }
@@ -23,7 +23,7 @@ struct TaskTests {
         return (daemon, client)
     }
 
-    /// An episode of 600,000 bytes of which the server sends half.
+    /// Starts a daemon with an episode of 600,000 bytes, of which the server sends half.
     private func stalled() async throws -> (RunningService, ServiceClient, EpisodeID) {
         home.publish(size: 600_000)
         let gate = gate
@@ -58,7 +58,7 @@ struct TaskTests {
             let file = try #require(try daemon.library.rendition(of: episode.id)?.file)
             #expect(try home.bytes(of: file, in: 0..<300_000) == home.content(number, size: 300_000).bytes)
         }
-        // Once more is nothing to do.
+        // Repeating the command has no effect.
         let requests = home.web.requests.count
         #expect(try await client.act(.download, ids[0]).count == 1)
         #expect(home.web.requests.count == requests)
@@ -111,7 +111,7 @@ struct TaskTests {
         #expect(home.web.requests.isEmpty)
         #expect(try await again.act(.resume, id).count == 1)
         try await again.completion(of: id)
-        // It went on where it had stopped.
+        // The download resumed at the position where it had stopped.
         #expect(home.web.requests(for: "/feed-1.mp3").allSatisfy { ($0.range?.firstByte ?? 0) > 0 })
         #expect(try second.library.downloads().isEmpty)
         await second.stop()
@@ -183,7 +183,7 @@ struct TaskTests {
             #expect(try await client.tasks().isEmpty)
             #expect(try daemon.library.downloads().isEmpty)
         }
-        // Nor does a late one: to cancel anything is to hear all that the engine has said until then.
+        // Nor does a late event: a cancellation first handles all events that the engine has queued.
         try await client.act(.cancel, try daemon.episode(2).id)
         #expect(try daemon.library.downloads().isEmpty)
         await daemon.stop()
@@ -210,7 +210,7 @@ struct TaskTests {
         #expect(tasks.map(\.state) == [.failed] && tasks[0].error == failure?.message)
         await daemon.stop()
 
-        // The next daemon shows it, and does not try by itself.
+        // The next daemon reports the failure, and does not retry by itself.
         home.web.clearLog()
         let second = try await home.start()
         let again = try await second.connect()
@@ -233,7 +233,7 @@ struct TaskTests {
         try await state(.failed, of: id, client)
         #expect(try daemon.library.download(of: id)?.errorNumber == Int(EACCES))
         await daemon.stop()
-        // The next daemon's engine knows nothing of it.
+        // The next daemon's engine has no record of it.
         let second = try await home.start()
         let again = try await second.connect()
         #expect(try await again.act(.cancel, id).count == 1)
@@ -243,7 +243,7 @@ struct TaskTests {
         await second.stop()
     }
 
-    /// Nothing that completes comes after them.
+    /// No completion follows these ends.
     @Test(arguments: ["cancelled", "removed with its show"])
     func allIsDoneAlsoWhenTheLastTaskIsCancelled(end: String) async throws {
         let (daemon, client, id) = try await stalled()
@@ -286,7 +286,7 @@ struct TaskTests {
         let episode = try daemon.episode()
         #expect(!episode.complete && episode.cachedBytes == 0 && episode.generation == 2 && episode.sha256 == nil)
         #expect(try daemon.library.rendition(of: id) == nil)
-        // It comes back with the next read.
+        // The next read fetches it again.
         let grant = try await client.read(id, 0..<200_000, generation: 2)
         #expect(try home.bytes(of: try #require(grant.file), in: 0..<200_000) == home.content(1).bytes)
         try await client.event("complete again") { $0.kind == .completed && $0.generation == 2 }
@@ -336,14 +336,14 @@ struct TaskTests {
         let id = try daemon.episode().id
         let file = try #require(try await client.read(id, 0..<10).file)
         try await client.completion(of: id)
-        // The lease of a mount.
+        // The lease held by a mount.
         let reader = clinux_open(home.cacheFile(file), O_RDONLY | O_CLOEXEC, 0)
         #expect(clinux_ofd_lock(reader, Int16(F_RDLCK)) == 0)
         let (count, problems) = try await client.act(.evict, id)
         #expect(count == 0 && problems.count == 1 && problems[0].contains("open in a program"))
         #expect(try daemon.episode().complete && home.cacheFiles == [file])
         close(reader)
-        // A child that somebody forks has the lease too, until it runs its program.
+        // A forked child holds the lease too, until it calls execve(2).
         try await waitUntil(description: "the episode can be evicted") {
             try await client.act(.evict, id).count == 1
         }

@@ -10,7 +10,7 @@ import Testing
 import TransferCore
 import TransferEngine
 
-/// Uploads in the daemon.
+/// Uploads by the daemon.
 @Suite(.timeLimit(.minutes(5))) struct UploadServiceTests {
     private let home: ServiceHome
     private let server: VideoServer
@@ -26,7 +26,7 @@ import TransferEngine
         return (daemon, try await daemon.connect())
     }
 
-    /// A copy as a client leaves it.
+    /// Returns a request with a copy of the file, as a client prepares it.
     private func request(_ title: String = "Title", user: String = "", url: String? = nil) throws -> PublishRequest {
         let name = UUID().uuidString
         try Data(content.bytes).write(to: URL(fileURLWithPath: "\(home.places.uploads)/\(name)"))
@@ -123,7 +123,7 @@ import TransferEngine
         let id = try await publish(request(), client).id
         try await client.event("bytes go") { $0.task == id && ($0.received ?? 0) > 200_000 }
         await first.stop()
-        // Slow as it is, the upload does not end before somebody listens.
+        // The upload is slow enough not to end before a client listens.
         let (second, other) = try await start()
         server.change { $0.bytesPerSecond = nil }
         #expect(try await end(of: id, other).kind == .completed)
@@ -148,7 +148,7 @@ import TransferEngine
         await second.stop()
     }
 
-    // MARK: Lost answers
+    // MARK: Lost responses
 
     @Test func aServerThatHeedsTheKeyIsPostedToAgain() async throws {
         server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
@@ -167,7 +167,7 @@ import TransferEngine
             $0.namesKeys = false
         }
         let (daemon, client) = try await start()
-        // One of the same title whose media are there is another.
+        // An item of the same title that already has media is a different one.
         #expect(try await end(of: try await publish(request(), client).id, client).kind == .completed)
         server.misbehave { $0.method == "POST" && $0.index == 1 ? .dropAnswer : nil }
         let id = try await publish(request(), client).id
@@ -204,7 +204,7 @@ import TransferEngine
         #expect(event.kind == .failed && event.error?.contains("look there") ?? false, "\(event)")
         #expect(server.calls("POST").count == 1)
         await daemon.stop()
-        // The next daemon leaves it at that, until a person has looked.
+        // The next daemon does not retry before the user has checked.
         let (second, other) = try await start()
         #expect(try await other.tasks().map(\.state) == [.failed])
         _ = try await act(.resume, id, other)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Cache files that another program has changed while no daemon ran.
+/// Cache files changed by another program while no daemon was running.
 struct VerifyingTests {
     private let home: ServiceHome
 
@@ -14,7 +14,7 @@ struct VerifyingTests {
 
     private func content(_ number: Int) -> [UInt8] { home.content(number).bytes }
 
-    /// Downloads two episodes, ends the daemon, and says which cache files they have.
+    /// Downloads two episodes, stops the daemon, and returns their cache files.
     private func download() async throws -> [(id: EpisodeID, file: String)] {
         home.publish(episodes: 2)
         let daemon = try await home.start()
@@ -34,7 +34,7 @@ struct VerifyingTests {
         return found
     }
 
-    /// Reads an episode as a mount does that has looked it up: whose generation is old looks again.
+    /// Reads an episode like a mount that has looked it up: an outdated generation causes another lookup.
     private func readAll(_ number: Int, _ daemon: RunningService, _ client: ServiceClient) async throws -> [UInt8] {
         for _ in 0..<3 {
             let episode = try daemon.episode(number)
@@ -60,7 +60,7 @@ struct VerifyingTests {
         let rendition = try #require(try daemon.library.rendition(of: files[0].id))
         #expect(rendition.complete && rendition.fileState != nil)
         #expect((rendition.file == files[0].file) == tampering.isHarmless)
-        // The other one is as it was.
+        // The other file is unchanged.
         #expect(try daemon.library.rendition(of: files[1].id)?.file == files[1].file)
         #expect(try await readAll(2, daemon, client) == content(2))
         #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
@@ -99,7 +99,7 @@ struct VerifyingTests {
 
     @Test func aPersonMayHaveAllVerified() async throws {
         let files = try await download()
-        // Bytes that have changed by themselves: nothing else of the file has.
+        // Bytes changed by bit rot: nothing else about the file has changed.
         let path = home.cacheFile(files[1].file)
         var status = stat()
         #expect(stat(path, &status) == 0)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Daemons that die under their work. One that dies here is one whose journal is not closed.
+/// Daemons that crash during work. A crash is simulated by not closing the journal.
 @Suite struct WorkJournalTests {
     private let home: ServiceHome
     private let now = Int64(Date().timeIntervalSince1970)
@@ -28,7 +28,7 @@ import TransferCore
         #expect(second.open(now: now) { _ in "name" }.isEmpty)
         second.begin([item])
         second.close()
-        // What is cut short by that has not come to its end.
+        // Work interrupted by an exit has not reached its own end.
         second.end([item])
         let third = WorkJournal(places: home.places)
         #expect(third.open(now: now) { _ in "name" }.isEmpty)
@@ -74,7 +74,7 @@ import TransferCore
         #expect(WorkJournal(places: home.places).open(now: now) { _ in "n" }.isEmpty)
     }
 
-    /// No write waits for the disk: what a thousand feeds that have not changed cost.
+    /// No write waits for the disk; this measures the cost of a thousand unchanged feeds.
     @Test func aThousandFeedsCostAThousandSmallWrites() {
         let journal = WorkJournal(places: home.places)
         _ = journal.open(now: now) { _ in "n" }
@@ -102,7 +102,7 @@ import TransferCore
         die(under: WorkItem(.refresh, id: bad.rawValue), WorkItem(.refresh, id: good.rawValue))
         die(under: WorkItem(.refresh, id: bad.rawValue))
 
-        // Both are due.
+        // Both shows are due.
         let library = try Library.openForWriting(at: home.places.library)
         for show in [bad, good] { try library.setNextRefresh(podcast: show, 1) }
         let web = home.web
@@ -143,10 +143,10 @@ import TransferCore
         try await waitUntil(description: "all are refreshed") {
             try daemon.library.podcasts().allSatisfy { $0.nextRefresh ?? 0 > now }
         }
-        // Of each the end comes before the next begins.
+        // Each refresh ends before the next begins.
         let states = watcher.events.entries.filter { $0.taskKind == .refresh }.compactMap(\.state)
         #expect(!zip(states, states.dropFirst()).contains { $0 == .running && $1 == .running }, "\(states)")
-        // The last end is counted a moment after it is in the library.
+        // The last end is recorded a moment after it is in the library.
         try await waitUntil(description: "nothing is held against any of them") {
             try Data(contentsOf: URL(fileURLWithPath: home.places.workDeaths)) == Data("[]".utf8)
         }

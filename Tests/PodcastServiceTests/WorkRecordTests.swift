@@ -2,7 +2,7 @@ import PodcastService
 import TestSupport
 import Testing
 
-/// Consequences of crashes, as a value.
+/// The consequences of crashes, computed without IO.
 @Suite struct WorkRecordTests {
     private let now: Int64 = 1_800_000_000
     private let guilty = WorkItem(.refresh, id: 1)
@@ -17,7 +17,7 @@ import Testing
         #expect(skipped.map(\.item) == [guilty] && skipped.first?.explanation.contains("podfs refresh 'Show'") == true)
         #expect(record.skippedUntil(guilty, now: now + 5) == now + 5 + 86_400)
         #expect(record.turn(of: [guilty], running: [], now: now + 86_404) == [])
-        // Then it runs again, alone, and one more death is enough.
+        // Then it runs again, alone, and one more crash is enough.
         #expect(record.turn(of: [guilty], running: [], now: now + 86_405) == [guilty])
         _ = record.died(under: [guilty], now: now + 90_000) { _ in "Show" }
         #expect(record.skippedUntil(guilty, now: now + 90_000) == now + 90_000 + 86_400)
@@ -44,7 +44,7 @@ import Testing
         #expect(record.turn(of: items(2...6), running: Set(items(1...1)), now: now) == [])
     }
 
-    /// The daemon dies whenever one feed of many is worked on.
+    /// The daemon crashes whenever one feed of many is processed.
     @Test(arguments: [1, 7, 40])
     func oneThatKillsIsFoundAndNoOther(guiltyID: Int64) {
         var dice = SeededGenerator(seed: UInt64(guiltyID))
@@ -53,7 +53,7 @@ import Testing
         var due = items(1...40).shuffled(using: &dice)
         var deaths = 0
         while record.skippedUntil(guilty, now: now) == nil, deaths < 10 {
-            // A daemon's life.
+            // One run of the daemon.
             var running: Set<WorkItem> = []
             var turn = record.turn(of: due, running: running, now: now)
             while !turn.isEmpty {
@@ -71,8 +71,8 @@ import Testing
         #expect(record.skipped(now: now).map(\.item) == [guilty])
     }
 
-    /// 250 daemons are killed one after the other at random moments, without a day in which anything would be forgiven;
-    /// most of them while they work. No rule can tell each of these kills from a crash.
+    /// 250 daemons are killed in succession at random moments, most of them during work, without a day after which
+    /// crashes are forgotten. No rule can distinguish each of these kills from a crash.
     @Test func aKillStormLeavesMostOn() {
         var dice = SeededGenerator(seed: 251)
         var record = WorkRecord(now: now)

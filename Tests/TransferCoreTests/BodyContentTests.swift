@@ -1,7 +1,7 @@
 import Testing
 import TransferCore
 
-/// The table of first bytes, with fixtures both ways.
+/// The table of first bytes, with fixtures that match and fixtures that do not.
 @Suite struct BodyContentTests {
     /// The first bytes of a body, and the content they show.
     struct Fixture: Sendable, CustomTestStringConvertible {
@@ -28,7 +28,7 @@ import TransferCore
 
     private static func text(_ text: String, _ rest: [UInt8] = []) -> [UInt8] { Array(text.utf8) + rest }
 
-    /// Two frames: `header`, zeros up to `length`, and again.
+    /// Returns two frames, each `header` padded with zeros to `length`.
     private static func frames(_ header: [UInt8], _ length: Int, after junk: [UInt8] = []) -> [UInt8] {
         let frame = header + [UInt8](repeating: 0, count: length - header.count)
         return junk + frame + frame
@@ -38,7 +38,7 @@ import TransferCore
         (0..<4 * size).map { $0 % size == sync ? 0x47 : 0x10 }
     }
 
-    /// Bytes that are no text and no format.
+    /// Bytes that are neither text nor a known format.
     private static let noise = (0..<700).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 1) & 0x7F }
 
     static let media: [Fixture] = [
@@ -90,7 +90,7 @@ import TransferCore
         #expect(formats == Set(MediaFormat.allCases))
     }
 
-    /// A piece cut out of a stream, or a file with padding before it.
+    /// A piece cut out of a stream, or a file with padding before its first frame.
     @Test(arguments: [1, 100, 4_000]) func framesAreFoundBehindSomethingElse(junk: Int) {
         let junk = [UInt8](repeating: 0, count: junk - 1) + [0xFF]
         for (header, length, format) in [
@@ -151,7 +151,7 @@ import TransferCore
         #expect(BodyContent(fixture.bytes, isWhole: true, searches: true) == fixture.content)
     }
 
-    /// Bytes after the first characters do not change a body that starts as markup or a playlist into media.
+    /// Bytes after the first characters do not turn a body that starts as markup or a playlist into media.
     @Test(arguments: documents) func bytesBehindADocumentDoNotMakeItMedia(_ fixture: Fixture) {
         guard fixture.content != .document(.text), fixture.content != .document(.json) else { return }
         let content = BodyContent(
@@ -174,7 +174,7 @@ import TransferCore
         }
     }
 
-    /// Byte by byte no answer is taken back: what is said of a beginning is said of the whole.
+    /// The result for a prefix is also the result for the whole, byte by byte.
     @Test(arguments: media + documents) func moreBytesDoNotChangeTheAnswer(_ fixture: Fixture) {
         let bytes = fixture.bytes + [UInt8](repeating: 0x20, count: BodyContent.searchWindow)
         let last = BodyContent(bytes, isWhole: false, searches: true)
@@ -183,7 +183,7 @@ import TransferCore
             let early = BodyContent(bytes.prefix(count), isWhole: false, searches: true)
             #expect(early == nil || early == last, "\(count): \(String(describing: early))")
             if case .document = last {
-                // What is not searched for is not taken for media either, however little there is.
+                // Without the search for frames no prefix is recognized as media either, however short.
                 let unsearched = BodyContent(bytes.prefix(count), isWhole: false)
                 #expect(unsearched == nil || unsearched == last, "\(count): \(String(describing: unsearched))")
             }
@@ -198,7 +198,7 @@ import TransferCore
             #expect(BodyContent(text.dropLast() + [byte], isWhole: false) == .binary)
             #expect(BodyContent([byte, 0x61], isWhole: false) == .binary)
         }
-        // A character that is cut at the window's end is a character.
+        // A character truncated at the end of the window is still text.
         #expect(BodyContent(text.dropLast() + [0xC3, 0xA4], isWhole: false) == .document(.text))
     }
 }

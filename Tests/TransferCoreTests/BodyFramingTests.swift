@@ -1,7 +1,7 @@
 import Testing
 import TransferCore
 
-/// RFC 9112 §6.3 as a table: Content-Length and Transfer-Encoding as they come, repeated lines joined by commas.
+/// RFC 9112 §6.3 as a table: values of Content-Length and Transfer-Encoding, with repeated lines joined by commas.
 @Suite struct BodyFramingTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var length: String?
@@ -23,15 +23,15 @@ import TransferCore
 
     static let cases: [Case] = [
         Case(nil, .untilClose), Case("0", .length(0)), Case("10", .length(10)), Case("0010", .length(10)),
-        // Lists of the same value are one, whatever its spelling.
+        // A list of equal numbers is one length, whatever their spelling.
         Case("10, 10", .length(10)), Case("10,10", .length(10)), Case("10 ,\t10, 10", .length(10)),
         Case("10, 010", .length(10)), Case("10, 20", twoLengths), Case("10, 10, 11", twoLengths),
         Case("10,", noNumber), Case(",10", noNumber), Case("10, , 10", noNumber), Case("10, x", noNumber),
-        // Nothing but digits.
+        // Only digits are a number.
         Case("", noNumber), Case(" ", noNumber), Case("+10", noNumber), Case("-10", noNumber), Case("-0", noNumber),
         Case("1 0", noNumber), Case("10 bytes", noNumber), Case("0x10", noNumber), Case("1e3", noNumber),
         Case("10.0", noNumber), Case("10;10", noNumber), Case("\u{0661}\u{0660}", noNumber), Case("ten", noNumber),
-        // What no file can have is a promise that is not kept.
+        // A length that no file can have is excessive.
         Case("17592186044416", .length(1 << 44)), Case("17592186044417", .excessive("17592186044417")),
         Case("9223372036854775807", .excessive("9223372036854775807")),
         Case("9223372036854775808", .excessive("9223372036854775808")),
@@ -39,7 +39,7 @@ import TransferCore
         Case("00018446744073709551626", .excessive("18446744073709551626")),
         Case("18446744073709551626, 18446744073709551626", .excessive("18446744073709551626")),
         Case("18446744073709551626, 10", twoLengths), Case("-9223372036854775809", noNumber),
-        // Transfer-Encoding overrides Content-Length, whatever that says.
+        // Transfer-Encoding overrides any Content-Length.
         Case(nil, "chunked", .chunked), Case("10", "chunked", .chunked), Case("10, 20", "chunked", .chunked),
         Case("ten", "Chunked", .chunked), Case("9223372036854775808", " chunked ", .chunked),
         Case("10", "identity", .length(10)), Case(nil, "", .untilClose),

@@ -1,7 +1,7 @@
 import Testing
 import TransferCore
 
-/// The pools behind a reference, so that their changes may stand in expectations.
+/// A reference to the pools, so that mutating calls can be used in expectations.
 private final class Subject {
     private var pools: ConnectionPools
 

@@ -2,14 +2,14 @@ import Testing
 
 @testable import TransferCore
 
-/// Addresses that expire, and owners that know newer ones.
+/// URLs that expire, and owners that provide new ones.
 @Suite struct DownloadMachineAddressTests {
     private static let missing = TransferError(.missing, "the server answered 404")
     private var missing: TransferError { Self.missing }
 
     private func bench() -> MachineBench { MachineBench { $0.renewsAddress = true } }
 
-    /// A task whose address is refused in the middle of the file.
+    /// Returns a bench with a task whose URL is refused in the middle of the file.
     private func refused(_ status: Int = 404) -> MachineBench {
         let bench = bench()
         _ = bench.fill()

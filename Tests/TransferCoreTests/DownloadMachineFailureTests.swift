@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// Failing connections, and people's commands afterwards.
+/// Failing connections, and the user's commands afterwards.
 @Suite struct DownloadMachineFailureTests {
     private func filling(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
         let bench = MachineBench(change)
@@ -228,7 +228,7 @@ import Testing
         #expect(bench.retry() == [.finish(generation: 1)])
     }
 
-    // MARK: People
+    // MARK: User commands
 
     @Test func aSuspendedTaskRestsButServesReaders() {
         let bench = filling()
@@ -295,7 +295,7 @@ import Testing
 }
 
 extension DownloadMachine.ConnectRequest {
-    /// Begins `count` bytes earlier, to compare them.
+    /// Returns the request with a start that is `count` bytes earlier, for comparing the overlap.
     fileprivate func overlapping(_ count: Int64) -> Self {
         var copy = self
         copy.offset -= count

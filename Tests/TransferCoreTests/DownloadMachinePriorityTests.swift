@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// Tasks that nobody asked for, and what makes them more.
+/// Background tasks, and the events that raise their priority.
 @Suite struct DownloadMachinePriorityTests {
     private func automatic(allowed: Bool = true) -> MachineBench {
         let bench = MachineBench()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// The definition of progress, and the errors reported without it.
+/// The definition of progress, and the errors reported when there is none.
 @Suite struct DownloadMachineProgressTests {
     private func reading(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
         let bench = MachineBench(change)
@@ -13,7 +13,7 @@ import Testing
         return bench
     }
 
-    /// Reads ahead of one reader reach the daemon in any order.
+    /// Readahead requests of one reader reach the daemon in any order.
     @Test(arguments: [[1_000, 1_200, 1_400], [1_400, 1_200, 1_000], [1_200, 1_000, 1_400]] as [[Int64]])
     func readsOfOnePlaceShareAConnectionAfterABreak(offsets: [Int64]) {
         let bench = MachineBench()
@@ -31,7 +31,7 @@ import Testing
         bench.tick().contains(.abort(id)) && bench.machine.error?.code == .timedOut
     }
 
-    /// To the millisecond: an average over the last seconds tells it late.
+    /// Accurate to the millisecond: an average over the last seconds detects a stall late.
     @Test func aConnectionThatStopsSendingHasStalledWhenTheTimeIsOver() {
         let bench = reading()
         bench.pass(7_777)
@@ -60,7 +60,7 @@ import Testing
             bench.pass(19_999)
             bench.machine.restrained(1, now: bench.now)
         }
-        // A reader elsewhere, whose deadline is over, has nothing to do with it.
+        // A reader elsewhere, whose deadline has passed, does not affect this connection.
         #expect(!bench.tick().contains(.abort(1)) && bench.machine.has(1))
         #expect(Self.stalled(1, in: bench))
     }
@@ -69,7 +69,7 @@ import Testing
         let bench = MachineBench { $0.readerDeadline = 3_600_000 }
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole())
-        // A reader elsewhere makes the first connection yield.
+        // A reader at another offset makes the first connection yield.
         let actions = bench.read(1, 9_000..<9_100)
         #expect(actions.contains(.connect(2, .part(9_000..<10_000, forReader: true))))
         let answered = bench.head(2, MachineBench.part(9_000..<10_000))
@@ -89,7 +89,7 @@ import Testing
         #expect(Self.stalled(1, in: bench) && bench.now == resumed + 20_000)
     }
 
-    // MARK: Too little
+    // MARK: Slow progress
 
     @Test func bytesThatAreHereAlreadyAreNoProgress() {
         let bench = MachineBench(
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func aDripIsNoProgress() {
-        // 256 bytes a second over 6 s.
+        // The minimum is 256 bytes a second over 6 s.
         let bench = reading {
             $0.leastRate = 256
             $0.readerDeadline = 6_000
@@ -117,7 +117,7 @@ import Testing
             bench.pass(1_000)
             actions = bench.received(1, 10)
             if bench.machine.deadline ?? .max <= bench.now { actions += bench.tick() }
-            // The reader wants a byte that is far behind what comes.
+            // The reader needs a byte far behind the ones that arrive.
             if bench.now == start { actions = [] }
         }
         #expect(bench.now <= start + 10_000)
@@ -133,7 +133,7 @@ import Testing
         _ = bench.fill()
         _ = bench.head(1, MachineBench.whole(total))
         _ = bench.read(1, 500_000..<500_100)
-        // The second connection brings it; the first does not matter.
+        // The second connection delivers it; the first is irrelevant.
         let start = bench.now
         while bench.machine.isWaiting(1), bench.now - start < 60_000 {
             bench.pass(1_000)
@@ -174,7 +174,7 @@ import Testing
         #expect(bench.failed(3) == [.failed(error), .answerRead(1, error)])
         #expect(bench.machine.state == .failed)
         #expect(bench.machine.error == error)
-        // What is here can be read; what is not is tried again when somebody asks a minute later.
+        // Present bytes can be read; missing ones are retried when a reader requests them a minute later.
         #expect(bench.read(2, 0..<1_000) == [.answerRead(2, nil)])
         #expect(bench.read(3, 1_000..<1_001) == [.answerRead(3, error)])
         bench.pass(60_001)
@@ -242,7 +242,7 @@ import Testing
         #expect(bench.machine.error == nil)
     }
 
-    /// Before the first answer there is no task, and a person waits all the same.
+    /// Before the first response no task exists, but a user waits already.
     @Test func theLastErrorIsShownWhileAnOpenWaits() {
         let bench = MachineBench()
         _ = bench.open(1)

@@ -2,15 +2,15 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Random events against a model of everything around the machine.
+/// Random events against a model of everything outside the machine.
 @Suite struct DownloadMachinePropertyTests {
     private static func limits(excess: Int64) -> DownloadMachine.Limits {
         var limits = DownloadMachine.Limits()
-        // In the proportions of a file of some hundred bytes.
+        // Scaled to a file of some hundred bytes.
         limits.reach = 24
         limits.overlap = 8
         limits.excess = excess
-        // A byte a second.
+        // One byte a second.
         limits.leastRate = 1
         limits.renewsAddress = true
         return limits

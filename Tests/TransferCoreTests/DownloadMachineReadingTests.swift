@@ -1,16 +1,16 @@
 import Testing
 import TransferCore
 
-/// From the open to the whole file, as long as nothing goes wrong.
+/// From the open to the complete file, without any failure.
 @Suite struct DownloadMachineReadingTests {
-    /// A file that was opened, and whose response is held.
+    /// Returns a bench with an opened file whose response is held.
     private func held(_ bench: MachineBench = MachineBench()) -> MachineBench {
         _ = bench.open(1)
         _ = bench.head(1, MachineBench.whole())
         return bench
     }
 
-    /// A file of 10,000 bytes that is being read from its beginning; connection 1 is at 100.
+    /// Returns a bench with a file of 10,000 bytes that is read from its start; connection 1 is at offset 100.
     private func reading(_ bench: MachineBench = MachineBench()) -> MachineBench {
         _ = held(bench)
         _ = bench.read(2, 0..<100)

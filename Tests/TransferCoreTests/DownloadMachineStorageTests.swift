@@ -123,7 +123,7 @@ import Testing
         #expect(bench.machine.state == .cached)
     }
 
-    // MARK: Space for the whole
+    // MARK: Space for the whole file
 
     @Test func withoutSpaceForTheWholeItIsQueuedWithTheReason() {
         let bench = filling()

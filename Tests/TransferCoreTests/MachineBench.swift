@@ -2,7 +2,7 @@
 
 typealias Machine = DownloadMachine
 
-/// A machine behind a reference, with a clock and short names for its events, so that they may stand in expectations.
+/// A reference to a machine, with a clock and short names for its events, so that they can be used in expectations.
 final class MachineBench {
     var machine: Machine
     var now: Int64 = 1_000_000
@@ -16,7 +16,7 @@ final class MachineBench {
         var limits = Machine.Limits()
         limits.reach = 1_000
         limits.overlap = 500
-        // Of a file of some thousand bytes each counts.
+        // With files of some thousand bytes, every byte counts.
         limits.leastRate = 0
         change(&limits)
         machine = Machine(
@@ -66,10 +66,10 @@ final class MachineBench {
 
     func finished() -> [Machine.Action] { machine.finished(nil, now: now) }
 
-    /// Lets time go by without ticks.
+    /// Advances the clock without ticks.
     func pass(_ milliseconds: Int64) { now += milliseconds }
 
-    /// Lets time go by to the machine's deadline, and ticks.
+    /// Advances the clock to the machine's deadline, and ticks.
     func tick() -> [Machine.Action] {
         now = max(now, machine.deadline ?? now)
         return machine.tick(now: now, random: 0)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// A driver of the machine that performs its actions on a model of server, disk and readers, and checks as it goes.
+/// A driver of the machine that performs its actions on a model of server, disk and readers, and checks each result.
 struct MachineSimulation {
     struct Violation: Error, CustomStringConvertible {
         var description: String
@@ -12,7 +12,7 @@ struct MachineSimulation {
         var request: DownloadMachine.ConnectRequest
         var hasBegun = false
         var answer: ModelServer.Answer?
-        /// Of the next byte of the body.
+        /// The offset of the next byte of the body.
         var position: Int64 = 0
     }
 
@@ -26,7 +26,7 @@ struct MachineSimulation {
     var random: SeededGenerator
     private(set) var now: Int64 = 1_000_000
     private var connections: [Int: Connection] = [:]
-    /// By generation, the bytes that were written.
+    /// The written bytes by offset, for each generation.
     private var files: [Int: [Int64: UInt8]] = [:]
     private var abandoned: Set<Int> = []
     private var opens: Set<Int64> = []
@@ -86,7 +86,7 @@ struct MachineSimulation {
         let reason = awaits ? TransferError(.diskFull, "full") : nil
         let hadSpace = machine.awaitsSpace == nil
         try perform("awaits space \(awaits)", machine.setAwaitsSpace(reason, now: now))
-        // Later a reader may come and go, and what it has asked for is held for a while.
+        // Checked only at this moment: later a reader may come and go, and its response is held for a while.
         let rests = hadSpace && machine.isWaitingForSpace && !machine.hasBlockedReaders && handles == 0
         try check(!rests || connections.isEmpty, "a task without space holds a connection")
     }
@@ -130,7 +130,7 @@ struct MachineSimulation {
         try perform("cancelWait \(id)", machine.cancelWait(id, now: now))
     }
 
-    /// Lets time go by, with ticks when they are due.
+    /// Advances the clock, with ticks when they are due.
     mutating func pass(_ milliseconds: Int64) throws {
         let end = now + milliseconds
         while let due = machine.deadline, due <= end {
@@ -247,7 +247,7 @@ struct MachineSimulation {
             try check(connections[id] == nil, "connection \(id) twice")
             connections[id] = Connection(request: request)
         case .abort(let id), .release(let id):
-            // One that has just ended by itself is gone already.
+            // A connection that has just ended by itself is already gone.
             connections[id] = nil
         case .pause(let id), .hold(let id), .resume(let id, _), .serving(let id, _):
             try check(connections[id] != nil, "\(action) of an unknown connection")
@@ -265,7 +265,7 @@ struct MachineSimulation {
             guard let reader = reads.removeValue(forKey: id) else { throw Violation(description: "read \(id) twice") }
             if let error {
                 errors.append(error)
-                // Who is told that it failed finds the reason.
+                // A reader that gets an error can also look up its reason.
                 let isTold = machine.error == error || machine.error != nil || !machine.isFilling || machine.isSuspended
                 try check(isTold || error.code == .changed, "no reason is shown for \(error)")
             }
@@ -276,7 +276,7 @@ struct MachineSimulation {
         }
     }
 
-    /// Checks that all bytes granted to a reader are present, and of one rendition.
+    /// Checks that all bytes granted to a reader are present and from one rendition.
     private func checkAnswer(_ reader: Reader) throws {
         try check(reader.generation == machine.generation, "success for an old generation")
         let end = machine.pin?.total.map { min($0, reader.range.upperBound) } ?? reader.range.upperBound
@@ -286,21 +286,21 @@ struct MachineSimulation {
         }
     }
 
-    /// The renditions that the bytes of a file may be of.
+    /// Returns the renditions to which the bytes of a file can belong.
     private func renditions(of file: [Int64: UInt8]) -> [Int] {
         server.sizes.indices.filter { rendition in
             file.allSatisfy { ModelServer.byte(rendition, $0.key) == $0.value }
         }
     }
 
-    /// All bytes of a file are of one rendition.
+    /// Checks that all bytes of each file are from one rendition.
     func checkFiles() throws {
         for (generation, file) in files {
             try check(!renditions(of: file).isEmpty, "generation \(generation) mixes renditions")
         }
     }
 
-    /// Lets the server be good, and goes on until the file is whole.
+    /// Makes the server well-behaved, and runs until the file is complete.
     mutating func settle() throws {
         server.badness = 0
         server.brokenness = 0
@@ -321,7 +321,7 @@ struct MachineSimulation {
         try check(opens.isEmpty && reads.isEmpty, "somebody was forgotten: \(opens) \(reads.keys)")
         try checkFiles()
         let file = files[machine.generation] ?? [:]
-        // A file that became whole before the server changed is as good as a new one.
+        // A file completed before the server changed is as valid as a new one.
         let isWhole = renditions(of: file).contains { server.sizes[$0] == Int64(file.count) }
         try check(isWhole, "\(file.count) bytes, of \(renditions(of: file)) of \(server.sizes)")
         while handles > 0 { try close() }

@@ -1,8 +1,8 @@
 import TestSupport
 import TransferCore
 
-/// A server that answers as RFC 9110 asks, or as badly as a test wants, about a file whose renditions differ in every
-/// byte.
+/// A server that responds as RFC 9110 requires, or with faults chosen by a test, for a file whose renditions differ in
+/// every byte.
 struct ModelServer {
     enum Tags: CaseIterable {
         case strong, weak, none
@@ -11,26 +11,26 @@ struct ModelServer {
     var tags: Tags
     var hasRanges: Bool
     var sendsLength: Bool
-    /// Percent of the answers that are bad ones.
+    /// The percentage of faulty responses.
     var badness = 0
-    /// Percent of the bodies that end before their end.
+    /// The percentage of bodies that end early.
     var brokenness = 0
-    /// Bodies end here, whatever their heads announce.
+    /// The offset at which every body ends, whatever its head announces.
     var stopsAt: Int64?
-    /// A 206 is of at most so many bytes.
+    /// The maximum length of a 206's body, in bytes.
     var largestPart: Int64?
-    /// The size of each rendition so far; the last is what is served.
+    /// The size of each rendition so far, in bytes; the last one is served.
     private(set) var sizes: [Int64]
 
     struct Answer {
         var head: ResponseHead
         var rendition: Int
         var body: Range<Int64>
-        /// Whether all of the body comes.
+        /// Whether the whole body arrives.
         var isWhole: Bool
-        /// Whether the end of the body can be told from a broken connection.
+        /// Whether the end of the body can be distinguished from a broken connection.
         var hasKnownEnd: Bool
-        /// The content shown by the first bytes of the body. A page has no byte of any rendition.
+        /// The content detected from the first bytes of the body. A web page contains no byte of any rendition.
         var content = BodyContent.media(.id3)
     }
 
@@ -43,13 +43,13 @@ struct ModelServer {
 
     var rendition: Int { sizes.count - 1 }
 
-    /// Stands for what is no rendition.
+    /// The rendition number of a web page, which is no rendition.
     static let page = 7
     var size: Int64 { sizes[rendition] }
 
     mutating func change(size: Int64) { sizes.append(size) }
 
-    /// The byte of a rendition; never the same in two renditions that follow one another.
+    /// Returns the byte of a rendition; it differs between consecutive renditions.
     static func byte(_ rendition: Int, _ offset: Int64) -> UInt8 {
         UInt8(truncatingIfNeeded: offset &* 7 + Int64(rendition))
     }
@@ -117,7 +117,7 @@ struct ModelServer {
             answer.head.status = 416
             answer.head.fields["content-range"] = "bytes */\(size)"
         case 9:
-            // Ranges although If-Range does not hold, and no tag to see it by.
+            // A part although If-Range does not match, without an ETag that would reveal it.
             guard request.ranged, hasRanges, request.offset < size else { return }
             answer.head.status = 206
             answer.head.fields["etag"] = nil
@@ -125,7 +125,7 @@ struct ModelServer {
             answer.head.fields["content-range"] = "bytes \(request.offset)-\(size - 1)/\(size)"
             answer.body = request.offset..<size
         case 10:
-            // A page, as a hotel's network puts it in the place of any file.
+            // A web page that a captive portal sends in place of any file.
             let type = random.chance(50) ? "text/html" : "audio/mpeg"
             answer = Answer(
                 head: ResponseHead(status: 200, fields: ["content-type": type, "content-length": "77"]),
@@ -134,7 +134,7 @@ struct ModelServer {
             answer.head.fields["transfer-encoding"] = "chunked"
             answer.head.fields["content-length"] = "10"
         default:
-            // The whole in spite of a good range.
+            // The whole file although the range is valid.
             answer.head.status = 200
             answer.head.fields["content-range"] = nil
             if sendsLength { answer.head.fields["content-length"] = "\(size)" }

@@ -2,10 +2,10 @@ import Testing
 
 @testable import TransferCore
 
-/// Which space an address is in, by the registries of special-purpose addresses.
+/// The address space of an address, by the IANA registries of special-purpose addresses.
 struct NetworkAddressTests {
     @Test(arguments: [
-        // 0/8 and 127/8, to both ends.
+        // 0/8 and 127/8, up to both ends.
         (AddressSpace.loopback, ["0.0.0.0", "0.1.2.3", "0.255.255.255", "127.0.0.1", "127.0.0.0", "127.255.255.255"]),
         (.public, ["1.0.0.0", "126.255.255.255", "128.0.0.0"]),
         (.local, ["10.0.0.0", "10.255.255.255"]), (.public, ["9.255.255.255", "11.0.0.0"]),
@@ -26,7 +26,7 @@ struct NetworkAddressTests {
             ["100::1", "2001:db8::1", "2001:2::1", "2001:1ff::1", "3fff::1", "3fff:fff::1", "5f00::1", "64:ff9b:1::1"]
         ),
         (.local, ["4000::1", "1fff::1", "e000::1", "::2:0:0"]), (.public, ["3fff:1000::1"]),
-        // With an IPv4 address in it: mapped, compatible, translated, NAT64, 6to4, Teredo, ISATAP.
+        // With an embedded IPv4 address: mapped, compatible, translated, NAT64, 6to4, Teredo, ISATAP.
         (.loopback, ["::ffff:127.0.0.1", "::ffff:7f00:1", "::127.0.0.1", "::ffff:0:127.0.0.1", "::ffff:0.0.0.0"]),
         (.loopback, ["64:ff9b::127.0.0.1", "2002:7f00:1::1", "2001:0:1:2:3:4:80ff:fffe", "2a00::5efe:127.0.0.1"]),
         (.local, ["::ffff:10.1.2.3", "64:ff9b::192.168.1.1", "2002:c0a8:101::", "2001:0:1:2:3:4:f5fe:fdfc"]),

@@ -3,12 +3,12 @@ import Testing
 @testable import TransferCore
 
 @Suite struct RateLimitsTests {
-    /// Connections that take all they may in pieces of `piece` bytes, each as fast as its server sends.
+    /// Connections that read all permitted bytes in pieces of `piece` bytes, limited by the rate of each server.
     private struct Model {
         var limits: RateLimits
         var now: Int64 = 1_000_000
         var received: [Int: Int64] = [:]
-        /// Bytes a second of each connection's server.
+        /// The rate of each connection's server, in bytes a second.
         var servers: [Int: Int64] = [:]
         private var waiting: [Int: Int64] = [:]
         let piece: Int64
@@ -28,14 +28,14 @@ import Testing
             servers[id] = nil
         }
 
-        /// Lets time go by, with refills when they are due.
+        /// Advances the clock, with refills when they are due.
         mutating func run(_ milliseconds: Int64) {
             let end = now + milliseconds
             while now < end {
                 now += 1
                 if let due = limits.deadline, due <= now { _ = limits.refill(now: now) }
                 for id in servers.keys.sorted() {
-                    // What a server has sent waits in the sockets, which do not hold for ever.
+                    // Bytes sent by a server wait in the socket buffers, which are bounded.
                     waiting[id] = min(waiting[id, default: 0] + servers[id, default: 0], 1_000 * 1_000_000)
                     while limits.mayReceive(id), waiting[id, default: 0] >= piece * 1_000 {
                         waiting[id, default: 0] -= piece * 1_000
@@ -87,7 +87,7 @@ import Testing
         var model = Model(limit: 2_000_000)
         for id in 1...connections { model.add(id) }
         model.run(5_000)
-        // What comes before it is paid for is a piece of each.
+        // At most one piece of each connection arrives before it is accounted for.
         #expect(model.total <= 10_000_000 + Int64(connections) * model.piece)
         #expect(model.total >= 9_500_000)
         let share = 10_000_000 / Int64(connections)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// Where requests may go that a feed has led to.
+/// The addresses that requests caused by a feed may reach.
 struct ReachTests {
     private func peer(_ text: String) throws -> ReachTrail.Peer { .host(try #require(NetworkAddress(text))) }
 
@@ -12,10 +12,10 @@ struct ReachTests {
         return ReachTrail(policy: policy, limit: limit)
     }
 
-    /// Connects and sends.
+    /// Checks the connection and then the request on it.
     private func reach(_ trail: inout ReachTrail, _ address: String, host: String = "h.example") throws -> Bool {
         let mayConnect = trail.mayConnect(to: try peer(address), host: host)
-        // A kept connection asks for no leave to connect.
+        // A reused connection is checked only when the request is sent.
         var other = trail
         #expect(other.maySend(to: try peer(address), host: host) == mayConnect)
         return mayConnect ? trail.maySend(to: try peer(address), host: host) : false
@@ -37,7 +37,7 @@ struct ReachTests {
             trail.redirected()
             #expect(try reach(&trail, "127.0.0.1") == (address == "127.0.0.1"))
         }
-        // Nor by a detour: a host of the internet in between decides on the rest.
+        // Nor after a detour: once an internet host has redirected, internet rules apply.
         var detour = try trail(nil)
         #expect(try reach(&detour, "10.1.1.1"))
         detour.redirected()
@@ -56,7 +56,7 @@ struct ReachTests {
         #expect(trail.refusal?.message.hasPrefix("me is on this computer, and the feed is not;") == true)
     }
 
-    /// With a name of several addresses the others are tried, and their failure is what counts.
+    /// For a name with several addresses the others are tried, and their failure is reported.
     @Test func anAddressThatIsAllowedSpeaksForTheName() throws {
         for addresses in [["10.0.0.1", "8.8.8.8"], ["8.8.8.8", "10.0.0.1"]] {
             var trail = try trail(.public)
@@ -72,7 +72,7 @@ struct ReachTests {
         #expect(try !reach(&name, "192.168.1.9", host: "other.lan"), "it leads no further")
         #expect(try !reach(&name, "192.168.1.9", host: "my.nas.lan"))
         #expect(try reach(&name, "fd12::1", host: "x") && !reach(&name, "fe80::1", host: "x"))
-        // What a person has named is where it is.
+        // A host named by the user may be in any space.
         var given = try trail(nil, allowing: "nas.lan")
         #expect(try reach(&given, "192.168.1.9", host: "nas.lan") && given.space == .local)
         for text in ["nas.lan", "NAS", "xn--bcher-kva.example", "my_nas", "10.0.0.1", "10.0.0.0/8", "::1", "büro.lan"] {
@@ -85,7 +85,7 @@ struct ReachTests {
         }
     }
 
-    /// A proxy asks the host: what podfs is connected to says nothing of it.
+    /// A proxy resolves the host, so that podfs's peer address says nothing about it.
     @Test func behindAProxyOnlyWhatIsWrittenCanBeJudged() throws {
         for (host, space) in [
             ("example.com", AddressSpace.public), ("10.0.0.1", .local), ("[fd00::1]", .local), ("127.0.0.1", .loopback),

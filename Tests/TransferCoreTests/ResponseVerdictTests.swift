@@ -66,7 +66,7 @@ import TransferCore
                 == .replaced(pin: Pin(total: 999, validator: .entityTag(Self.tag), mediaType: "audio/mpeg")))
     }
 
-    /// Content-Range means nothing beside 200, but what it says may be the truth about a short body.
+    /// Content-Range is meaningless beside 200, but it may be correct for a short body.
     @Test(arguments: [
         ["content-range": "bytes 0-999/2000", "content-length": "1000"],
         ["content-range": "bytes 1000-1999/2000", "content-length": "1000"],
@@ -225,7 +225,7 @@ import TransferCore
         }
     }
 
-    // MARK: Bodies that are none
+    // MARK: Bodies that are not media
 
     private static let documentTypes = [
         "text/html", "TEXT/HTML", "application/json", "application/problem+json", "application/xhtml+xml",
@@ -245,7 +245,7 @@ import TransferCore
                 verdict(head, content: .document(document))
                     == .fail(TransferError(.unusable, "the server sent \(document.rawValue) instead of media")))
         }
-        // A format that is not known is believed of a server that does not know it either.
+        // Unknown content is accepted unless the server's type says that it is a document.
         let isRefused = verdict(head, content: .binary) == verdict(head)
         #expect(isRefused == Self.documentTypes.contains(type))
         guard case .fail(let error) = verdict(head) else {
@@ -287,7 +287,7 @@ import TransferCore
         }
     }
 
-    /// In mid-file no format can be recognised.
+    /// In the middle of a file no format can be recognized.
     @Test func aPartUnderATypeOfTextIsJudgedByValidatorTypeAndText() {
         func part(_ fields: [String: String]) -> ResponseHead {
             self.part("500-999/1000", fields.merging(["content-type": "text/html"]) { $1 })

@@ -1,10 +1,10 @@
 @testable import TransferCore
 
-/// An upload's machine behind a reference, with a clock and short names for its events.
+/// A reference to an upload machine, with a clock and short names for its events.
 final class UploadBench {
     var machine: UploadMachine
     var now: Int64 = 1_000_000
-    /// Of the request or the record that was last given out.
+    /// The identifier of the last request or record among the actions.
     private(set) var lastID = 0
 
     static let url = "http://a/videos"
@@ -53,7 +53,7 @@ final class UploadBench {
         note(machine.settled(finding, now: now, random: 0))
     }
 
-    /// Lets the time come for which it waits.
+    /// Advances the clock to the machine's deadline, and ticks.
     func tick() -> [UploadMachine.Action] {
         now = max(now, machine.deadline ?? now)
         return note(machine.tick(now: now))
@@ -63,30 +63,30 @@ final class UploadBench {
         actions.lazy.compactMap { if case .failed(let error) = $0 { error } else { nil } }.first
     }
 
-    // MARK: Up to a step
+    // MARK: Advancing to a step
 
-    /// The POST is on its way.
+    /// Advances to the point where the POST is being sent.
     func post() {
         _ = resume()
         _ = confirm()
         began(lastID)
     }
 
-    /// The owner is asked what has become of the POST.
+    /// Advances to the point where the owner is asked for the outcome of the POST.
     func doubt() {
         post()
         _ = lost()
         _ = tick()
     }
 
-    /// The place is asked whether it speaks tus.
+    /// Advances to the point where the media URL is asked whether it supports tus.
     func reachMedia() {
         post()
         _ = answer(303, location: Self.place)
         _ = confirm()
     }
 
-    /// All of the media are on their way.
+    /// Advances to the point where all of the media is being sent.
     func put() {
         reachMedia()
         _ = answer(404)
@@ -94,14 +94,14 @@ final class UploadBench {
         began(lastID)
     }
 
-    /// The place is asked how much it holds.
+    /// Advances to the point where the media URL is asked for its offset.
     func head() {
         reachMedia()
         _ = answer(204, ["tus-version": "1.0.0"])
         _ = confirm()
     }
 
-    /// The rest of the media is on its way.
+    /// Advances to the point where the rest of the media is being sent, from `offset` on.
     func patch(from offset: Int64) {
         head()
         _ = answer(200, ["upload-offset": "\(offset)"])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-// What a refusal, a lost answer and a pause lead to.
+// The effects of a refusal, a lost response and a pause.
 extension UploadMachineTests {
     @Test(arguments: [408, 425, 429, 503]) func aServerThatHasNotDoneItIsPostedToAgain(_ status: Int) {
         bench.post()
@@ -67,7 +67,7 @@ extension UploadMachineTests {
         bench.doubt()
         let actions = bench.settle(.unknown("it has no list"))
         #expect(bench.failure(of: actions)?.message.contains("(it has no list); look there") ?? false)
-        // Who lets it go on has looked.
+        // A user who resumes it has checked the server's list.
         #expect(actions.first == .record(bench.lastID, UploadResumeData()))
         #expect(bench.resume() == [.record(bench.lastID, UploadResumeData(step: .posting))])
     }
@@ -121,7 +121,7 @@ extension UploadMachineTests {
         #expect(bench.failure(of: bench.answer(status))?.message.contains(words) ?? false)
     }
 
-    /// Of a server that is away for a day nothing is lost, and it is not stormed.
+    /// If a server is down for a day, nothing is lost, and retries are rare.
     @Test(arguments: [false, true]) func aServerThatIsDownForADayGetsItInTheEnd(_ isPosted: Bool) {
         if isPosted { bench.put() } else { bench.post() }
         let back = bench.now + 24 * 3_600_000
@@ -163,7 +163,7 @@ extension UploadMachineTests {
         bench.sent(10)
         _ = bench.lost()
         #expect(bench.machine.deadline == bench.now + 250)
-        // Sending the same bytes once more is none.
+        // Sending the same bytes again is not progress.
         _ = bench.tick()
         bench.sent(10)
         _ = bench.lost()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCore
 
-/// Each step of an upload: what is asked of the server, and what its answers lead to.
+/// Each step of an upload: the request, and the transitions for its responses.
 @Suite struct UploadMachineTests {
     let bench = UploadBench()
 
@@ -188,7 +188,7 @@ import Testing
         #expect(bench.failure(of: bench.answer(307, location: nil))?.code == .unusable)
     }
 
-    // MARK: People
+    // MARK: User commands
 
     @Test func aSuspensionEndsTheRequestAndTheStepIsKept() {
         bench.put()

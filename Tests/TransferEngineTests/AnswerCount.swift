@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts from any thread.
+/// A counter that can be incremented from any thread.
 final class AnswerCount: Sendable {
     private let count = Atomic<Int>(0)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// Whether the system knows anybody's certificates.
+/// Whether the system has any trusted certificates.
 @Suite struct AuthoritiesTests {
     private let folder: TemporaryDirectory
 

@@ -4,10 +4,10 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// A name and a password reach their origin, and nobody else.
+/// A user name and password are sent to their origin only.
 struct CredentialsTests {
     private let bench: EngineBench
-    /// Another port is another origin.
+    /// A different port is a different origin.
     private let other = HTTPTestServer()
     private let content = TestContent(seed: 1, size: 400_000)
 
@@ -64,14 +64,14 @@ struct CredentialsTests {
         other.serve("/feed", Resource(content))
         try await fetch(other.url("/feed"))
         #expect(fields(other) == [nil])
-        // An address with user info of its own carries that.
+        // A URL with user info is sent with that instead.
         bench.server.serve("/feed", Resource(content))
         try await fetch(bench.server.url("/feed").replacing("http://", with: "http://a:b@"))
         #expect(fields(bench.server) == ["Basic YTpi"])
     }
 
     @Test func aDownloadSendsThemToItsOriginAlone() async throws {
-        // The media stand elsewhere; what is still missing is asked for there directly, and once more at the origin.
+        // The media are on another server; the missing rest is requested there directly, and once more from the origin.
         other.serve("/1.mp3", Resource(content, etag: "\"v\""), [.close(after: 100_000), .close(after: 100_000)])
         let away = other.url("/1.mp3")
         bench.server.serve("/1.mp3") { _ in .redirect(to: away) }

@@ -5,9 +5,9 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Data requests that are told of by calls, and the handles that they share.
+/// Data requests with callbacks, and their shared curl handles.
 struct DataReceiverTests {
-    /// Asks for the next address as soon as the one before has been answered.
+    /// Requests the next URL as soon as the previous response has arrived.
     private final class Chain: DataReceiver {
         struct State {
             var rest: [DataRequest]

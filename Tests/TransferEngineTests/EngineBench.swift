@@ -8,16 +8,16 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// An engine over a cache of its own, a test server, and an owner that keeps what it is told, as a library does.
+/// An engine with its own cache, a test server, and an owner that stores all events, as a library does.
 final class EngineBench: Sendable {
     /// A test double of the engine's owner: its files, and the events it received.
     private struct Owner {
         var sources: [MediaID: DownloadSource] = [:]
         var events: [TransferEvent] = []
-        /// Events not processed yet while the owner is busy; `nil` while it is not.
+        /// Events that wait while the owner is busy; `nil` while it is not.
         var waiting: [TransferEvent]?
 
-        /// Keeps what an event says.
+        /// Stores the contents of an event.
         mutating func take(_ event: TransferEvent) {
             switch event {
             case .confirmed(let key, let generation, let pin):
@@ -45,7 +45,7 @@ final class EngineBench: Sendable {
     private let running = Mutex<TransferEngine?>(nil)
     private let configuration: TransferConfiguration
 
-    /// - Parameter change: on what the tests run with: short pauses between tries, long time-outs.
+    /// - Parameter change: Modifies the tests' configuration, which has short retry delays and long timeouts.
     init(
         sendBuffer: Int? = nil, in parent: String = "/tmp", _ change: (inout TransferConfiguration) -> Void = { _ in }
     ) throws {
@@ -68,7 +68,7 @@ final class EngineBench: Sendable {
         server.stop()
     }
 
-    /// Starts an engine over the cache as it is.
+    /// Starts an engine on the existing cache.
     func start() throws {
         let engine = try TransferEngine(
             configuration: configuration, cacheFolder: cacheFolder,
@@ -76,7 +76,7 @@ final class EngineBench: Sendable {
         running.withLock { $0 = engine }
     }
 
-    /// Ends the engine, as a daemon does that leaves.
+    /// Stops the engine, as a daemon does when it exits.
     func shutDown() {
         let engine = running.withLock { engine in
             defer { engine = nil }
@@ -109,7 +109,7 @@ final class EngineBench: Sendable {
 
     func source(_ key: MediaID) -> DownloadSource? { owner.withLock { $0.sources[key] } }
 
-    /// Records a person's wish, which the engine is to be told of too.
+    /// Records the user's request; the caller also informs the engine.
     func setSuspended(_ key: MediaID, _ suspended: Bool) {
         owner.withLock { $0.sources[key]?.isSuspended = suspended }
     }
@@ -134,7 +134,7 @@ final class EngineBench: Sendable {
         if isTaken { running.withLock { $0 }?.eventsTaken(1) }
     }
 
-    /// The owner is busy, as a library is in the middle of a large transaction: it takes nothing up until it is free.
+    /// Makes the owner busy, like a library in a large transaction: events wait until it is free.
     func beBusy() { owner.withLock { $0.waiting = [] } }
 
     func beFree() {
@@ -153,7 +153,7 @@ final class EngineBench: Sendable {
         events.compactMap { if case .failed(_, let error) = $0 { error } else { nil } }
     }
 
-    /// The downloads whose addresses were refused, and how.
+    /// The downloads whose URLs were refused, with the errors.
     var refusals: [(key: MediaID, error: TransferError)] {
         events.compactMap { if case .addressRefused(let key, let error) = $0 { (key, error) } else { nil } }
     }
@@ -163,7 +163,7 @@ final class EngineBench: Sendable {
         events.compactMap { if case .storageFull(let key, let error) = $0 { (key, error) } else { nil } }
     }
 
-    /// The digests of the files that became whole, by key.
+    /// The digests of completed files, by key.
     var completed: [MediaID: String] {
         events.reduce(into: [:]) { if case .completed(let key, _, _, let sha256) = $1 { $0[key] = sha256 } }
     }
@@ -183,7 +183,7 @@ final class EngineBench: Sendable {
         }.get()
     }
 
-    /// Asks for a range of the generation that the owner knows.
+    /// Requests a range of the generation known to the owner.
     func grant(
         _ key: MediaID, _ range: Range<Int>, generation: Int? = nil, takesHead: Bool = true
     ) async throws -> ReadGrant {
@@ -197,7 +197,7 @@ final class EngineBench: Sendable {
         }.get()
     }
 
-    /// Reads a range as a mount does: asks, then reads the cache file, or what came in its place.
+    /// Reads a range like a mount: requests it, then reads the cache file or the bytes in the grant.
     func read(_ key: MediaID, _ range: Range<Int>, generation: Int? = nil) async throws -> [UInt8] {
         let grant = try await grant(key, range, generation: generation)
         let end = min(range.upperBound, grant.total.map { Int($0) } ?? range.upperBound)
@@ -227,7 +227,7 @@ final class EngineBench: Sendable {
         try await wait("\(keys) are whole") { Set(completed.keys).isSuperset(of: keys) }
     }
 
-    /// Waits until the engine has so many bytes of a file.
+    /// Waits until the engine has received `count` bytes of a file.
     func waitUntilReceived(_ key: MediaID, _ count: Int) async throws {
         let engine = try engine
         try await wait("\(count) bytes of \(key) are here") {
@@ -239,19 +239,19 @@ final class EngineBench: Sendable {
         try await engine.snapshots().first { $0.key == key }
     }
 
-    /// The bytes that the server has sent for a file, as a share of its size.
+    /// The number of bytes that the server has sent for a file, divided by its size.
     func share(_ path: String, of size: Int) -> Double {
         Double(server.bodyBytesWritten(for: path)) / Double(size)
     }
 
-    /// Whether the cache file of a key is what `content` says, to the last byte.
+    /// Whether the cache file of a key equals `content`.
     func holds(_ key: MediaID, _ content: TestContent) throws -> Bool {
         guard let name = source(key)?.file else { return false }
         return try bytes(of: name, 0..<content.size + 1) == content.bytes
     }
 }
 
-/// The error that `body` throws.
+/// Returns the error thrown by `body`; `nil` if there is none.
 func failure(of body: () async throws -> some Sendable) async -> TransferError? {
     do {
         _ = try await body()

@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// The first bytes, which are granted before there is a cache file.
+/// The first bytes, which are granted before a cache file exists.
 @Suite struct FirstBytesTests {
     private let content = TestContent(seed: 11, size: 4_000_000)
     private let bench: EngineBench
@@ -14,9 +14,9 @@ import TransferCore
         bench.add(1, Resource(content, etag: "\"v1\""))
     }
 
-    /// Opens the file again and again until the answer has as many of the first bytes as are ever granted.
+    /// Opens the file repeatedly until the grant has the maximum number of first bytes.
     ///
-    /// - Returns: how often it is open now.
+    /// - Returns: The number of opens.
     private func openUntilTheFirstBytesAreHere() async throws -> Int {
         var opens = 0
         try await bench.wait("the first bytes are here") {
@@ -33,7 +33,7 @@ import TransferCore
         let first = try await bench.grant(1, 4_096..<16_384)
         #expect(first.file == nil && first.present.isEmpty)
         #expect(first.head == content.bytes(in: 0..<16_384))
-        // Who asks once more asks for the file.
+        // A second request asks for the file.
         let second = try await bench.grant(1, 4_096..<16_384)
         #expect(second.file != nil && second.head.isEmpty)
         #expect(second.present.covers(4_096..<16_384))

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The test server is what other tests judge by, so it is judged here, by curl.
+/// Tests of the test server with curl, since other tests rely on it.
 @Suite struct HTTPTestServerTests {
     private let server: HTTPTestServer
     private let content = TestContent(seed: 7, size: 300_000)

@@ -63,13 +63,13 @@ struct ReachTests {
         #expect(
             await refusal(own, from: .local)
                 == "127.0.0.3 is on this computer, and the feed is not; transfers.allow_private allows it")
-        // Other spellings of the same address, and what Linux takes for it.
+        // Other spellings of the same address, and others that Linux treats as loopback.
         let port = loopback.port
         for host in ["0x7f000003", "127.3", "2130706435", "0177.0.0.3", "0.0.0.0", "[::ffff:127.0.0.3]", "0"] {
             _ = await refusal("http://\(host):\(port)/f", from: .public)
         }
         #expect(local.connectionsAccepted == 0 && loopback.connectionsAccepted == 0, "not even a connection")
-        // The same space, and less private ones.
+        // The same space, and more public ones.
         for (url, space) in [(near, AddressSpace.local), (own, .loopback), (bench.server.url("/f"), .public)] {
             for reach in [nil] + AddressSpace.allCases.filter({ $0 >= space }) {
                 let head = try await fetch(url, from: reach)
@@ -94,7 +94,7 @@ struct ReachTests {
         #expect(head.space == .public && head.firstSpace == .local)
     }
 
-    /// A connection that was kept is asked again, without a new one.
+    /// A reused connection is checked again, without a new connect.
     @Test func aKeptConnectionIsJudgedToo() async throws {
         _ = try await fetch(local.url("/f"), from: nil)
         _ = await refusal(local.url("/f"), from: .public)
@@ -106,24 +106,24 @@ struct ReachTests {
         let port = bench.server.port
         let answer = Mutex("127.0.0.1")
         let bench = try Self.bench { ["name.example:\(port):\(answer.withLock { $0 })"] }
-        // Two servers at one port.
+        // Two servers with one port number.
         let inside = HTTPTestServer(address: "127.0.0.2")
         try inside.start(on: port)
         inside.serve("/f", Resource(content))
         let url = "http://name.example:\(port)/f"
         self.bench.server.serve("/f", Resource(content)) { _ in .normal }
         #expect(try await fetch(url, from: .public, by: bench).space == .public)
-        // The kept connection leads where it led before; once it has gone the new answer counts.
+        // The reused connection leads to the old address; once it is closed, the new DNS answer applies.
         answer.withLock { $0 = "127.0.0.2" }
         self.bench.server.stop()
         #expect(
             await refusal(url, from: .public, by: bench)
                 == "name.example is on the local network, and the feed is not; transfers.allow_private allows it")
         #expect(inside.connectionsAccepted == 0)
-        // A person's own request leaves a connection to the inside behind, which is no way in either.
+        // The user's own request leaves a connection to loopback open, which other requests may not use either.
         #expect(try await fetch(url, from: nil, by: bench).space == .local)
         _ = await refusal(url, from: .public, by: bench)
-        // Of several answers only those are tried that may be.
+        // Of several DNS answers only permitted ones are tried.
         answer.withLock { $0 = "127.0.0.2,127.0.0.1" }
         try self.bench.server.start()
         #expect(try await fetch(url, from: .public, by: bench).space == .public)
@@ -137,7 +137,7 @@ struct ReachTests {
         #expect(try await fetch(local.url("/f"), from: nil, by: bench).space == .local)
     }
 
-    /// A reader is told at once, and nothing is tried again by itself.
+    /// A reader gets the error at once, and nothing is retried automatically.
     @Test func aDownloadIsRefusedForGood() async throws {
         var source = DownloadSource(key: 1, url: local.url("/1.mp3"), generation: 1)
         source.reach = .public
@@ -154,7 +154,8 @@ struct ReachTests {
         #expect(try bench.holds(2, content))
     }
 
-    /// The address behind a redirect is asked directly later; it was reached over the internet, and stays there.
+    /// A later request goes directly to the redirect's target, which must still be in the space in which it was first
+    /// reached.
     @Test func theFinalAddressStaysWhereItWas() async throws {
         let port = bench.server.port
         let answer = Mutex("127.0.0.1")

@@ -4,12 +4,12 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Addresses that expire, and owners that know newer ones.
+/// URLs that expire, and owners that provide new ones.
 @Suite struct TransferEngineAddressTests {
     private let content = TestContent(seed: 51, size: 4_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
-    /// A download whose address is refused after a quarter of the file.
+    /// Returns a bench with a download whose URL is refused after a quarter of the file.
     private func refused() async throws -> EngineBench {
         let bench = try EngineBench { $0.limits.renewsAddress = true }
         bench.server.serve("/old.mp3", resource) { request in

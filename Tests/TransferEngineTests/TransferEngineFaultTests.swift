@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Servers and networks that do as they should not.
+/// Faulty servers and networks.
 @Suite struct TransferEngineFaultTests {
     private let content = TestContent(seed: 21, size: 4_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
@@ -44,7 +44,7 @@ import TransferCore
         let start = ContinuousClock.now
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
-        // An average over five seconds would have shown it after as many.
+        // An average over five seconds would have detected it no earlier than that.
         #expect(start.duration(to: .now) < .seconds(4))
         #expect(try bench.holds(1, content))
         #expect(bench.server.requests(for: path)[1].range == .closed(1_000_000, 3_999_999))
@@ -160,7 +160,7 @@ import TransferCore
         #expect(bench.server.requests[4].range == .closed(1_000_000 - 65_536, 3_999_999), "it has to prove itself")
     }
 
-    // MARK: What is no media
+    // MARK: Bodies that are not media
 
     @Test(arguments: [
         (Behaviour.status(404), TransferError.Code.missing), (.status(410), .missing), (.status(403), .refused),
@@ -235,7 +235,7 @@ import TransferCore
 
     @Test func fieldsBehindTheBodyAreNoHead() async throws {
         let bench = try EngineBench()
-        // A chunked body whose trailer claims to be another file's head, sent by hand.
+        // A chunked body whose trailer repeats header fields with other values, sent without a server library.
         let body = "5\r\n\u{1}ello\r\n0\r\nETag: \"other\"\r\nContent-Length: 99\r\n\r\n"
         bench.server.serve("/1") { _ in
             .status(200, headers: [("Transfer-Encoding", "chunked"), ("Content-Type", "audio/mpeg")], body: body)

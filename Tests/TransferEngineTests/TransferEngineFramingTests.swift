@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Where bodies end, and what they are: what libcurl and the engine make of heads that contradict their bodies.
+/// Body lengths and types: the handling by libcurl and the engine of heads that contradict their bodies.
 @Suite struct TransferEngineFramingTests {
     private let content = TestContent(seed: 91, size: 60_000)
 
@@ -25,7 +25,7 @@ import TransferCore
 
     @Test(arguments: ["10", "60000", "70000", "0", "10, 20", "x"])
     func aChunkedBodyIsAsLongAsItIs(length: String) async throws {
-        // curl judges a Content-Length by itself before it knows of the coding: none that is no number comes so far.
+        // curl checks Content-Length before it knows of the coding: a value that is not a number is rejected by curl.
         let isNumber = length.first?.isNumber == true
         for isFirst in [true, false] {
             let coding = "Transfer-Encoding: chunked"
@@ -72,7 +72,7 @@ import TransferCore
         let bench = try bench { _ in .normal.rawHead(Self.status, Self.type, lines[0], lines.last ?? "") }
         let error = try #require(await failure { try await bench.read(1, 0..<100) })
         #expect(error.code == .unusable)
-        // curl undoes some transfer codings, and refuses what it does not know, by itself.
+        // curl decodes some transfer codings and rejects unknown ones itself.
         #expect(error.message == says || lines[0].hasPrefix("Transfer-Encoding"), "\(error.message)")
         #expect(try bench.engine.fileNames == [])
     }
@@ -101,7 +101,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    /// A feed's answer is judged by the same rule.
+    /// Applies the rule to a feed's response.
     @Test func anAnswerInMemoryWithTwoLengthsIsNone() async throws {
         let bench = try bench { _ in
             .normal.rawHead(Self.status, "Content-Length: 10", "Content-Length: 60000")
@@ -184,7 +184,7 @@ import TransferCore
         } behaviour: { request in
             .close(after: max(0, 40_000 - (hasRanges ? request.range?.firstByte ?? 0 : 0)))
         }
-        // The first request asks for what is read, where it can.
+        // The first request starts at the reader's offset if the server supports ranges.
         let end = hasRanges ? 59_000 : 40_000
         let error = try #require(await failure { try await bench.read(1, 59_000..<59_100) })
         #expect(error.message.hasPrefix("the server announces 60000 bytes and sends \(end): "), "\(error.message)")
@@ -242,7 +242,7 @@ import TransferCore
         #expect(try bench.holds(1, content))
     }
 
-    /// A reader gets no byte of a web page, even while its first bytes arrive one by one.
+    /// A reader gets no byte of a web page, even while its first bytes arrive one at a time.
     @Test func noByteOfAPageIsGrantedBeforeItIsKnown() async throws {
         let gate = Gate(heldAt: 3)
         let page = Resource(text: "   <!-- a page --><html><body>Log in</body></html>", contentType: "audio/mpeg")
@@ -256,7 +256,7 @@ import TransferCore
         #expect(await error == TransferError(.unusable, "the server sent a web page instead of media"))
     }
 
-    /// A hotel's network answers every request with its own page, and must not cost what has been received.
+    /// A captive portal answers every request with its own page, which must not discard bytes received so far.
     @Test(arguments: ["text/html", "audio/mpeg"]) func aPageCostsNothingOfWhatIsHere(type: String) async throws {
         let page = Resource(text: "<html><body>Log in to the hotel</body></html>", contentType: type)
         let bench = try bench { request in

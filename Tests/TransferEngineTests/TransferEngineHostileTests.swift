@@ -5,12 +5,12 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Servers that mean harm, or might as well.
+/// Malicious servers.
 @Suite struct TransferEngineHostileTests {
     private let content = TestContent(seed: 81, size: 2_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
-    /// An engine, and a file whose requests are all answered as `behaviour` says.
+    /// Returns a bench and a file whose requests are all answered with `behaviour`.
     private func bench(
         _ change: (inout TransferConfiguration) -> Void = { _ in },
         behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
@@ -43,7 +43,7 @@ import TransferCore
 
     @Test func aPartThatDoesNotSayWhichIsNotStored() async throws {
         let bench = try bench { request in request.range != nil ? .withoutContentRange() : .normal }
-        // The first request is one for a part already.
+        // The first request is already one for a part.
         #expect(try await bench.read(1, 1_500_000..<1_500_100) == content.bytes(in: 1_500_000..<1_500_100))
         #expect(bench.server.requests.first?.range == .from(1_500_000))
         try await expectWhole(bench)
@@ -79,7 +79,7 @@ import TransferCore
         #expect(bench.server.requests.allSatisfy { $0.headers["Accept-Encoding"] == "identity" })
     }
 
-    // MARK: Heads without end
+    // MARK: Endless heads
 
     @Test func aFieldOfAMebibyteIsRefusedAndNotAskedForAgain() async throws {
         let bench = try bench { _ in .hugeHeader(bytes: 1 << 20) }
@@ -103,7 +103,7 @@ import TransferCore
     }
 
     @Test func aHeadThatComesByteByByteIsNotWaitedFor() async throws {
-        // It would take a minute and more, with never a second without a byte.
+        // The head would take more than a minute, without a pause of a second.
         let bench = try bench {
             $0.limits.stall = 1_000
             $0.limits.readerDeadline = 1_500
@@ -127,7 +127,7 @@ import TransferCore
         #expect(try bench.engine.fileNames == [])
     }
 
-    /// A file behind a redirect to another host: to one that goes by another name.
+    /// Returns a bench and a file behind a redirect to a host with another name.
     private func benchWithTwoHosts(_ change: (inout TransferConfiguration) throws -> Void = { _ in }) throws
         -> EngineBench
     {
@@ -145,7 +145,7 @@ import TransferCore
         let url = bench.server.url("/a.mp3").replacingOccurrences(of: "//", with: "//user:secret@")
         bench.know(DownloadSource(key: 1, url: url, generation: 1))
         try await expectWhole(bench)
-        // curl sends what it has for the first host, and for no other.
+        // curl sends the credentials to the first host only.
         let basic = "Basic " + Data("user:secret".utf8).base64EncodedString()
         #expect(bench.server.requests(for: "/a.mp3").allSatisfy { $0.headers["Authorization"] == basic })
         let others = bench.server.requests(for: "/b.mp3")

@@ -4,8 +4,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Limits of rate. Bytes are compared with what the limit allows in the time that went by: a slow machine makes them
-/// fewer.
+/// Rate limits. Byte counts are compared with the maximum for the elapsed time; on a slow machine they are lower.
 @Suite struct TransferEngineRateTests {
     private let content = TestContent(seed: 71, size: 8_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
@@ -19,7 +18,7 @@ import TransferCore
         #expect(EasyHandle.receiveBuffer(rateLimit: 0, others: 15) == 262_144)
         let sizes = (0..<1_000).map { EasyHandle.receiveBuffer(rateLimit: 0, others: $0) }
         #expect(sizes[..<100].reduce(0, +) < 16_000_000 && sizes.min() == 65_536)
-        // A limit of rate makes it smaller, and never larger.
+        // A rate limit makes the buffer smaller, never larger.
         #expect(EasyHandle.receiveBuffer(rateLimit: 80_000, others: 0) == 10_000)
         #expect(EasyHandle.receiveBuffer(rateLimit: 80_000_000, others: 99) == 65_536)
         #expect(EasyHandle.receiveBuffer(rateLimit: 1, others: 99) == 1_024)
@@ -50,7 +49,8 @@ import TransferCore
         for key in 1...2 { bench.add(MediaID(Int64(key)), resource) }
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 500_000)
-        // At half of the limit the reader's part is here before the other file has as much again, and half more.
+        // Each download gets half of the limit, so the other one receives about as much as the reader; allow twice
+        // that.
         let before = try #require(try await bench.snapshot(1)).received
         #expect(try await bench.read(2, 4_000_000..<4_500_000) == content.bytes(in: 4_000_000..<4_500_000))
         let other = try #require(try await bench.snapshot(1)).received - before
@@ -88,7 +88,7 @@ import TransferCore
 
     @Test func aSlowLimitIsNoStall() async throws {
         let small = TestContent(seed: 72, size: 2_500)
-        // A piece of 1,024 bytes is paid for in two and a half seconds.
+        // The rate allows a piece of 1,024 bytes every two and a half seconds.
         let bench = try EngineBench {
             $0.rateLimit = 400
             $0.limits.stall = 1_000
@@ -101,7 +101,7 @@ import TransferCore
     }
 }
 
-/// The seconds from one moment to another.
+/// Returns the seconds between two instants.
 private func - (end: ContinuousClock.Instant, start: ContinuousClock.Instant) -> Double {
     start.duration(to: end) / .seconds(1)
 }

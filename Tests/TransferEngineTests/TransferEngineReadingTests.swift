@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Downloads and reads from a server that does as it should.
+/// Downloads and reads with a conforming server.
 @Suite struct TransferEngineReadingTests {
     private let content = TestContent(seed: 11, size: 4_000_000)
 
@@ -54,7 +54,7 @@ import TransferCore
         bench.beBusy()
         #expect(try await bench.read(1, 0..<1_000) == small.bytes(in: 0..<1_000))
         try await bench.wait("it is complete") { bench.snapshots(1).last?.state == .cached }
-        // The owner knows of no file yet: a download that is made anew would begin another one.
+        // The owner has no file yet: a new download would create another one.
         #expect(bench.source(1)?.file == nil)
         #expect(try await bench.snapshot(1)?.state == .cached)
         #expect(try await bench.read(1, 50_000..<60_000) == small.bytes(in: 50_000..<60_000))
@@ -134,7 +134,7 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         bench.shutDown()
         bench.server.remove(path)
-        // The owner lost the news, as when both were killed between the checkpoint and its own record.
+        // The owner lost the event, as when both were killed between the checkpoint and the owner's record.
         var source = try #require(bench.source(1))
         source.isComplete = false
         bench.know(source)
@@ -153,8 +153,8 @@ import TransferCore
         try await bench.waitUntilWhole(1)
         let digest = bench.completed[1]
         bench.shutDown()
-        // As it stands when a process is killed that has received the last byte and not checked the file yet, of a task
-        // that a person had suspended while a program read all of it.
+        // The state after the kill of a process that has received the last byte and not verified the file yet, of a
+        // task suspended by the user while a program read all of it.
         var source = try #require(bench.source(1))
         let cache = try ContentCache(directory: FilePath(bench.cacheFolder))
         let file = try #require(source.file)
@@ -323,7 +323,7 @@ import TransferCore
         for key in 1...5 { bench.add(MediaID(Int64(key)), resource(content), [.hold(gate)]) }
         for key in 1...5 { try bench.fill(MediaID(Int64(key))) }
         _ = try await bench.wait("two have begun") { bench.server.requests.count == 2 }
-        // A reader does not wait behind them.
+        // A reader does not wait behind these.
         let small = TestContent(seed: 2, size: 10_000)
         bench.add(9, resource(small))
         #expect(try await bench.read(9, 0..<10_000) == small.bytes)
@@ -360,7 +360,7 @@ import TransferCore
 }
 
 extension EngineBench {
-    /// Serves `resource` at a path named after the key, every request as `behaviour` says.
+    /// Serves `resource` at a path named after the key, and applies `behaviour` to every request.
     fileprivate func add(
         _ key: MediaID, _ resource: Resource, behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
     ) {

@@ -26,8 +26,8 @@ import TransferCore
         #expect(await failure { try await bench.read(1, 2_500_000..<2_500_100) } == error)
         #expect(try await bench.read(1, 3_900_000..<3_900_100) == content.bytes(in: 3_900_000..<3_900_100))
         #expect(bench.failures.isEmpty)
-        // Told once more where the reader's download had filled the disk already when the task began: a person who asks
-        // tries again.
+        // Reported twice if the reader's download had already filled the disk when the task began: a request by the
+        // user retries.
         #expect([[1], [1, 1]].contains(bench.storageFailures.map(\.key)))
         #expect(bench.storageFailures.allSatisfy { $0.error == error })
         let asked = bench.server.requests.count
@@ -98,7 +98,7 @@ import TransferCore
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
-    /// A file that cannot be created, because its folder's path is that of a file.
+    /// A file that cannot be created, because a regular file has the path of its folder.
     @Test func aFileThatCannotBeMadeIsAFailureAndLeavesNothing() async throws {
         let bench = try EngineBench { $0.limits.failureMemory = 0 }
         bench.add(1, resource)
@@ -139,13 +139,13 @@ import TransferCore
         try await bench.waitUntilReceived(1, 1_000_000)
         let name = try #require(bench.source(1)?.file)
         try await bench.wait("a checkpoint says so") { try bench.engine.file(name)?.received == 1_000_000 }
-        // Else the next one finds room in what the one before it takes up.
+        // Otherwise the next checkpoint would reuse the space of a spare file.
         let spares = try FileManager.default.contentsOfDirectory(atPath: bench.cacheFolder)
             .filter { $0.hasPrefix("checkpoint.") }
         #expect(!spares.isEmpty)
         for spare in spares { try FileManager.default.removeItem(atPath: bench.cacheFolder + "/" + spare) }
         let ballast = try disk.fill()
-        // It has a place in the file's last block, but the checkpoint that is to name it has none.
+        // The file's last block has room for it, but the checkpoint that must record it has none.
         gate.advance(to: 1_000_001)
         try await bench.waitUntilReceived(1, 1_000_001)
         try await bench.wait("it is suspended") { bench.snapshots(1).last?.state == .suspended }

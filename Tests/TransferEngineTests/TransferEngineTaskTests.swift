@@ -118,7 +118,7 @@ import TransferCore
     }
 
     @Test func aRateLimitIsKept() async throws {
-        // At that rate the file takes an hour; the other engine has it whole before the first has anything to speak of.
+        // At that rate the file takes an hour; the other engine completes it before the first one reports anything.
         let slow = try EngineBench { $0.rateLimit = 1_000 }
         let fast = try EngineBench()
         for bench in [slow, fast] { bench.add(1, resource) }
@@ -190,7 +190,7 @@ import TransferCore
         #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
     }
 
-    // MARK: Nothing to do
+    // MARK: Idle engine
 
     /// Counts the iterations of the engine's loop during a second without events. A polling loop iterates hundreds of
     /// times; a sleeping one only for the calls made here. A slow machine reduces the number.
@@ -224,7 +224,7 @@ import TransferCore
         _ = try await bench.open(1)
         async let reader = failure { try await bench.read(1, 3_000_000..<3_000_100) }
         try await bench.server.waitForRequest { $0.range != nil }
-        // curl looks once a second whether bytes still come.
+        // curl checks the transfer's speed once a second.
         #expect(try await rounds(bench) <= 30)
         bench.shutDown()
         #expect(await reader != nil)

@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// An engine with one upload, a server for it, and an owner that writes everything down at once.
+/// An engine with one upload, a server for it, and an owner that stores all records at once.
 final class UploadEngineBench: Sendable {
     private struct Owner {
         var source: UploadSource
@@ -35,7 +35,7 @@ final class UploadEngineBench: Sendable {
         owner = Mutex(Owner(source: source))
         var configuration = TransferConfiguration(userAgent: "podfs-test")
         configuration.limits.retry.first = 20
-        // A machine under load must not look like a server that stalls.
+        // A busy machine must not look like a stalled server.
         configuration.limits.stall = 120_000
         let engine = try TransferEngine(configuration: configuration, cacheFolder: folder.file("cache")) {
             [weak self] event in
@@ -84,7 +84,7 @@ final class UploadEngineBench: Sendable {
 
     func start() { engine.upload(source) }
 
-    /// To its end, which has to be a good one.
+    /// Runs the upload to its successful end.
     func run() async throws {
         start()
         try await waitForEnd()
@@ -95,7 +95,7 @@ final class UploadEngineBench: Sendable {
         try await wait("its end is told") { $0.last?.state == .completed }
     }
 
-    /// Begins, and gives the failure that it ends with.
+    /// Starts the upload, and returns the failure with which it ends.
     func failure() async throws -> TransferError? {
         start()
         return try await waitForFailure()
@@ -110,7 +110,7 @@ final class UploadEngineBench: Sendable {
         try await waitUntil(description: description) { condition(snapshots) }
     }
 
-    /// There is one video, and its media are the file's bytes.
+    /// Checks that there is one video, and that its media equal the file.
     func expectWhole() throws {
         #expect(server.videos.count == 1)
         let movie = try #require(server.videos.first?.movie)

@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// Uploads over real connections, to a server that does not always do as it should.
+/// Uploads over real connections to a server that can be made faulty.
 @Suite(.timeLimit(.minutes(5))) struct UploadTests {
     private let bench: UploadEngineBench
 
@@ -49,7 +49,7 @@ import TransferCore
         try bench.expectWhole()
         let offsets = bench.server.calls("PATCH").map { $0.headers["Upload-Offset"] }
         #expect(offsets == ["0", "1000000", "2000000"])
-        // The server learns the length with the first bytes, and is not told it twice.
+        // The length is sent with the first bytes only, not again.
         let lengths = bench.server.calls("PATCH").map { $0.headers["Upload-Length"] }
         #expect(lengths == ["3000000", nil, nil])
         #expect(bench.server.calls("PUT").isEmpty)
@@ -62,7 +62,7 @@ import TransferCore
         #expect(bench.server.calls("PUT").count == 3)
     }
 
-    /// More than the buffers between the two take, so that the sender waits for room.
+    /// The media exceed the buffers between client and server, so the sender has to wait.
     @Test(arguments: [true, false]) func aServerThatIsDoneBeforeTheMediaAreIsNotWaitedFor(_ speaksTus: Bool)
         async throws
     {
@@ -95,7 +95,7 @@ import TransferCore
     }
 
     @Test func onAKeptConnectionAPostIsNotRepeatedByTheLibrary() async throws {
-        // The connection of this request is kept; a second request on it would be sent again when it ends.
+        // This request's connection stays open; a second request on it would be sent again when it closes.
         for try await _ in bench.engine.data(for: DataRequest(url: bench.server.url(), limit: 1 << 20)) {}
         bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
         bench.finding = .arrived(location: bench.server.url("/videos/1/movie"))
@@ -122,7 +122,7 @@ import TransferCore
         let error = try #require(try await bench.failure())
         #expect(error.message.contains("\(status)"))
         #expect(bench.server.calls("PUT").count == 1)
-        // A person lets it go on.
+        // The user resumes it.
         bench.start()
         try await bench.waitForEnd()
         try bench.expectWhole()
@@ -156,7 +156,7 @@ import TransferCore
         let away = other.url("/videos/1/movie")
         bench.server.misbehave { $0.method == "PUT" ? .redirect(307, to: away) : nil }
         bench.start()
-        // There is no such video there.
+        // The server has no such video.
         _ = try await bench.waitForFailure()
         #expect(bench.server.calls.allSatisfy { $0.headers["Authorization"] == "Basic dTpw" })
         #expect(!other.calls.isEmpty && other.calls.allSatisfy { $0.headers["Authorization"] == nil })

@@ -40,7 +40,7 @@ package struct HostQueue: Sendable {
     /// The time after a pause within which a further refusal counts as consecutive: as long as the longest pause.
     private static let memory: Int64 = longestPause
 
-    /// A host that may be next with this feed, unless its state has changed.
+    /// A host and the number of its first waiting feed. Stale if the host's state has changed since.
     private struct Candidate {
         var number: Int
         var host: String
@@ -170,14 +170,14 @@ package struct HostQueue: Sendable {
         offer(name)
     }
 
-    /// Returns until when a host is paused; `nil` if it may be asked.
+    /// Returns the end of a host's pause; `nil` if the host may be sent requests.
     package func blockedUntil(host: String, now: Int64) -> Int64? {
         guard let until = hosts[host]?.blockedUntil, until > now else { return nil }
         return until
     }
 
-    /// Returns when `start` has to be called again although no fetch ended; `nil` if only an end or an arrival can
-    /// help.
+    /// Returns the end of the first pause of a host with waiting feeds, when `start` has to be called again; `nil` if
+    /// there is none, so that only the end of a fetch or a new feed requires a call.
     ///
     /// Also removes hosts without queued or running feeds whose last pause ended long ago.
     package mutating func nextWake(now: Int64) -> Int64? {

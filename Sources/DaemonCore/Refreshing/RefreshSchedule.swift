@@ -7,7 +7,7 @@ package struct RefreshFacts: Sendable, Equatable {
     package var head: ResponseHead?
     /// `Feed.updateInterval` in seconds, of this document or, after a 304, of the last one.
     package var updateInterval: Int64?
-    /// Of this document or, after a 304, of the last one.
+    /// The hours and days without refreshes, of this document or, after a 304, of the last one.
     package var quietTimes: QuietTimes
     /// The show's publication dates in any order; the newest 100 suffice.
     package var published: [Int64]
@@ -29,7 +29,7 @@ package struct RefreshFacts: Sendable, Equatable {
     }
 }
 
-/// When a show is refreshed next. Pure: the caller supplies clock and random number.
+/// The rules for the time of a show's next refresh. Pure: the caller supplies clock and random number.
 ///
 /// In order of precedence:
 /// 1. the server's demands: Retry-After up to a week, freshness (`max-age`, `Expires`) up to `maximum`;
@@ -58,8 +58,8 @@ package struct RefreshSchedule: Sendable, Equatable {
     /// Never before `now` + `minimum` or the time the server demands, and never after `now` + `maximum` unless the
     /// server demands it (then at most a tenth later).
     ///
-    /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes by 10 % each way, and those that wait for a
-    ///   server or an episode slightly later.
+    /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes by 10 % either way; a refresh that waits
+    ///   for a server or for an episode is only delayed, by up to 10 % or `minimum`.
     package func next(_ facts: RefreshFacts, now: Int64, random: Double) -> Int64 {
         let word = serverWord(facts.head, now: now)
         let window = window(facts, word: word, now: now)
@@ -69,7 +69,7 @@ package struct RefreshSchedule: Sendable, Equatable {
         return Self.avoiding(facts, from: now + delay, latest: latest)
     }
 
-    /// Returns the seconds before which the server must not be asked again.
+    /// Returns the number of seconds until the server may be sent another request.
     private func serverWord(_ head: ResponseHead?, now: Int64) -> Int64 {
         guard let head else { return 0 }
         let freshness = min(Freshness.seconds(head, now: now) ?? 0, maximum)

@@ -1,4 +1,4 @@
-/// When a show publishes episodes, inferred from past dates. Pure.
+/// The times at which a show publishes episodes, inferred from past dates. Pure.
 ///
 /// Most shows publish at a fixed hour of the week, around which refreshes are frequent. For others the median gap
 /// determines the interval. All times are in seconds and UTC: daylight saving time shifts the hour by one, which the
@@ -48,7 +48,7 @@ package struct ReleaseRhythm: Sendable, Equatable {
             if releases.count == Self.mostReleases { break }
         }
         newest = releases.first
-        // Use the whole list, because a yearly show has a gap, too; a single gap is chance.
+        // Include releases older than `memory`, because a yearly show has a gap, too. A single gap may be chance.
         let gaps = zip(releases, releases.dropFirst()).prefix(20).map { $0 - $1 }.sorted()
         gap = gaps.count >= 2 ? gaps[gaps.count / 2] : nil
         guard let newest else {
@@ -74,7 +74,7 @@ package struct ReleaseRhythm: Sendable, Equatable {
             let middle = rest[best.index].place
             let cluster = rest.filter { abs(Self.offset($0.place, from: middle)) <= tolerance }
             guard let center = cluster.first else { break }
-            // Three releases are a habit, as are releases every second week. Each week counts once.
+            // A habit needs releases in at least three weeks, and in at least half of all weeks. Each week counts once.
             let offsets = cluster.map { Self.offset($0.place, from: center.place) }
             let times = Set(zip(cluster, offsets).map { ($0.date - center.date - $1) / week }).count
             if times >= 3, times * 2 >= weeks {
@@ -87,7 +87,7 @@ package struct ReleaseRhythm: Sendable, Equatable {
         return windows.sorted { $0.start < $1.start }
     }
 
-    /// Returns the distance between two positions in the week, from −3.5 to 3.5 days.
+    /// Returns the distance in seconds between two positions in the week, from −3.5 to 3.5 days.
     private static func offset(_ place: Int64, from center: Int64) -> Int64 {
         let distance = place - center
         if distance >= week / 2 { return distance - week }
@@ -106,8 +106,8 @@ package struct ReleaseRhythm: Sendable, Equatable {
         guard let newest, let gap else { return .after(Self.unknown) }
         let silence = max(0, now - newest)
         let idle = Self.idle(gap: gap, silence: silence)
-        // Ten days exceed any gap of a weekly habit, and two and a half gaps mean that more than one episode was
-        // skipped: the hours then do not count until the next episode.
+        // After ten days, longer than any gap of a weekly habit, and two and a half gaps, more than one episode has
+        // been skipped: ignore the usual hours until the next episode.
         guard silence * 2 <= gap * 5 || silence <= 10 * Self.day else { return .after(idle) }
         var appointment = Int64.max
         for window in windows {

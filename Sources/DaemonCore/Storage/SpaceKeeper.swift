@@ -1,11 +1,11 @@
 package import TransferCore
 
-/// The last storage plan, and the state for the next one that is not in the library.
+/// The adopted storage plan, and the inputs of the next plan that the library does not store.
 package struct SpaceKeeper: Sendable {
     package private(set) var policy: StoragePolicy
     /// When each episode was completed in this run, since 1970; finer than the library's seconds.
     package private(set) var completions: [MediaID: Duration] = [:]
-    /// Downloads that the last decision failed.
+    /// Downloads that the last plan failed, because they can never fit.
     private(set) var hopeless: Set<MediaID> = []
 
     /// Whether the last plan could not restore the limits: files that are closed may then be evicted.
@@ -13,7 +13,7 @@ package struct SpaceKeeper: Sendable {
 
     init(limits: StorageLimits) { policy = StoragePolicy(limits: limits) }
 
-    /// The reasons for which downloads wait.
+    /// Downloads that wait for space, with the reason.
     package var waiting: [MediaID: StorageShortage] { policy.waiting }
 
     mutating func completed(_ media: MediaID, at now: Moment) { completions[media] = now.wall }

@@ -71,8 +71,8 @@ package struct StoragePolicy: Sendable, Equatable {
         if stop == nil { freeAtFailedWrite = nil }
     }
 
-    /// Whether the adopted plan is still valid and needs no eviction. A fast check for progress events; the situation
-    /// may omit the files.
+    /// Returns whether the adopted plan is still valid and needs no eviction. A fast check for progress events; the
+    /// situation may omit the files.
     package func holds(in situation: StorageSituation) -> Bool {
         guard stop == nil else { return false }
         let plan = plan(for: situation)

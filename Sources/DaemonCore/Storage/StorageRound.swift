@@ -6,9 +6,10 @@ struct StorageRound {
     private struct Victim {
         var file: String
         var bytes: Int64
-        /// The time of use; `nil` if it does not protect the file: played files, and parts.
+        /// The time of the last use, which protects an unplayed file from downloads requested before; `nil` for played
+        /// files and partial files of downloads, which it does not protect.
         var lastUse: Duration?
-        /// The transfer that owns the part.
+        /// The download that writes this partial file; `nil` for other files.
         var transfer: MediaID?
     }
 
@@ -21,7 +22,7 @@ struct StorageRound {
     private var victims: [Victim]
     private var plan = StoragePlan()
 
-    // 128 bits, since no sum of sizes overflows them, whatever a file system reports.
+    // 128 bits, which no sum of sizes can overflow, whatever a file system reports.
     private var used: Int128
     private var free: Int128
     private var reservedBytes: Int128 = 0
@@ -30,7 +31,8 @@ struct StorageRound {
         self.policy = policy
         self.situation = situation
         floor = policy.limits.floor(total: situation.diskTotal)
-        // A transfer that is about to fail must not cause evictions: its part becomes an ordinary file afterwards.
+        // A transfer that is about to fail must not cause evictions: its partial file becomes an ordinary file
+        // afterwards.
         let tooLarge = situation.transfers.filter { transfer in
             transfer.isWanted && !transfer.isRead && transfer.received > policy.limits.capacity
         }
@@ -56,10 +58,12 @@ struct StorageRound {
             }
     }
 
-    /// The precedence of transfers: readers first, then those that progress before those that cannot, requested before
-    /// automatic ones, and those with a reservation before those without: so no reservation is lost to an equal. A
-    /// growing transfer never has all of its space: it takes none from complete reservations, and among growing ones
-    /// the one requested first continues at the others' expense. Otherwise two could take each other's space forever.
+    /// The precedence of transfers: open files first, then transfers that may proceed. Within each group, those that
+    /// wait for a retry come last; of the others, sizes that are known come before unknown ones, requested before
+    /// automatic transfers, and those with a reservation before equals without, so that no equal takes it from them.
+    ///
+    /// A transfer of unknown size never has a complete reservation: it displaces none, and of several the one requested
+    /// first continues at the others' expense. Otherwise two could take each other's space for ever.
     private struct Rank: Comparable {
         let standing: Int
         let number: TaskID
@@ -94,7 +98,8 @@ struct StorageRound {
         plan.stop = stop()
         plan.exceedsLimits = used > Int128(max(0, policy.limits.capacity)) || free < Int128(floor)
         if plan.stop?.isWriteRefused ?? false {
-            // They are suspended already, and a person's command may retry the disk at any time.
+            // Omit downloads that wait only for the disk: the engine has suspended them already, and a person's command
+            // may retry the disk at any time.
             plan.waiting = plan.waiting.filter { $0.value.isCacheFull }
         }
         return plan
@@ -144,15 +149,16 @@ struct StorageRound {
     private mutating func restoreLimits() {
         let excess = max(used - Int128(max(0, policy.limits.capacity)), Int128(floor) - free)
         if excess > 0 { evict(atLeast: excess) }
-        // After a failed write complete files are evicted; parts would be fetched again and fail again.
+        // After a failed write, evict only files that no download writes: a partial file would be fetched again, and
+        // the write would fail again.
         guard let failed = policy.freeAtFailedWrite, !ranked.isEmpty else { return }
         let lacking = Int128(failed) + Int128(StoragePolicy.worthTrying) - free
         let isFile = { (victim: Victim) in victim.transfer == nil }
         if lacking > 0, total(victims.filter(isFile)) >= lacking { evict(atLeast: lacking, where: isFile) }
     }
 
-    /// Returns the size of a transfer. A feed's value larger than the cache is ignored: the server will confirm the
-    /// size.
+    /// Returns the size of a transfer. A size that only the feed states is ignored if it exceeds the cache: the server
+    /// will state the real one.
     private static func size(of transfer: StorageTransfer, limits: StorageLimits) -> Int64? {
         guard let expected = transfer.expected else { return nil }
         return transfer.isConfirmed || expected <= limits.capacity ? expected : nil
@@ -189,8 +195,8 @@ struct StorageRound {
             return
         }
         let need = need(of: transfer)
-        // One of unknown size may never be completed: it only takes the parts of lower-ranked ones, otherwise two could
-        // take each other's forever.
+        // A transfer of unknown size may never fit as a whole: it evicts only partial files of lower-ranked transfers.
+        // Otherwise two could evict each other's for ever.
         let kept = known == nil ? plan.reserved.union(plan.waiting.keys) : plan.reserved
         let isRoom = makeRoom(Int128(need)) { victim in
             if let part = victim.transfer { return part != transfer.id && !kept.contains(part) }
@@ -199,7 +205,7 @@ struct StorageRound {
         if isRoom {
             reservedBytes += Int128(need)
             plan.reserved.insert(transfer.id)
-            // A lower-ranked transfer must not evict its part.
+            // A lower-ranked transfer must not evict its partial file.
             victims.removeAll { $0.transfer == transfer.id }
         } else {
             plan.waiting[transfer.id] = shortage(incoming: need)

@@ -1,6 +1,6 @@
 /// The reason why bytes may not be written: the exceeded limit, and by how much.
 package struct StorageShortage: Error, Sendable, Equatable, CustomStringConvertible {
-    /// `cache.limit` is reached.
+    /// Whether `cache.limit` is reached.
     package var isCacheFull: Bool
     /// Whether the disk has less free space than must be left.
     package var isDiskFull: Bool
@@ -9,7 +9,7 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
     /// The size of a file that exceeds `cache.limit` by itself; `nil` otherwise.
     package var tooLarge: Int64?
 
-    /// The bytes in the cache, including those reserved for transfers.
+    /// The bytes in the cache, those reserved for transfers in addition, and `cache.limit`.
     package var used: Int64
     package var reserved: Int64
     package var capacity: Int64

@@ -25,7 +25,7 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
         self.isOpen = isOpen
     }
 
-    /// Whether it can be evicted. An empty file would free nothing, and its reader would lose it for nothing.
+    /// Whether it can be evicted. The removal of an empty file would free nothing.
     var mayGo: Bool { !isPinned && !isOpen && bytes > 0 }
 }
 
@@ -43,7 +43,7 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
     package var isConfirmed: Bool
     /// The name of its cache file, if that may be removed: not if it is pinned.
     package var file: String?
-    /// Whether it was not requested: an automatic download of a new episode.
+    /// Whether it is an automatic download that nobody has requested.
     package var isAutomatic: Bool
     /// Whether a program has it open.
     package var isRead: Bool
@@ -108,7 +108,7 @@ package struct StorageSituation: Sendable, Equatable {
         diskFree = Int64(clamping: Int128(diskFree) + Int128(freed))
     }
 
-    /// Records that a file could not be removed because a program has it open, which only the lease shows.
+    /// Records that a file could not be removed because a program has it open; only the lease on the file shows that.
     package mutating func setOpen(_ file: String) {
         if let index = files.firstIndex(where: { $0.id == file }) {
             files[index].isOpen = true

@@ -1,11 +1,11 @@
 package import PodcastProtocol
 package import TransferCore
 
-/// The session of a client, and its own tasks.
+/// A client's session, and the tasks that the client has created.
 package struct ClientSession: Sendable, Equatable {
-    /// The session of downloads started by people and by readers.
+    /// The identifier of the session of downloads started by people and by readers.
     package static let common = "podfs"
-    /// The session of downloads that end with their client; they do not survive the daemon.
+    /// The identifier of the session of downloads that end with their client; they do not survive the daemon.
     package static let passing = ""
 
     package let configuration: SessionConfiguration

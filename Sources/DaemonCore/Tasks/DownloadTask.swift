@@ -13,7 +13,7 @@ package struct DownloadTask: Sendable, Equatable {
     package internal(set) var isSuspended: Bool
     /// Whether `auto_download` started it, rather than a person or program.
     package let isAutomatic: Bool
-    /// Seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     package let created: Int64
     /// The time of the last request; since 1970.
     package internal(set) var asked: Duration

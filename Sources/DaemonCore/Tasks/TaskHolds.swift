@@ -4,7 +4,7 @@ package import TransferCore
 ///
 /// A task runs while no client suspends it. A person's suspension, which outlives clients, is stored elsewhere.
 package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
-    /// A task, identified by its medium.
+    /// A task, identified by its media file.
     package typealias Task = MediaID
 
     /// The number of suspensions minus resumptions for each task and client; never zero.
@@ -15,7 +15,7 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
     /// Returns whether a client suspends a task.
     package func isHeld(_ task: Task) -> Bool { counts[task] != nil }
 
-    /// Whether this client suspends the task.
+    /// Returns whether this client suspends the task.
     package func isHeld(_ task: Task, by client: Client) -> Bool { counts[task]?[client] != nil }
 
     /// Suspends a task once more on behalf of a client.

@@ -6,7 +6,7 @@ package struct TaskRegistry: Sendable {
     /// Downloads that clients can see.
     package private(set) var downloads: [MediaID: DownloadTask] = [:]
     package internal(set) var uploads: [TaskID: UploadTask] = [:]
-    /// Fetches for the library.
+    /// Running fetches of feeds, searches and assets.
     package internal(set) var fetches: [TaskID: TaskInfo] = [:]
     package private(set) var sessions: [ClientID: ClientSession] = [:]
     /// Suspensions by clients.
@@ -26,18 +26,18 @@ package struct TaskRegistry: Sendable {
 
     package init() {}
 
-    // MARK: Looking
+    // MARK: Queries
 
     package func info(of media: MediaID, waiting: [MediaID: StorageShortage]) -> TaskInfo? {
         downloads[media].map { $0.info(waitsForSpace: waiting[media] != nil) }
     }
 
-    /// Whether any task could proceed without a command.
+    /// Returns whether any task could proceed without a command.
     func hasMovable(waiting: [MediaID: StorageShortage]) -> Bool {
         downloads.contains { $1.mayMove && waiting[$0] == nil } || uploads.values.contains(where: \.mayMove)
     }
 
-    /// Whether no upload is running or queued, and every running or queued download waits for space.
+    /// Returns whether no upload is running or queued, and every running or queued download waits for space.
     func isAtRest(waiting: [MediaID: StorageShortage]) -> Bool {
         !downloads.contains { $1.isUnderWay && waiting[$0] == nil } && !uploads.values.contains(where: \.isUnderWay)
     }
@@ -138,7 +138,7 @@ package struct TaskRegistry: Sendable {
         outcome.effects.append(.write(.suspended(task.id, suspended)))
         downloads[media]?.isSuspended = suspended
         guard suspended else { return }
-        // Until the engine reports the state.
+        // Preliminary, until the engine reports the state.
         downloads[media]?.snapshot.state = .suspended
         orderAsItIs(media)
     }
@@ -152,8 +152,8 @@ package struct TaskRegistry: Sendable {
             outcome.effects.append(.tell(event(.state, snapshot, nil, at: now)))
             return
         }
-        // A failed task has been marked by `fail` before. If not, the report is outdated: the task was requested again
-        // since.
+        // `fail` marks a task before its report arrives. Without the mark the report is outdated: the task was
+        // requested again since.
         if snapshot.state == .failed, task.snapshot.state != .failed { return }
         let isRecorded = task.recordedAt.map { now.uptime - $0 < Self.recordInterval } ?? false
         if !isRecorded {
@@ -177,7 +177,7 @@ package struct TaskRegistry: Sendable {
         if snapshot.state == .running { outcome.hasNewBytes = true }
     }
 
-    /// Removes the task of a download that is no longer one in the engine.
+    /// Removes the task of a download that the engine has completed or dropped.
     private mutating func leave(
         _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment, _ outcome: inout Outcome
     ) {
@@ -253,7 +253,7 @@ package struct TaskRegistry: Sendable {
 
     // MARK: Orders
 
-    /// Starts a task, or resumes one that failed, unless it is suspended.
+    /// Collects an order to start a task, or to resume one that failed; `takeOrders` returns it.
     mutating func order(_ media: MediaID, _ priority: TransferPriority) {
         let order = orders[media] ?? Order(place: orders.count, priority: priority)
         orders[media] = Order(place: order.place, priority: max(order.priority, priority))

@@ -9,7 +9,7 @@ package struct UploadTask: Sendable, Equatable {
     package let size: Int64
     /// Whether a person has suspended it; stored in the library, and valid after a restart.
     package let isSuspended: Bool
-    /// Seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     package let created: Int64
     /// The number of bytes on the server, as recorded in the library.
     package internal(set) var held: Int64

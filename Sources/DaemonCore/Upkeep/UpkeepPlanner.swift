@@ -2,9 +2,9 @@
 package struct UpkeepPlanner: Sendable {
     /// The part of the daemon's state that the schedule depends on.
     struct State {
-        /// No client is connected, nothing is running, and no task could proceed.
+        /// Whether no client is connected, nothing is running, and no task could proceed.
         var isIdle: Bool
-        /// Something is running whose end will change the due times.
+        /// Whether work is running whose end will change the due times.
         var isBusy: Bool
     }
 
@@ -30,7 +30,8 @@ package struct UpkeepPlanner: Sendable {
     /// The longest sleep. Due times refer to the wall clock, which may be set: after a jump they are checked again
     /// within this time, and a missed chore is performed once.
     private static let longestSleep: Duration = .seconds(900)
-    /// The interval at which the due times are read while work is under way.
+    /// The minimum interval between two readings of the due times while work is running, and between a chore and the
+    /// next reading.
     private static let readInterval: Duration = .seconds(1)
     /// The largest change of the wall clock that counts as a correction: beyond it, the clock was set.
     private static let clockTolerance: Duration = .seconds(60)
@@ -77,8 +78,8 @@ package struct UpkeepPlanner: Sendable {
         return effects + wake(readingAt: readsAt, at: now)
     }
 
-    /// The time from which the due times may be read. A chore that stays due although it has been performed is not
-    /// performed again without a pause.
+    /// Returns the earliest uptime at which the due times may be read. The pause after a chore prevents one that stays
+    /// due from being repeated without end.
     private func readMoment(_ state: State, at now: Moment) -> Duration {
         let last = max(performedAt ?? .zero, state.isBusy ? readAt ?? .zero : .zero)
         return last == .zero ? now.uptime : last + Self.readInterval

@@ -17,7 +17,7 @@ package struct MountOptions: Sendable, Equatable {
 
     package init() {}
 
-    /// The reason why an option is rejected: which option, and what to do.
+    /// The rejection of an option, with advice on what to do.
     package struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
         package var option: String
         package var advice: String
@@ -93,8 +93,8 @@ package struct MountOptions: Sendable, Equatable {
         "rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "async": "sync", "atime": "noatime",
     ]
 
-    /// Whether an option is one that mount(8), systemd and similar programs use in fstab themselves and pass on anyway.
-    /// The access time options (`relatime` and its variants) are for disks: here the filesystem sets the times.
+    /// Whether an option is meant for mount(8), systemd and similar programs, which pass it on nevertheless. The access
+    /// time options (`relatime` and its variants) are for disks: here the filesystem sets the times.
     private static func isForMountAlone(_ name: String) -> Bool {
         let names: Set<String> = [
             "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "comment",

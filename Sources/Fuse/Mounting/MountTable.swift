@@ -32,7 +32,7 @@ package enum MountTable {
     static func place(ofConnection number: UInt32, in table: String) -> (path: String, device: Device)? {
         for line in table.split(separator: "\n") {
             let fields = line.split(separator: " ")
-            // After any number of optional fields: a hyphen, the type, the source.
+            // The optional fields are followed by a hyphen, the type and the source.
             guard fields.count > 4, let hyphen = fields.dropFirst(6).firstIndex(of: "-"), fields.count > hyphen + 1,
                 fields[hyphen + 1] == "fuse" || fields[hyphen + 1].hasPrefix("fuse."), fields[2] == "0:\(number)"
             else { continue }

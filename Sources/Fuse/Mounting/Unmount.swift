@@ -11,7 +11,7 @@ package enum Unmount {
         switch errno {
         case EPERM: try throughHelper(path, detach: detach)
         case EBUSY: throw SessionError(.busy, "\(path) is in use")
-        // Unmounted by another process meanwhile.
+        // Another process has unmounted it in the meantime.
         case EINVAL, ENOENT: return
         case let code: throw SessionError(.unmount, "cannot unmount \(path): \(describe(code))")
         }
@@ -30,7 +30,7 @@ package enum Unmount {
                 .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(error)); install the package fuse3")
         }
         if status == 0 || MountTable.device(at: path) != before { return }
-        // It does not report different reasons, and for a mount owned by this user there is only one.
+        // fusermount3 does not report the reason. For a mount that this user owns, the only one is that it is busy.
         throw detach
             ? SessionError(.unmount, "cannot unmount \(path): fusermount3 failed")
             : SessionError(.busy, "\(path) is in use")
@@ -48,8 +48,8 @@ package enum Unmount {
 
 /// The signal that interrupts read(2) in threads of the loop.
 ///
-/// SIGURG, since its default is to be ignored: one that arrives without a handler has no effect. The handler does
-/// nothing, and is installed without SA_RESTART, so that read(2) returns EINTR. The program must not use SIGURG
+/// SIGURG, because its default action is to ignore it: one that arrives without a handler has no effect. The handler
+/// does nothing, and is installed without SA_RESTART, so that read(2) returns EINTR. The program must not use SIGURG
 /// otherwise.
 enum WakeSignal {
     static let number = SIGURG

@@ -26,7 +26,7 @@ package struct DirectoryPage: Sendable, Hashable {
 package struct DirectoryBuffer: ~Copyable {
     private let memory: UnsafeMutableRawBufferPointer
     private let withAttributes: Bool
-    /// Bytes filled so far.
+    /// The number of bytes filled so far.
     package private(set) var count = 0
 
     init(memory: UnsafeMutableRawBufferPointer, withAttributes: Bool) {
@@ -47,7 +47,8 @@ package struct DirectoryBuffer: ~Copyable {
         return addPlus(name, entry.parameters, nextOffset)
     }
 
-    /// Adds a name only: for readdirplus with node id 0, so that the kernel looks it up if it needs more.
+    /// Adds a name without attributes: for readdirplus with node id 0, so that the kernel looks the name up if it needs
+    /// them.
     ///
     /// For entries whose attributes would be too expensive for a listing, and for `.` and `..`.
     package mutating func add(name: String, inode: UInt64, kind: FileKind, nextOffset: UInt64) -> Bool {

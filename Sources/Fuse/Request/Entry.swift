@@ -24,9 +24,9 @@ package struct Entry: Sendable, Hashable {
         self.entryTimeout = entryTimeout
     }
 
-    /// A negative entry: the name does not exist, which the kernel may cache for `timeout` seconds.
+    /// Returns a negative entry: the name does not exist, which the kernel may cache for `timeout` seconds.
     ///
-    /// ENOENT says the same but is not cached: every further lookup reaches the filesystem.
+    /// The kernel does not cache an ENOENT reply: every further lookup of the name then reaches the filesystem.
     package static func negative(timeout: Double) -> Entry {
         Entry(
             node: .none, attributes: Attributes(inode: 0, kind: .regular, permissions: 0), attributeTimeout: 0,
@@ -46,24 +46,24 @@ package struct Entry: Sendable, Hashable {
 
 /// The reply to open and opendir. The corresponding C type is `struct fuse_file_info`.
 package struct OpenReply: Sendable, Hashable {
-    /// Sent by the kernel in every request on this open file.
+    /// The handle that the kernel sends in every request on this open file.
     package var handle: FileHandle
-    /// Reads bypass the page cache and may go beyond the size in the attributes; a short reply is a short read. Must
-    /// not be mixed with cached handles of the same node.
+    /// Whether reads bypass the page cache and may go beyond the size in the attributes; a short reply is a short read.
+    /// Must not be mixed with cached handles of the same node.
     package var directIO: Bool
-    /// The node's cached pages (a folder's cached names) stay valid. Without it every open drops them.
+    /// Whether the node's cached pages (a folder's cached names) stay valid. Otherwise the open drops them.
     package var keepCache: Bool
-    /// close(2) sends no flush request for this handle.
+    /// Whether close(2) sends no flush request for this handle.
     package var noFlush: Bool
-    /// For opendir only: the kernel caches the names read through this handle, and lists from that cache. The names
-    /// carry no attributes: for these the kernel uses its cached lookups, or sends new ones. Since Linux 4.20; older
-    /// kernels ignore it.
+    /// Whether the kernel caches the names read through this handle, and lists from that cache; for opendir only.
+    /// Cached names carry no attributes: for these the kernel uses its cached lookups, or sends new ones. Since Linux
+    /// 4.20; older kernels ignore it.
     package var cacheReaddir: Bool
-    /// For open only: the kernel reads this file itself, and no read of the handle reaches the filesystem; with
-    /// `directIO` all reads do. Cached pages are dropped even with `keepCache`.
+    /// The id of the file that the kernel reads itself for this handle; for open only. No read of the handle reaches
+    /// the filesystem, but with `directIO` all do. Cached pages are dropped even with `keepCache`.
     ///
-    /// While a node has a handle of this kind, all its other handles must be of the same kind and id; and none may be
-    /// while another is cached. Otherwise the kernel fails the open with EIO.
+    /// While a node has a passthrough handle, all its other handles must be passthrough with the same id, and a
+    /// passthrough handle cannot be opened while a cached one is open: the kernel fails such an open with EIO.
     package var backing: BackingID?
 
     package init(
@@ -87,7 +87,7 @@ package struct OpenReply: Sendable, Hashable {
         info.cache_readdir = cacheReaddir ? 1 : 0
         return info
     }
-    /// The open reply for a passthrough handle. The kernel allows only these three flags for it.
+    /// Returns the open reply for a passthrough handle. The kernel allows only these three flags for it.
     func answer(_ backing: BackingID) -> cfuse_open_answer {
         var flags = CFUSE_FOPEN_PASSTHROUGH
         if directIO { flags |= CFUSE_FOPEN_DIRECT_IO }

@@ -31,7 +31,7 @@ package protocol FilesystemOperations: Sendable {
     /// At a count of 0 the kernel no longer refers to the node. After an unmount the kernel may omit this request.
     func forget(node: NodeID, count: UInt64)
 
-    /// Returns the attributes of a node; `handle` if the kernel asks through an open file (fstat(2)).
+    /// Returns the attributes of a node. `handle` is set if the kernel requests them through an open file (fstat(2)).
     ///
     /// Valid replies: `reply(attributes:timeout:)`.
     func getattr(_ request: consuming Request, node: NodeID, handle: FileHandle?)
@@ -43,7 +43,7 @@ package protocol FilesystemOperations: Sendable {
 
     /// Opens a file for reading; `flags` are those of open(2).
     ///
-    /// Valid replies: `reply(open:)`, whose result says whether a release will follow.
+    /// Valid replies: `reply(open:)`, which returns whether a release will follow.
     func open(_ request: consuming Request, node: NodeID, flags: Int32)
 
     /// Reads `size` bytes at `offset`; fewer only at the end of the file.
@@ -60,12 +60,12 @@ package protocol FilesystemOperations: Sendable {
     /// Called when the last descriptor of an open file is closed: once for each open reply that the kernel accepted.
     /// The default does nothing.
     ///
-    /// Valid replies: `replyDone()`. An error is not reported to anyone.
+    /// Valid replies: `replyDone()`. The kernel ignores an error.
     func release(_ request: consuming Request, node: NodeID, handle: FileHandle)
 
     /// Opens a folder for listing. The default opens every folder with the handle 0.
     ///
-    /// Valid replies: `reply(open:)`, whose result says whether a releasedir will follow.
+    /// Valid replies: `reply(open:)`, which returns whether a releasedir will follow.
     func opendir(_ request: consuming Request, node: NodeID)
 
     /// Lists names starting at `page.offset`.

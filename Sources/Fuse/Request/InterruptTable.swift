@@ -2,10 +2,10 @@ import Synchronization
 
 /// The interrupt handlers of requests, by request id.
 ///
-/// libfuse's own registration is one function and one pointer in the request, and does not say when it will make no
-/// more calls: an interrupt in progress may call the function after another thread has replied. So the pointer given to
-/// libfuse is not an object but the request's id, with which the handler is found here. C retains nothing: a handler is
-/// released when it is removed, which happens once, by the interrupt or by the reply.
+/// libfuse stores one function and one pointer in the request, and does not report when it will no longer call the
+/// function: an interrupt in progress may call it after another thread has replied. So the pointer given to libfuse is
+/// not an object but the request's id, with which the handler is found here. C retains nothing: a handler is released
+/// when it is removed, which happens once, by the interrupt or by the reply.
 ///
 /// States of an id: absent → registering → armed → absent (interrupted or replied); registering → interrupted → absent.
 final class InterruptTable: Sendable {
@@ -14,7 +14,7 @@ final class InterruptTable: Sendable {
     private enum Slot {
         /// The id is being registered with libfuse.
         case registering(Handler)
-        /// The interrupt came during the registration, or before it.
+        /// The interrupt arrived during the registration, or before it.
         case interrupted
         case armed(Handler)
     }

@@ -19,8 +19,8 @@ enum OperationTable {
     }
 
     private static func addNodes(_ table: inout fuse_lowlevel_ops) {
-        // No destroy: the kernel sends it for block devices only, and libfuse calls it when the session is freed, which
-        // may be long after; `Session.run(threads:)` calls the operation instead.
+        // No destroy: the kernel sends it for block devices only, and libfuse calls it when the session is freed,
+        // possibly much later. `Session.run(threads:)` calls the operation instead.
         table.`init` = { userData, info in
             guard let userData, let info else { return }
             let core = SessionCore.of(userData: userData)

@@ -53,9 +53,9 @@ extension Request {
         return answer(.open(open)) { fuse_reply_open($0, &info) }
     }
 
-    /// Replies to read with bytes; never more than requested, which the kernel treats as a malformed reply (EIO). Fewer
-    /// mean the end of the file, except on a handle with direct I/O: from a short reply the kernel concludes that the
-    /// file has become shorter. The corresponding C function is `fuse_reply_buf`.
+    /// Replies to read with bytes: at most the number requested, since the kernel treats more as a malformed reply
+    /// (EIO). Fewer mean the end of the file, except on a handle with direct I/O: from a short reply the kernel
+    /// concludes that the file has become shorter. The corresponding C function is `fuse_reply_buf`.
     package consuming func reply(bytes: UnsafeRawBufferPointer) {
         answer(.bytes(Array(bytes))) {
             fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)

@@ -29,7 +29,7 @@ package final class BackingFile: Sendable {
     deinit { end(id) }
 }
 
-/// Registers files with the kernel for passthrough.
+/// The registration of files with the kernel for passthrough.
 package final class BackingFiles: Sendable {
     private let core: SessionCore
 

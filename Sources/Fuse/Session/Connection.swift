@@ -73,7 +73,7 @@ struct BackgroundAllowance: Equatable {
     /// for the network.
     private static let enough = 2_000
 
-    /// Returns the number granted for a requested one. The protocol has 16 bits for it.
+    /// Returns the number of background requests granted if `wish` are requested. The protocol has 16 bits for it.
     func granted(of wish: Int) -> Int {
         min(max(1, wish), Int(UInt16.max), limit ?? Int.max)
     }

@@ -47,15 +47,15 @@ package enum FuseLog {
         guard !line.isEmpty else { return }
         let handler = state.withLock { state -> (@Sendable (String) -> Void)? in
             guard state.captured[pthread_self()] != nil else { return state.handler }
-            // Unchanged: libfuse composes some lines of several messages.
+            // Unmodified, because libfuse composes some lines of several messages.
             state.captured[pthread_self()]?.append(text)
             return nil
         }
         handler?(String(line))
     }
 
-    /// Runs `body` and returns its result with the lines that libfuse logged on this thread meanwhile, which are not
-    /// logged.
+    /// Runs `body` and returns its result with the lines that libfuse logged meanwhile on this thread. These lines do
+    /// not reach the handler.
     static func capturing<Result>(_ body: () -> Result) -> (Result, [String]) {
         state.withLock { $0.captured[pthread_self()] = "" }
         let result = body()

@@ -1,16 +1,17 @@
 internal import CFuse
 import Glibc
 
-/// Sends cache invalidations to the kernel.
+/// The queue of cache invalidations to the kernel.
 ///
 /// One thread, which handles no request, sends all messages in the order of the calls: in the kernel a message waits
 /// for locks that a process may hold while it waits for a reply, so the thread that sends the message must not be the
 /// one that sends this reply. For the same reason a filesystem should not leave lookups unanswered for long.
 ///
-/// Methods may be called from any thread, including those that handle requests. They return at once. The completion is
-/// called on the invalidator's thread (by `invalidateAttributesNow` possibly on the calling one) in every case: when
-/// the kernel has processed the message, did not know the node or name, or the session is over. It does not imply that
-/// the filesystem is still mounted. It must not block, since further messages wait for it.
+/// Methods may be called from any thread, including those that handle requests. They return without waiting for the
+/// kernel, except `invalidateAttributesNow`. The completion is called on the invalidator's thread (by
+/// `invalidateAttributesNow` possibly on the calling one) in every case: when the kernel has processed the message, did
+/// not know the node or name, or the session is over. It does not imply that the filesystem is still mounted. It must
+/// not block, since further messages wait for it.
 package final class Invalidator: Sendable {
     private struct Item: Sendable {
         var message: Message
@@ -25,18 +26,18 @@ package final class Invalidator: Sendable {
 
     private struct State {
         var items: [Item] = []
-        /// The thread is processing items.
+        /// Whether the thread is processing items.
         var isWorking = false
-        /// No further messages are sent; completions are still called.
+        /// Whether sending has stopped; completions are still called.
         var isClosed = false
-        /// The thread exits when the queue is empty.
+        /// Whether the thread must exit when the queue is empty.
         var isReleased = false
     }
 
     private let state = Monitor(State())
     private let core: SessionCore
 
-    /// The thread retains the core, not the invalidator, and exits when the invalidator is released.
+    /// Starts the thread, which retains the core, not the invalidator, and exits when the invalidator is released.
     init(core: SessionCore) throws(SessionError) {
         self.core = core
         let thread = try Thread(name: "fuse-invalidate") { [state] in Self.work(state, core) }

@@ -4,9 +4,8 @@ import Glibc
 ///
 /// `Mutex` of the Synchronization module has no condition variable. Waiting blocks the calling thread.
 ///
-/// `@unchecked Sendable`: `value` is read and written only between lock and unlock of `mutex`; the two pthread objects
-/// are meant for several threads, do not move (they are allocated), and are freed with the object, when no thread can
-/// be using them.
+/// `@unchecked Sendable`: `value` is read and written only between lock and unlock of `mutex`. The two pthread objects
+/// are thread-safe, do not move (they are allocated), and are freed with the object, when no thread can be using them.
 final class Monitor<Value>: @unchecked Sendable {
     private var value: Value
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -19,7 +18,7 @@ final class Monitor<Value>: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // Changes of the wall clock do not move deadlines.
+        // The monotonic clock, so that changes of the wall clock do not move deadlines.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(condition, &attributes)
         pthread_condattr_destroy(&attributes)

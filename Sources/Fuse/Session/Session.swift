@@ -9,9 +9,9 @@ import Glibc
 /// The process must not open anything in its own mount: it could neither exit nor be killed, since closing such a file
 /// sends a request to the process itself.
 package final class Session: Sendable {
-    /// Sends cache invalidations to the kernel.
+    /// The queue of cache invalidations to the kernel.
     package let invalidator: Invalidator
-    /// Registers files for passthrough.
+    /// The registration of files for passthrough.
     package let backingFiles: BackingFiles
 
     private let core: SessionCore
@@ -25,9 +25,9 @@ package final class Session: Sendable {
         /// Whether another program mounted the filesystem and passed the descriptor.
         var isAdopted = false
         var hasRun = false
-        /// The device is closed: its descriptor refers to /dev/null, and its device number may be reused.
+        /// Whether the device is closed: its descriptor refers to /dev/null, and its device number may be reused.
         var isClosed = false
-        /// The loop must exit: after `unmount()`, or because one of its threads has exited.
+        /// Whether the loop must exit: after `unmount()`, or because one of its threads has exited.
         var isEnding = false
         /// The number of threads that have left the loop.
         var left = 0
@@ -41,10 +41,10 @@ package final class Session: Sendable {
         backingFiles = BackingFiles(core: core)
     }
 
-    /// A session over a socket instead of /dev/fuse; a test holds the other end and acts as the kernel.
+    /// Creates a session over a socket instead of /dev/fuse; a test holds the other end and acts as the kernel.
     ///
-    /// The socket must preserve message boundaries (SOCK_SEQPACKET) and is owned by the session from now on; closing
-    /// the other end is the unmount. The corresponding C function is `fuse_session_custom_io`.
+    /// The socket must preserve message boundaries (SOCK_SEQPACKET) and is owned by the session from now on. Closing
+    /// the other end acts as the unmount. The corresponding C function is `fuse_session_custom_io`.
     package convenience init(
         operations: any FilesystemOperations, options: SessionOptions, socket: Int32
     ) throws(SessionError) {
@@ -142,11 +142,10 @@ package final class Session: Sendable {
         return "cannot mount at \(path): \(reason)\(remedy)"
     }
 
-    /// Serves requests on `threads` threads until the filesystem is unmounted, by any process; blocks the calling
-    /// thread.
+    /// Serves requests on `count` threads until the filesystem is unmounted, by any process; blocks the calling thread.
     ///
     /// A filesystem that was detached while files were open is served until these are closed, or until `unmount()`.
-    /// When it returns no operation will be called, the connection is closed, and no dead mount remains.
+    /// When the method returns, no operation will be called, the connection is closed, and no dead mount remains.
     /// Errors: `.thread`, `.connection`.
     package func run(threads count: Int) throws(SessionError) {
         let mayStart = state.withLock { state -> Bool in
@@ -174,14 +173,14 @@ package final class Session: Sendable {
         if !threads.isEmpty {
             state.wait { $0.isEnding ? () : nil }
             core.stop()
-            // Not because of an unmount: libfuse gave up during the negotiation.
+            // The loop has exited without an unmount: libfuse gave up during the negotiation.
             if fuse_session_exited(core.handle) != 0, isConnected {
                 state.withLock { state in
                     state.failure = SessionError(.connection, "kernel and libfuse have no common protocol version")
                 }
             }
-            // A signal that arrives just before a thread enters read(2) is lost; so it is repeated until the thread has
-            // exited.
+            // A signal that arrives just before a thread enters read(2) has no effect, so it is repeated until the
+            // thread has exited.
             repeat {
                 for thread in threads { thread.kill(WakeSignal.number) }
             } while state.wait(milliseconds: 20) { [all = threads.count] in $0.left == all ? () : nil } == nil
@@ -260,8 +259,8 @@ package final class Session: Sendable {
             guard let device else { return mountpoint }
             return MountTable.device(at: mountpoint) == device ? mountpoint : nil
         }
-        // Unmounted, in which case the device number may have been reused; or aborted and still mounted: only then does
-        // statfs(2) fail with ENOTCONN, without a request to any process.
+        // Either unmounted, in which case the device number may have been reused, or aborted and still mounted. Only in
+        // the latter case does statvfs(3) fail with ENOTCONN; it then sends no request to any process.
         var statistics = statvfs()
         guard let device, MountTable.device(at: mountpoint) == device, statvfs(mountpoint, &statistics) != 0,
             errno == ENOTCONN
@@ -289,7 +288,8 @@ package final class Session: Sendable {
         return poll(&descriptor, 1, 0) == 0
     }
 
-    /// Closes the connection, and with it every wait of other processes for this filesystem.
+    /// Unmounts the filesystem if necessary and closes the connection, so that no process waits for this filesystem any
+    /// more.
     private func closeConnection() {
         if let mountpoint = currentMountpoint() {
             do {
@@ -305,8 +305,8 @@ package final class Session: Sendable {
         if invalidator.close(), isConnected, let device = state.withLock({ $0.device }) {
             Unmount.abort(connection: device.minor)
         }
-        // The descriptor's number stays in use until the last request is answered, on whatever thread: if it were
-        // closed, the number could be reused for another file during such a reply. Later writes go to /dev/null.
+        // The descriptor stays open until the last request is answered, on any thread: otherwise its number could be
+        // reused for another file during such a reply. Later writes go to /dev/null.
         state.withLock { $0.isClosed = true }
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
         if null >= 0 {

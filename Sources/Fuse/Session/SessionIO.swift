@@ -4,8 +4,8 @@ import Glibc
 /// The functions by which a session reads requests and writes replies, on /dev/fuse or on a test's socket. Passed to
 /// `fuse_session_custom_io`.
 ///
-/// They exist because libfuse before 3.17 requests all capabilities except FUSE_PARALLEL_DIROPS, which it only claims
-/// to request: without it the kernel sends one lookup or listing at a time for each folder. It also does not know
+/// They exist because libfuse before 3.17 does not set FUSE_PARALLEL_DIROPS in its INIT reply, although its API accepts
+/// the capability: without it the kernel sends one lookup or listing at a time for each folder. It also does not know
 /// FUSE_PASSTHROUGH. Both flags are added to the INIT reply here. The functions capture nothing; the user data is the
 /// session's, see `SessionCore`.
 enum SessionIO {
@@ -19,7 +19,8 @@ enum SessionIO {
         return io
     }()
 
-    /// Reports a closed socket as /dev/fuse reports an unmount, by ENODEV, and raises no SIGPIPE.
+    /// The functions for a test's socket. They report a closed socket with ENODEV, as /dev/fuse reports an unmount, and
+    /// raise no SIGPIPE.
     static let socket: fuse_custom_io = {
         var io = fuse_custom_io()
         io.writev = { descriptor, vector, count, userData in

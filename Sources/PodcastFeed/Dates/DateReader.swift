@@ -7,7 +7,7 @@ struct DateReader {
     private var numbers = Numbers()
     private var words: InlineArray<4, DateWord?> = [nil, nil, nil, nil]
     private var wordCount = 0
-    /// Whether an unknown word was found where only a month can be.
+    /// Whether an unknown word was found in the position of a month.
     private var isUncertain = false
     private var clock = Clock()
     private var zone: Zone?
@@ -50,7 +50,7 @@ struct DateReader {
         return date()
     }
 
-    // MARK: What was read
+    // MARK: Result
 
     private mutating func date() -> PublicationDate? {
         guard !isUncertain, let (writtenYear, month, day) = calendar() else { return nil }
@@ -89,14 +89,15 @@ struct DateReader {
         }
         guard numbers.count >= 3 else { return nil }
         if first.digits == 4 { return (first, numbers[1].value, numbers[2].value) }
-        // Only numbers, with the year last: whether the day is first or second shows only if it cannot be a month.
+        // Only numbers, with the year last: the day is known only if it exceeds 12 or equals the month.
         let second = numbers[1]
         guard numbers[2].digits == 4 else { return nil }
         if first.value > 12 || first.value == second.value { return (numbers[2], second.value, first.value) }
         return second.value > 12 ? (numbers[2], first.value, second.value) : nil
     }
 
-    /// The months that the words name. One that may be a weekday too, as `mar.` in French, is none beside another.
+    /// Returns the months that the words name, bit 0 for January; `nil` if they name none. A word that may also be a
+    /// weekday, such as `mar.` in French, is ignored if it contradicts another month.
     private func months() -> Int? {
         var all: Int?
         var certain: Int?
@@ -109,7 +110,8 @@ struct DateReader {
         return months == 0 ? nil : months
     }
 
-    /// The month, which is another in Croatian than in Polish and Czech: the weekday tells which.
+    /// Returns the only month in the set, or the one whose date falls on the named weekday: some names mean one month
+    /// in Croatian and another in Polish and Czech. `nil` if the month is ambiguous.
     private mutating func month(among months: Int, year: Int, day: Int) -> Int? {
         guard months & (months - 1) != 0 else { return months.trailingZeroBitCount + 1 }
         var weekdays = 0x7F
@@ -125,12 +127,13 @@ struct DateReader {
         return fitting[0]
     }
 
-    /// Whether all numbers of the day were read, so that what follows is the time.
+    /// Whether day, month and year were read, so that a time follows.
     private var hasDay: Bool { numbers.count >= 3 || (numbers.count == 2 && wordCount > 0 && months() != nil) }
 
     // MARK: Numbers
 
-    /// Reads a number, or a time if a colon follows; returns `false` if it has too many digits or comes too late.
+    /// Reads a number, or a time if a colon follows; returns `false` if the date is invalid, for example because the
+    /// number has more than eight digits or is the seventh.
     private mutating func readNumber() -> Bool {
         let (value, digits) = digitRun()
         guard digits <= 8 else { return false }
@@ -176,7 +179,7 @@ struct DateReader {
         return true
     }
 
-    /// A number that says what it counts: `10h30`, `10時30分`, `10시 30분`.
+    /// Reads the unit after a number, as in `10h30`, `10時30分` or `10시 30분`; returns `false` if there is none.
     private mutating func readUnit(after value: Int) -> Bool {
         guard index < bytes.count else { return false }
         if clock.hour == nil, hasDay, bytes[index] | 0x20 == UInt8(ascii: "h"),
@@ -224,7 +227,7 @@ struct DateReader {
     private mutating func readWord() {
         let start = index
         while index < bytes.count, bytes[index].isLetter || bytes[index] >= 0x80 { index += 1 }
-        // The words of nearly all dates are English ones of three letters, or zones.
+        // Nearly all words in dates are English months and weekdays of three letters, or zones.
         if index - start <= 5, let known = EnglishDateWord(FeedBytes(rebasing: bytes[start..<index])) {
             switch known {
             case .word(let word) where clock.hour == nil || numbers.count < 2: add(word)
@@ -254,7 +257,7 @@ struct DateReader {
         }
     }
 
-    /// `pm`, `p.m.`, `午後`.
+    /// Returns whether `pm`, `p.m.` or `午後` means the afternoon; `nil` if the word names no half of the day.
     private mutating func halfOfDay(_ word: Substring) -> Bool? {
         if let isAfternoon = DateWord.isAfternoon(word) { return isAfternoon }
         guard word == "a" || word == "p" else { return nil }
@@ -267,7 +270,7 @@ struct DateReader {
         return word == "p"
     }
 
-    /// The zone behind a time.
+    /// Reads the time zone after a time.
     ///
     /// - Returns: Whether the word is one, or looks like one.
     private mutating func readZone(_ word: Substring, from start: Int) -> Bool {
@@ -312,7 +315,7 @@ struct DateReader {
                 value += digitRun().value
             }
         }
-        // Time zones range from -12:00 to +14:00; other values are ignored.
+        // Time zones range from -12:00 to +14:00; offsets above 14 hours are ignored.
         guard digits <= 4, value % 100 < 60, value <= 1400 else {
             guess = "no zone is that far from UTC, so UTC is assumed"
             return

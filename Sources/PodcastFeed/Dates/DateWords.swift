@@ -1,8 +1,8 @@
 /// The meaning of a word in a date.
 struct DateWord {
-    /// The months that it names in some language, bit 0 for January.
+    /// The months that the word names in any language, bit 0 for January.
     var months = 0
-    /// The weekdays, bit 0 for Monday.
+    /// The weekdays that the word names, bit 0 for Monday.
     var weekdays = 0
 
     /// - Parameter word: In lower case.
@@ -12,7 +12,7 @@ struct DateWord {
         } else if let known = Self.table[word] {
             self = known
         } else if word.utf8.count > 3, word.allSatisfy(\.isASCII), let month = Self.english(word.prefix(3)) {
-            // `Sept`, `Janv`: the beginnings in which no weekday looks like a month.
+            // `Sept`, `Janv`: English abbreviations, continued. Weekdays that start like a month are in the table.
             months = 1 << month
         } else if word.count >= 3, let known = Self.abbreviations[word] {
             self = known
@@ -42,7 +42,8 @@ struct DateWord {
         return table
     }()
 
-    /// The beginnings of the table's words: publishers shorten them as they like. Several words may begin so.
+    /// The prefixes of the table's words, since publishers abbreviate freely. A prefix of several words names the
+    /// months and weekdays of all of them.
     private static let abbreviations: [Substring: DateWord] = {
         var abbreviations: [Substring: DateWord] = [:]
         for (name, word) in table where name.count > 3 {
@@ -55,12 +56,13 @@ struct DateWord {
         return abbreviations
     }()
 
-    /// Words around a date that say nothing: `5 de enero`, `10:00 Uhr`, `5 января 2024 года`.
+    /// Words in a date that have no effect on its value: `10:00 Uhr`, `5 января 2024 года`.
     static let fillers: Set<Substring> = [
         "uhr", "klo", "ora", "ore", "года", "год", "року", "gada", "del", "the", "and",
     ]
 
-    /// Whether a word, or the end of a run of Chinese, Japanese or Korean, names a half of the day.
+    /// Returns whether a word, or the end of a run of Chinese, Japanese or Korean characters, means the afternoon
+    /// rather than the morning; `nil` if it means neither.
     static func isAfternoon(_ word: Substring) -> Bool? {
         if word == "pm" { return true }
         if word == "am" { return false }
@@ -70,8 +72,8 @@ struct DateWord {
         return nil
     }
 
-    /// Seconds east of UTC of a zone's abbreviation. Up to `pdt` they are RFC 822's; the rest are what publishers write
-    /// all the same.
+    /// The offsets of zone abbreviations, in seconds east of UTC. RFC 822 defines those up to `pdt`; publishers use the
+    /// others, too.
     static let zones: [Substring: Int] = {
         let hours: [(Substring, Double)] = [
             ("ut", 0), ("gmt", 0), ("z", 0), ("est", -5), ("edt", -4), ("cst", -6), ("cdt", -5), ("mst", -7),
@@ -84,14 +86,15 @@ struct DateWord {
         return Dictionary(uniqueKeysWithValues: hours.map { ($0, Int($1 * 3600)) })
     }()
 
-    /// Zones whose words say nothing of summer and winter time, which the date then does.
+    /// The IANA zones of abbreviations for both summer and winter time; the date determines the offset.
     static let seasonalZones: [Substring: Substring] = [
         "et": "America/New_York", "ct": "America/Chicago", "mt": "America/Denver", "pt": "America/Los_Angeles",
         "akt": "America/Anchorage", "at": "America/Halifax",
     ]
 }
 
-/// A word of English dates, or a zone, which nearly all words of dates are: recognised without making a string.
+/// An English month, weekday or zone abbreviation, recognised without creating a string: nearly all words in dates are
+/// among these.
 enum EnglishDateWord {
     case word(DateWord)
     /// Seconds east of UTC.

@@ -35,7 +35,7 @@ extension PublicationDate {
             + "\(GregorianDay.padded(year, 4)) \(clock) GMT"
     }
 
-    /// The day in UTC, and seconds into it. Seconds that no calendar of four digits has count as 1970's first.
+    /// The day in UTC, and the seconds into it. A day outside ``GregorianDay``'s range is replaced by 1970-01-01.
     private var dayAndSecond: (day: GregorianDay, second: Int) {
         var (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
         if second < 0 { (day, second) = (day - 1, second + 86_400) }
@@ -45,7 +45,7 @@ extension PublicationDate {
         return (day, Int(second))
     }
 
-    /// Creates a time from calendar and clock values; `nil` if the day or time does not exist.
+    /// Creates a time from calendar and clock values; `nil` if the day or time does not exist, or before 1900.
     ///
     /// Second 60 is a leap second and becomes 59; 24:00:00 is the end of the day.
     init?(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, offset: Int = 0) {

@@ -3,8 +3,8 @@ extension PublicationDate {
     ///
     /// Accepts RFC 822 and its successors (any weekday, also a wrong one, or none; two-digit years; no seconds; named
     /// zones), ISO 8601 and RFC 3339, `asctime`, American `January 2, 2024 3:04 PM`, and the same with the names of
-    /// months in the languages of ``DateNameTable``, or as written in Chinese, Japanese and Korean. A wrong hour is
-    /// never corrected: a guess would sort an old episode as today's.
+    /// months in the languages of ``DateNameTable``, or as written in Chinese, Japanese and Korean. An invalid
+    /// hour is never corrected: a guess could sort an old episode among today's.
     package init?(parsing text: some StringProtocol) {
         var text = String(text)
         guard let read = text.withUTF8({ PublicationDate.read($0) }) else { return nil }

@@ -1,15 +1,15 @@
 internal import Platform
 
-/// A time zone's distance from UTC through the year, as POSIX writes it: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// A time zone's UTC offset throughout the year, in the syntax of POSIX's `TZ`: `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct TimeZoneRule {
-    /// When the clocks change, on a local clock.
+    /// The local date and time of a change between standard and daylight saving time.
     private struct Change {
         var month: Int
-        /// 1 to 5, the last one.
+        /// The week of the month, 1 to 5; 5 means the last one.
         var week: Int
-        /// 0 is a Sunday.
+        /// The weekday, 0 to 6; 0 is Sunday.
         var weekday: Int
-        /// Seconds after midnight; POSIX and its extension allow other days too.
+        /// Seconds after midnight; may be negative or more than a day (RFC 8536, section 3.3.1).
         var second = 7200
 
         func seconds(of year: Int) -> Int64? {
@@ -25,7 +25,7 @@ struct TimeZoneRule {
     private let daylight: Int
     private let changes: (start: Change, end: Change)?
 
-    /// The rule that a zone of the IANA database follows today; `nil` for an unknown name.
+    /// Returns the current rule of a zone in the IANA database; `nil` for an unknown name.
     static func named(_ name: Substring) -> TimeZoneRule? {
         rules[name].flatMap(TimeZoneRule.init)
     }
@@ -47,7 +47,7 @@ struct TimeZoneRule {
         return rules
     }()
 
-    /// - Parameter text: Of the table, which has nothing but rules by month, week and day.
+    /// - Parameter text: A rule of ``TimeZoneTable``, in which all changes are given by month, week and weekday.
     private init?(_ text: Substring) {
         let parts = text.split(separator: ",")
         var zones = parts[0]
@@ -62,19 +62,20 @@ struct TimeZoneRule {
         changes = (start, end)
     }
 
-    /// Seconds east of UTC at a time of the local calendar.
+    /// Returns the offset in seconds east of UTC at a local time.
     func offset(year: Int, localSeconds: Int64) -> Int {
         guard let changes, let start = changes.start.seconds(of: year), let end = changes.end.seconds(of: year) else {
             return standard
         }
-        // South of the equator summer lies around the turn of the year.
+        // In the southern hemisphere, summer includes the turn of the year.
         let isDaylight =
             start < end
             ? localSeconds >= start && localSeconds < end : localSeconds >= start || localSeconds < end
         return isDaylight ? daylight : standard
     }
 
-    /// Reads `CET-1` or `<+0530>-5:30`: what POSIX counts west of UTC. `nil` when no number follows the name.
+    /// Parses `CET-1` or `<+0530>-5:30`, in which POSIX counts west of UTC, to seconds east of it; `nil` if no number
+    /// follows the name.
     private static func zone(_ text: inout Substring) -> Int? {
         if text.first == "<" {
             text = text.drop { $0 != ">" }.dropFirst()
@@ -95,7 +96,7 @@ struct TimeZoneRule {
         return change
     }
 
-    /// `2`, `-3:30`.
+    /// Parses hours and minutes, `2` or `-3:30`, to seconds.
     private static func time(_ text: Substring) -> Int? {
         let parts = text.split(separator: ":")
         guard let first = parts.first, let hours = Int(first) else { return nil }

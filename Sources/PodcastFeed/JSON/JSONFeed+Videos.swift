@@ -17,7 +17,7 @@ extension JSONFeed {
         for name: StaticString in ["published", "date", "created", "created_at"] {
             guard item.published == nil else { break }
             if case .number(let seconds)? = object[name] {
-                // Programs write milliseconds as often as seconds; as seconds those would be the year 5138 or later.
+                // Programs write seconds or milliseconds; 1e11 seconds would be the year 5138.
                 let whole = seconds < 1e11 ? seconds : seconds / 1_000
                 if whole >= 0, whole < 1e11 { item.published = PublicationDate(seconds: Int64(whole), offset: 0) }
             } else if let written = line(object[name]) {
@@ -31,7 +31,7 @@ extension JSONFeed {
         guard let place = names.firstIndex(where: { address(object[$0]) != nil }),
             let media = address(object[names[place]])
         else { return item }
-        // If the media have a member of their own, the other address is a page about them.
+        // If `movie` is the address of the media, `url` or `href` is that of a web page about them.
         if place == 0 { item.link = address(object["url"]) ?? address(object["href"]) }
         let inner = object[names[place]]
         let length = number(object["size"]) ?? number(inner?["size"])
@@ -43,7 +43,7 @@ extension JSONFeed {
         return item
     }
 
-    /// Returns an address, or that in an object.
+    /// Returns the address in a string, or in an object's member `url` or `href`.
     private mutating func address(_ value: JSONScanner.Value?) -> String? {
         url(value) ?? url(value?["url"]) ?? url(value?["href"])
     }

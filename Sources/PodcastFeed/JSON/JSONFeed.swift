@@ -1,10 +1,10 @@
 /// The reader of a JSON Feed (version 1.1, jsonfeed.org), or of a plain list of videos, into a ``Feed``.
 ///
-/// A document that is truncated or malformed from some place on yields the items before it, as with XML.
+/// A document that is truncated or becomes malformed yields the items before that place, as with XML.
 struct JSONFeed {
     let base: String?
     let limits: FeedLimits
-    /// Receives the items instead of the feed.
+    /// Receives the items, which are then not added to the feed.
     private let onItem: ((Item) -> Void)?
     private var itemCount = 0
     private var hasMedia = false
@@ -21,7 +21,10 @@ struct JSONFeed {
         urls = URLResolver(limits: limits)
     }
 
-    /// - Parameter isCut: Whether the document is longer than the bytes.
+    /// Parses a document.
+    ///
+    /// - Parameter isCut: Whether the document is longer than `bytes`.
+    /// - Throws: ``FeedError/notAJSONFeed(_:)``.
     mutating func feed(from bytes: [UInt8], isCut: Bool, diagnostics: [Diagnostic]) throws -> Feed {
         feed.diagnostics = diagnostics
         var scanner = JSONScanner(bytes)
@@ -151,7 +154,7 @@ struct JSONFeed {
         return nil
     }
 
-    /// Version 1.0 allowed numbers too.
+    /// Returns an identifier; JSON Feed 1.0 allowed numbers, too.
     func identifier(_ value: JSONScanner.Value?) -> String? {
         guard case .number(let number) = value else {
             return bytes(value, limits.line).flatMap { FeedValues.string($0) }

@@ -12,7 +12,7 @@ struct JSONScanner {
         case object([(name: [UInt8], value: Value)])
     }
 
-    /// The text is malformed from here on.
+    /// A syntax error, with the line at which scanning stopped.
     struct Fault: Error {
         let line: Int
     }
@@ -169,7 +169,7 @@ struct JSONScanner {
         throw fault()
     }
 
-    /// Returns the character for `\n` or `\u00e9`; half a surrogate pair is U+FFFD.
+    /// Parses an escape such as `\n` or `\u00e9`; an unpaired surrogate becomes U+FFFD.
     private mutating func escape() throws -> Unicode.Scalar {
         guard index + 1 < bytes.count else { throw fault() }
         let letter = bytes[index + 1]

@@ -18,7 +18,7 @@ struct JSONWriter {
         self.level = level
     }
 
-    /// Consumes the text written so far; the rest follows it.
+    /// Returns the text written since the last call.
     mutating func take() -> [UInt8] {
         defer { bytes = [] }
         return bytes
@@ -150,7 +150,7 @@ struct JSONWriter {
     }
 }
 
-// Absent facts are `null`.
+// Optional values: `nil` is written as `null`.
 extension JSONWriter {
     mutating func string(orNull value: String?) {
         if let value { string(value) } else { null() }

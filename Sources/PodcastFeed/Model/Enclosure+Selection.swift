@@ -1,19 +1,19 @@
 extension Enclosure {
-    /// The use of a file to a player, as far as its type and address tell.
+    /// The kind of a file, as far as its type and address show.
     package enum Kind: Sendable {
         /// Audio or video.
         case media
-        /// A playlist of HTTP Live Streaming: players fetch what it lists; it is never half a file.
+        /// An HTTP Live Streaming playlist, whose media files players fetch themselves.
         case stream
-        /// Something that may be media: only its bytes tell.
+        /// Possibly media; only the file's content would show.
         case unknown
-        /// An image, a document, a page, a torrent, or anything at an address that cannot be asked for.
+        /// An image, a document, a page, a torrent, or any file whose address is not http or https.
         case other
     }
 
-    /// By the type, and by the address's extension where the type says too little.
+    /// The kind by the MIME type, and by the address's extension if the type is vague.
     package var kind: Kind {
-        // A relative address is one whose base is not known.
+        // An address is still relative if its base is unknown; it counts as http.
         guard URLReference.isHTTP(url) || URLReference.scheme(of: url) == nil else { return .other }
         let type = self.type ?? ""
         if type.hasPrefix("audio") || type.hasPrefix("video") {
@@ -27,7 +27,7 @@ extension Enclosure {
             if suffix == "m3u8" { return .stream }
             return hasMediaExtension ? .media : Self.otherExtensions.contains(suffix) ? .other : .unknown
         }
-        // Some servers call everything a page.
+        // Some servers label every file as a web page.
         if hasMediaExtension { return .unknown }
         let isOther = ["image/", "text/", "font/"].contains(where: type.hasPrefix) || Self.otherTypes.contains(type)
         return isOther ? .other : .unknown
@@ -35,7 +35,7 @@ extension Enclosure {
 
     package var isAudioOrVideo: Bool { kind == .media }
 
-    /// The answers of servers that do not know: nothing, bytes, or a word that is no MIME type.
+    /// Whether the type is missing, generic or not a MIME type.
     private static func isVague(_ type: String) -> Bool {
         type.isEmpty || !type.contains("/") || vagueTypes.contains(type)
     }
@@ -46,7 +46,7 @@ extension Enclosure {
         "application/mp3", "application/mpeg", "text/plain",
     ]
 
-    /// RFC 8216, section 10, and what came before it.
+    /// The types of RFC 8216, section 10, and their predecessors.
     private static let streamTypes: Set<String> = [
         "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
     ]
@@ -67,13 +67,13 @@ extension Enclosure {
         "zip", "torrent", "txt", "doc", "docx", "rtf", "json", "xml", "rss", "srt", "vtt", "swf", "js",
     ]
 
-    /// Divides what an item offers: what is playable decides, and never what stands first.
+    /// Divides the enclosures of an item into playable and other ones, by their kind and not by their order.
     ///
     /// - Parameters:
-    ///   - enclosures: The item's own.
-    ///   - contents: `media:content`, which says of itself that it is audio or video.
+    ///   - enclosures: The item's own enclosures.
+    ///   - contents: The `media:content` elements that are audio or video according to their attributes.
     ///   - alternates: The sources of `podcast:alternateEnclosure`.
-    /// - Returns: What can be played, the main medium first, no address twice; and the enclosures that cannot.
+    /// - Returns: The playable enclosures, the main one first, each address once; and the item's other enclosures.
     static func divided(
         _ enclosures: [Enclosure], contents: [Enclosure] = [], alternates: [Enclosure] = []
     ) -> (playable: [Enclosure], others: [Enclosure]) {
@@ -81,7 +81,7 @@ extension Enclosure {
         let own = enclosures.filter { $0.kind != .other }
         let others = enclosures.count == own.count ? [] : enclosures.filter { $0.kind == .other }
         if own.contains(where: { $0.kind != .stream }) { return (selected(from: own), others) }
-        // Only streams of the item's own: a file elsewhere goes before them.
+        // The item's own enclosures are at most streams: files from other elements precede them.
         for group in [contents, alternates] {
             let files = group.filter { $0.kind == .media || $0.kind == .unknown }
             if !files.isEmpty { return (selected(from: files + own), others) }
@@ -89,8 +89,8 @@ extension Enclosure {
         return (selected(from: own + (contents + alternates).filter { $0.kind == .stream }), others)
     }
 
-    /// The first audio or video first, then what may be, then streams; among equals in the document's order, no URL
-    /// twice. A later mention of a URL fills in what the first left out.
+    /// Returns the first audio or video, or else the first unknown file, followed by the others in the document's
+    /// order, each URL once. A later mention of a URL supplies a missing length or type.
     private static func selected(from all: [Enclosure]) -> [Enclosure] {
         guard all.count > 1 else { return all }
         var chosen: [Enclosure] = []

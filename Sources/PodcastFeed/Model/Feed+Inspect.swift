@@ -100,17 +100,17 @@ package extension Feed {
 /// The members of the feed precede its items in the output but may follow them in the document, so the text is stored
 /// until the end; it takes less memory than the items.
 package struct InspectedItems {
-    /// The piece size: large enough for few writes, and small enough to avoid copying a growing text.
+    /// The size of a piece in bytes: large enough for few writes, and small enough to avoid copying a growing text.
     fileprivate static let pieceSize = 256 << 10
 
     fileprivate private(set) var pieces: [[UInt8]] = []
-    /// The nesting level inside the feed and its list of items.
+    /// The writer of the current piece, at the nesting level of the feed's list of items.
     fileprivate private(set) var writer = JSONWriter(level: 2)
     fileprivate private(set) var isEmpty = true
 
     package init() {}
 
-    /// Appends an item to the document.
+    /// Encodes and appends an item.
     package mutating func append(_ item: Item) {
         isEmpty = false
         writer.element()

@@ -57,17 +57,17 @@ package struct Feed: Sendable, Equatable {
     /// The address to ask for permission to import a locked feed (`podcast:locked owner`).
     package var lockedOwner: String?
     package var updateRule: UpdateRule?
-    /// Whether the publisher announces changes by Podping, so that nobody need ask.
+    /// Whether the publisher announces changes by Podping, so that polling is unnecessary.
     package var usesPodping: Bool?
     package var blocks: [PlatformBlock]
-    /// Hours of the day in UTC, and days of the week, in which nothing changes (RSS's `skipHours` and `skipDays`).
+    /// The hours of the day in UTC, 0 to 23, in which the feed does not change (RSS's `skipHours`).
     package var skipHours: [Int]
-    /// English names, lower case.
+    /// The days of the week on which the feed does not change (RSS's `skipDays`): English names, lower case.
     package var skipDays: [String]
     package var items: [Item]
-    /// Items with nothing to play, which are no episodes.
+    /// The number of items without playable enclosures; they are not episodes.
     package var unplayable: Int
-    /// Whether the document was truncated, or not read to its end: missing items need not have left the feed.
+    /// Whether the document was truncated or not parsed to its end, so that missing items may still be in the feed.
     package var isCut: Bool
     package var diagnostics: [Diagnostic]
 
@@ -96,12 +96,12 @@ package struct Item: Sendable, Equatable {
     package var guid: String?
     package var title: String?
     package var published: PublicationDate?
-    /// Seconds.
+    /// The duration in seconds.
     package var duration: Double?
     package var season: Int?
     /// The season's own name (`podcast:season name`).
     package var seasonName: String?
-    /// The number; `podcast:episode` may be 315.5.
+    /// The episode's number, which may have a fraction (`podcast:episode`), such as 315.5.
     package var episode: Double?
     /// The text to display instead of the number (`podcast:episode display`), such as `Ch. 3`.
     package var episodeDisplay: String?
@@ -114,9 +114,9 @@ package struct Item: Sendable, Equatable {
     package var image: String?
     /// The author of this episode, if it differs from the show's.
     package var author: String?
-    /// The first audio or video enclosure comes first, the alternates follow.
+    /// The playable enclosures; the first audio or video comes first.
     package var enclosures: [Enclosure]
-    /// Enclosures that cannot be played: images, documents, torrents, addresses that are not of the web.
+    /// Enclosures that cannot be played: images, documents, torrents, addresses that are not http or https.
     package var attachments: [Enclosure]
     package var transcripts: [Transcript]
     /// `podcast:chapters url`.
@@ -147,7 +147,7 @@ package struct Item: Sendable, Equatable {
     }
 }
 
-/// A time, with its day in the publisher's time zone.
+/// A time, with the UTC offset of the publisher, which determines its day.
 package struct PublicationDate: Sendable, Equatable, Codable {
     /// Seconds since 1970-01-01 UTC.
     package var seconds: Int64
@@ -163,7 +163,7 @@ package struct PublicationDate: Sendable, Equatable, Codable {
 /// A media file of an item.
 package struct Enclosure: Sendable, Equatable, Codable {
     package var url: String
-    /// Bytes as the feed claims; `nil` when absent, zero, negative or no number.
+    /// The size in bytes that the feed states; `nil` if it is missing, zero, negative or not a number.
     package var length: Int64?
     /// The MIME type in lower case.
     package var type: String?
@@ -196,7 +196,7 @@ package struct Chapter: Sendable, Equatable {
     /// Seconds from the start.
     package var start: Double
     package var title: String?
-    /// A page about it.
+    /// A web page about the chapter.
     package var link: String?
     package var image: String?
 

@@ -4,15 +4,15 @@
 package enum FeedError: Error, Equatable, CustomStringConvertible {
     /// No bytes, or nothing but white space.
     case empty
-    /// A web page, with its title when it has one.
+    /// A web page, with its title if it has one.
     case html(title: String?)
     /// XML whose root element is none of `rss`, `rdf:RDF` and `feed`.
     case notAFeed(root: String)
-    /// Neither XML nor JSON; the beginning of what came instead.
+    /// Neither XML nor JSON, with the beginning of the document.
     case notXML(beginning: String)
-    /// JSON that is not a JSON Feed, or malformed JSON; the missing part.
+    /// JSON that is not a JSON Feed, or malformed JSON, with the reason.
     case notAJSONFeed(String)
-    /// XML that could not be followed up to its root element.
+    /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
 
     package var description: String {

@@ -2,8 +2,8 @@
 ///
 /// Content beyond a limit is cut or omitted, with a diagnostic; it is never an error.
 package struct FeedLimits: Sendable, Equatable {
-    /// The maximum size of the document in bytes: 20,000 items with long show notes fit. Resolving relative references
-    /// may add as much in all.
+    /// The maximum size of the document in bytes: 20,000 items with long show notes fit. The total
+    /// growth of relative references by their resolution has the same limit.
     package var bytes = 64 << 20
     /// The maximum number of items, or of subscriptions in a list. A daily show has 36,500 in a century.
     package var items = 100_000

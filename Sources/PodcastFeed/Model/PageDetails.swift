@@ -1,4 +1,4 @@
-/// The facts that a page shows of a show beside its art, name and description.
+/// The facts of a show that its page displays in addition to art, name and description.
 package struct ShowDetails: Sendable, Equatable, Codable {
     package var persons: [Person] = []
     package var funding: [Funding] = []
@@ -10,7 +10,7 @@ package struct ShowDetails: Sendable, Equatable, Codable {
     package init() {}
 }
 
-/// The facts that a page shows of an episode beside its title, date and notes.
+/// The facts of an episode that its page displays in addition to title, date and notes.
 package struct EpisodeDetails: Sendable, Equatable, Codable {
     package var season: Int?
     package var seasonName: String?
@@ -26,7 +26,7 @@ package struct EpisodeDetails: Sendable, Equatable, Codable {
 }
 
 package extension Feed {
-    /// `nil` when the feed says nothing of the kind.
+    /// The details of the show; `nil` if the feed has none of them.
     var details: ShowDetails? {
         var details = ShowDetails()
         details.persons = persons
@@ -40,7 +40,7 @@ package extension Feed {
 }
 
 package extension Item {
-    /// `nil` when the feed says nothing of the kind. The number of a season alone is no such thing.
+    /// The details of the episode; `nil` if the item has none of them, or only the number of its season.
     var details: EpisodeDetails? {
         guard
             seasonName != nil || episodeDisplay != nil || !persons.isEmpty || !soundbites.isEmpty || !tags.isEmpty

@@ -1,4 +1,4 @@
-// How `inspect --json` writes what the `podcast:` namespace says.
+// The `podcast:` elements in the output of `inspect --json`.
 
 extension PodcastTags: JSONWritable {
     func writeMembers(to writer: inout JSONWriter) {

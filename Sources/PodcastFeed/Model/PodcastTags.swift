@@ -2,15 +2,15 @@
 package struct PodcastTags: Sendable, Equatable, Codable {
     package var locations: [Location] = []
     package var license: License?
-    /// `podcast:txt`: free text for programs, such as proofs of who owns the feed.
+    /// `podcast:txt`: free text for programs, such as proofs of the feed's ownership.
     package var texts: [TextRecord] = []
     package var values: [ValueBlock] = []
-    /// Pictures of any shape and purpose; the art is among them, and also in `image`.
+    /// Pictures of any shape and purpose (`podcast:image`), including those that are candidates for `image`.
     package var images: [PodcastImage] = []
     package var chats: [Chat] = []
     package var socialInteracts: [SocialInteract] = []
     package var contentLinks: [ContentLink] = []
-    /// Other feeds and items that are named here, as in a list of songs.
+    /// References to other feeds and items, such as the songs of a playlist.
     package var remoteItems: [RemoteItem] = []
 
     package init() {}
@@ -18,16 +18,16 @@ package struct PodcastTags: Sendable, Equatable, Codable {
     package var isEmpty: Bool { self == PodcastTags() }
 }
 
-/// A place that something is about or made at (`podcast:location`).
+/// A place that a show or an episode is about, or where it is made (`podcast:location`).
 package struct Location: Sendable, Equatable, Codable {
     package var name: String
     /// `subject` or `creator`, lower case.
     package var relation: String?
-    /// RFC 5870, `geo:33.75,-84.39`.
+    /// The coordinates as a URI (RFC 5870), such as `geo:33.75,-84.39`.
     package var geo: String?
-    /// An object of OpenStreetMap, `R113314`.
+    /// The identifier of an OpenStreetMap object, such as `R113314`.
     package var osm: String?
-    /// ISO 3166-1, upper case.
+    /// The country code (ISO 3166-1), upper case.
     package var country: String?
 
     package init(name: String, relation: String? = nil, geo: String? = nil, osm: String? = nil, country: String? = nil)
@@ -42,7 +42,7 @@ package struct Location: Sendable, Equatable, Codable {
 
 /// The terms of use (`podcast:license`).
 package struct License: Sendable, Equatable, Codable {
-    /// An SPDX identifier or a name of the publisher's own.
+    /// An SPDX identifier, or a name chosen by the publisher.
     package var name: String
     package var url: String?
 
@@ -63,14 +63,14 @@ package struct TextRecord: Sendable, Equatable, Codable {
     }
 }
 
-/// Where an episode is discussed (`podcast:socialInteract`).
+/// A public discussion of an episode (`podcast:socialInteract`).
 package struct SocialInteract: Sendable, Equatable, Codable {
-    /// `activitypub`, `bluesky`, …; `disabled` where the publisher wants no discussion. Lower case.
+    /// `activitypub`, `bluesky`, …; `disabled` if the publisher wants no discussion. Lower case.
     package var network: String
     package var url: String?
     package var accountID: String?
     package var accountURL: String?
-    /// The lower, the sooner to be shown.
+    /// The position in the order of display; the lowest comes first.
     package var priority: Int?
 
     package init(
@@ -95,7 +95,7 @@ package struct ContentLink: Sendable, Equatable, Codable {
     }
 }
 
-/// A room for listeners (`podcast:chat`).
+/// A chat room for listeners (`podcast:chat`).
 package struct Chat: Sendable, Equatable, Codable {
     package var server: String
     /// `irc`, `xmpp`, `nostr`, `matrix`, …, lower case.
@@ -159,7 +159,7 @@ package struct PodcastImage: Sendable, Equatable, Codable {
     }
 }
 
-/// Somebody who gets a part of what listeners pay.
+/// A recipient of a part of the listeners' payments (`podcast:valueRecipient`).
 package struct ValueRecipient: Sendable, Equatable, Codable {
     package var name: String?
     /// `node`, `lnaddress`, …, lower case.
@@ -167,9 +167,9 @@ package struct ValueRecipient: Sendable, Equatable, Codable {
     package var address: String
     package var customKey: String?
     package var customValue: String?
-    /// Shares: of all recipients together the whole is divided by their sum.
+    /// The number of shares; a recipient's part of a payment is its number divided by the sum of all recipients'.
     package var split: Int?
-    /// Whether the part is taken off first.
+    /// Whether the part is a fee, deducted before the payment is divided.
     package var isFee: Bool
 
     package init(
@@ -186,13 +186,13 @@ package struct ValueRecipient: Sendable, Equatable, Codable {
     }
 }
 
-/// A part of an episode in which others are paid (`podcast:valueTimeSplit`).
+/// A part of an episode during which payments go to other recipients (`podcast:valueTimeSplit`).
 package struct ValueTimeSplit: Sendable, Equatable, Codable {
     /// Seconds.
     package var start: Double
     /// Seconds.
     package var duration: Double
-    /// Where in the remote item the part begins, in seconds.
+    /// The start of the part within the remote item, in seconds.
     package var remoteStart: Double?
     package var remotePercentage: Int?
     package var remoteItem: RemoteItem?
@@ -217,7 +217,7 @@ package struct ValueBlock: Sendable, Equatable, Codable {
     package var type: String
     /// `keysend`, `lnaddress`, …, lower case.
     package var method: String?
-    /// In the currency of the type, for a minute.
+    /// The suggested payment per minute, in the currency of the type.
     package var suggested: Double?
     package var recipients: [ValueRecipient]
     package var timeSplits: [ValueTimeSplit]
@@ -234,10 +234,11 @@ package struct ValueBlock: Sendable, Equatable, Codable {
     }
 }
 
-/// Whether a platform is asked not to list the show (`podcast:block`).
+/// A request to a platform about listing the show (`podcast:block`).
 package struct PlatformBlock: Sendable, Equatable, Codable {
     /// The platform's name; `nil` for all of them.
     package var platform: String?
+    /// Whether the platform is asked not to list the show.
     package var isBlocked: Bool
 
     package init(platform: String? = nil, isBlocked: Bool) {
@@ -246,7 +247,7 @@ package struct PlatformBlock: Sendable, Equatable, Codable {
     }
 }
 
-/// When new episodes come (`podcast:updateFrequency`).
+/// The schedule of new episodes (`podcast:updateFrequency`).
 package struct UpdateRule: Sendable, Equatable, Codable {
     /// A recurrence rule (RFC 5545, section 3.3.10).
     package var rule: String?
@@ -262,7 +263,7 @@ package struct UpdateRule: Sendable, Equatable, Codable {
 }
 
 extension PodcastImage {
-    /// Whether it is square art, as far as it says.
+    /// Whether the image is square art, as far as its attributes state a purpose and an aspect ratio.
     var isArt: Bool {
         if let purpose, !purpose.split(separator: " ").contains("artwork") { return false }
         let sides = (aspectRatio ?? "").split(whereSeparator: { $0 == "/" || $0 == ":" || $0 == " " })

@@ -4,9 +4,7 @@ struct OutlineList {
     private(set) var unusable: [Diagnostic] = []
     private var addresses: Set<String> = []
 
-    /// Adds a subscription.
-    ///
-    /// - Returns: Whether it is new.
+    /// Adds a subscription, unless the list already contains its address.
     mutating func insert(_ subscription: OPML.Subscription) {
         if addresses.insert(subscription.url).inserted { subscriptions.append(subscription) }
     }
@@ -29,7 +27,7 @@ extension FeedReader {
             if isFeed || written != nil { passOver("\(Self.name(title)) has no address and is passed over", line) }
             return
         }
-        // Overcast also lists shows that were only listened to.
+        // Overcast also lists shows that the user has played but not subscribed to.
         if attributes.value("subscribed").flatMap({ FeedValues.boolean($0.trimmed) }) == false {
             return note("\(Self.name(title)) is marked as not subscribed and is passed over", line: line)
         }
@@ -56,12 +54,12 @@ extension FeedReader {
         outlines.passOver(Diagnostic(line: line, message: message))
     }
 
-    /// Returns `title`, in which gPodder writes the show's name, with the description in `text`; otherwise `text`.
+    /// Returns the attribute `title`, otherwise `text`: gPodder writes the description to `text`.
     private func title(_ attributes: FeedAttributes) -> String? {
         attributes.value("title").flatMap { title($0) } ?? attributes.value("text").flatMap { title($0) }
     }
 
-    /// Returns an address as a line, as some programs write it into the title.
+    /// Returns an address in the form of a title, to recognise programs that write the address into the title.
     private func title(ofAddress address: String) -> String? {
         var address = address
         return address.withUTF8 { title($0) }

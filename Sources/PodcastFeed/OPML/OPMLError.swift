@@ -2,16 +2,16 @@
 package enum OPMLError: Error, Equatable, CustomStringConvertible {
     /// No bytes, or nothing but white space.
     case empty
-    /// A web page, with its title when it has one.
+    /// A web page, with its title if it has one.
     case html(title: String?)
     /// A feed, with its title if it has one.
     case feed(title: String?)
     case json
     /// XML whose root element is not `opml`.
     case otherXML(root: String)
-    /// Neither XML nor JSON; the beginning of what came instead.
+    /// Neither XML nor JSON, with the beginning of the document.
     case notXML(beginning: String)
-    /// XML that could not be followed up to its root element.
+    /// XML that could not be parsed up to its root element.
     case unreadable(line: Int, message: String)
 
     package var description: String {

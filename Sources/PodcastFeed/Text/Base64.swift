@@ -1,6 +1,6 @@
-/// Base64 (RFC 4648, section 4), with white space between.
+/// Base64 (RFC 4648, section 4), in which white space is ignored.
 enum Base64 {
-    /// The bytes of a text; `nil` when it is none.
+    /// Returns the decoded bytes up to the padding; `nil` if the text contains an invalid character.
     static func decoded(_ text: some Collection<UInt8>) -> [UInt8]? {
         var output: [UInt8] = []
         var bits: UInt32 = 0

@@ -11,7 +11,7 @@ struct CharacterReference {
         case windows1252
         /// A surrogate pair, written as two references.
         case surrogates
-        /// A number that is no character, or one that documents may not contain.
+        /// A number that is not a character, or a character that documents may not contain.
         case nothing
         /// An unknown name.
         case unknown
@@ -28,7 +28,7 @@ struct CharacterReference {
     /// The second character; some of HTML's names stand for two.
     private var second: Unicode.Scalar?
 
-    /// Whether the source is kept as text.
+    /// Whether the source remains in the text unchanged.
     var isText: Bool { kind == .unknown || kind == .ampersand || kind == .incomplete }
 
     /// Maximum length parsed. HTML's longest name has 31 letters; longer ones are parsed only for the diagnostic.

@@ -7,10 +7,14 @@ final class CharsetConverter {
     private let descriptor: iconv_t
     /// The incomplete character at the end of the previous piece.
     private var held: [UInt8] = []
-    /// The number of bytes to skip after an invalid byte, so that the next character is found.
+    /// The size of a code unit in bytes: the number of bytes to skip at an invalid sequence.
     private let unit: Int
 
-    /// - Parameter name: A name from ``DocumentEncoding``; `nil` is returned when this system lacks the converter.
+    /// Opens a converter; `nil` if this system has none for the encoding.
+    ///
+    /// The corresponding C function is `iconv_open`.
+    ///
+    /// - Parameter name: A name from ``DocumentEncoding``.
     init?(from name: String) {
         guard let descriptor = iconv_open("UTF-8", name), Int(bitPattern: descriptor) != -1 else { return nil }
         self.descriptor = descriptor
@@ -29,7 +33,7 @@ final class CharsetConverter {
         input.append(contentsOf: piece)
         held = []
         var output: [UInt8] = []
-        // In these encodings no byte becomes more than three bytes of UTF-8, except for rare cases.
+        // In these encodings a byte rarely becomes more than three bytes of UTF-8; if it does, the loop continues.
         var space = [UInt8](repeating: 0, count: max(64, input.count * 3))
         var start = 0
         while start < input.count {

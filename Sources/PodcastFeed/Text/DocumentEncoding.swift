@@ -65,7 +65,7 @@ enum DocumentEncoding: Equatable {
         return Judgement(encoding: .named(known))
     }
 
-    /// The encoding of text that is no UTF-8 although nothing else is named; `nil` when it may be UTF-8.
+    /// Returns a guess for text that is not UTF-8 and not labelled otherwise; `nil` if it is to be read as ``utf8``.
     private static func guessed(_ head: [UInt8]) -> Judgement? {
         guard looksLikeUTF8(head) == false, isHardlyUTF8(head), let name = EncodingGuess(head).name else { return nil }
         return Judgement(
@@ -139,7 +139,7 @@ enum DocumentEncoding: Equatable {
         return found
     }
 
-    /// Whether less of the text beyond ASCII is UTF-8 than is not.
+    /// Whether the invalid non-ASCII bytes outnumber the valid non-ASCII characters.
     private static func isHardlyUTF8(_ head: [UInt8]) -> Bool {
         var (valid, invalid, index) = (0, 0, 0)
         while index < head.count {

@@ -1,6 +1,6 @@
 /// The type of a document, determined by its beginning.
 enum DocumentHead: Equatable {
-    /// XML, starting after this many bytes of junk, white space, or an XML declaration.
+    /// XML that starts after `start` bytes: `junk` bytes that are not XML, and the XML declaration.
     case xml(start: Int, junk: Int)
     case html
     case json
@@ -21,8 +21,9 @@ enum DocumentHead: Equatable {
         return .xml(start: junk + declarationLength(UnsafeBufferPointer(rebasing: head[junk...])), junk: junk)
     }
 
-    /// Returns the start of the XML: immediately if it looks like XML, otherwise at the first construct that only
-    /// starts a feed or a list of subscriptions, for example after the warning of a web server's script.
+    /// Returns the start of the XML: 0 if the document looks like XML, otherwise the first XML declaration or root tag
+    /// of a feed or list of subscriptions, for example after the warning of a web server's script, otherwise the first
+    /// `<`.
     private static func start(_ head: UnsafeBufferPointer<UInt8>) -> Int? {
         let openings = ["<?xml", "<rss", "<feed", "<rdf:RDF", "<channel", "<opml"]
         if (openings + ["<!DOCTYPE", "<!--", "<?"]).contains(where: { head.starts(with: $0.utf8) }) { return 0 }
@@ -32,7 +33,8 @@ enum DocumentHead: Equatable {
         return head.firstIndex(of: UInt8(ascii: "<"))
     }
 
-    /// The XML declaration says nothing any more: the text is UTF-8 by now, and a broken one may have no end.
+    /// Returns the length of the XML declaration, which is skipped: the text is UTF-8 by now, and a malformed
+    /// declaration may lack its `?>`.
     private static func declarationLength(_ head: UnsafeBufferPointer<UInt8>) -> Int {
         guard head.starts(with: "<?xml".utf8), head.count > 5, head[5].isXMLSpace || head[5] == UInt8(ascii: "?"),
             let end = head.firstIndex(of: UInt8(ascii: ">"))
@@ -50,7 +52,7 @@ enum DocumentHead: Equatable {
             } else if rest.starts(with: "<?".utf8), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
                 rest = rest[rest.index(after: end)...]
             } else if begins(rest, with: "<!doctype html"), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
-                // Some programs put it before everything they send.
+                // Some programs send this document type before feeds, too.
                 let element = rest[rest.index(after: end)...].drop(while: \.isXMLSpace)
                 return !["<rss", "<feed", "<rdf:rdf", "<opml", "<?xml"].contains { begins(element, with: $0) }
             } else {
@@ -59,7 +61,7 @@ enum DocumentHead: Equatable {
         }
     }
 
-    /// Compares ignoring case, and requires that the last word ends there.
+    /// Whether the bytes start with a text, which is in lower case, ignoring their case, and its last word ends there.
     private static func begins(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, with text: String) -> Bool {
         let start = bytes.prefix(text.utf8.count)
         guard start.elementsEqual(text.utf8, by: { $0 == $1 || ($0.isLetter && $0 | 0x20 == $1) }) else { return false }

@@ -1,8 +1,8 @@
-/// Guesses the encoding of text that is no UTF-8 and that nothing names.
+/// A guess at the encoding of text that is not UTF-8 and has no other label.
 ///
-/// By the language that the feed names, else by the shape of its bytes: Japanese by its kana, Cyrillic and Greek by
-/// words without ASCII letters and the letters that are frequent in them, Central European by letters in places where
-/// Windows-1252 has signs.
+/// Japanese is recognised by its kana. Otherwise the feed's language determines the encoding and, if the feed names
+/// none, the bytes: Cyrillic and Greek by words without ASCII letters and their most frequent letters, Central European
+/// languages by letters at the positions of signs in Windows-1252.
 struct EncodingGuess {
     private let head: [UInt8]
 
@@ -10,7 +10,7 @@ struct EncodingGuess {
         self.head = head
     }
 
-    /// A name for `iconv_open`; `nil` when the text is Windows-1252 for all that is known.
+    /// The `iconv_open` name of the encoding; `nil` if the text is probably Windows-1252.
     var name: String? {
         if isEUC { return "EUC-JP" }
         if isShiftJIS { return "CP932" }
@@ -18,7 +18,7 @@ struct EncodingGuess {
         if let language, let named = Self.byLanguage[language] {
             return named == "CP1251" && isKOI8(words) ? "KOI8-R" : named
         }
-        // Letters of another script stand together; accented ones stand alone.
+        // Letters of another script form words; accented Latin letters are mostly single.
         if words.count * 10 > head.count(where: { $0 >= 0xC0 }) * 6, words.count >= 6 {
             if isKOI8(words) { return "KOI8-R" }
             let cyrillic = words.count { [0xEE, 0xE0, 0xE8, 0xED].contains($0) }
@@ -28,7 +28,7 @@ struct EncodingGuess {
         return hasCentralEuropeanLetters ? "CP1250" : nil
     }
 
-    /// The bytes beyond ASCII that stand in runs of three and more.
+    /// The bytes from 0xC0 on that are in runs of at least three.
     private var longWords: [UInt8] {
         var words: [UInt8] = []
         var start = 0
@@ -39,13 +39,13 @@ struct EncodingGuess {
         return words
     }
 
-    /// In KOI8 the small letters, which are most of a text, come before the capitals; in Windows-1251 behind them.
+    /// Whether most letters are below 0xE0: in KOI8 these are the lower-case letters, in Windows-1251 the capitals.
     private func isKOI8(_ words: [UInt8]) -> Bool {
         words.count { $0 < 0xE0 } * 2 > words.count
     }
 
-    /// Whether there are letters of Polish and its neighbours in the places where Windows-1252 has `³ ¹ £ ¼ ¾`, which
-    /// precede no letter, and `¿`, which follows none.
+    /// Whether the text contains letters of Polish and neighbouring languages at the positions where Windows-1252 has
+    /// `³ ¹ £ ¼ ¾`, which do not precede letters, and `¿`, which does not follow one; 0x9D is unused there.
     private var hasCentralEuropeanLetters: Bool {
         var count = 0
         for index in head.indices.dropFirst().dropLast() where Self.isLetter(head[index + 1]) {
@@ -102,7 +102,7 @@ struct EncodingGuess {
 
     // MARK: Language
 
-    /// The language that the beginning of the feed names, without its region.
+    /// The language code at the beginning of the feed, without its region.
     private var language: String? {
         for mark in ["<language>", "xml:lang=\"", "xml:lang='"] {
             guard let place = head.firstRange(of: Array(mark.utf8)) else { continue }

@@ -1,4 +1,4 @@
-/// Text in the memory of the parser or of the reader, not copied; valid during the call.
+/// Text in the memory of the parser or the reader; valid only during the call that receives it.
 typealias FeedBytes = UnsafeBufferPointer<UInt8>
 
 /// Normalization of texts for comparison with those in feeds.

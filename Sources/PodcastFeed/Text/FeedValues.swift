@@ -1,4 +1,4 @@
-/// The parsing of element texts. Pure and tolerant: meaningless text is `nil`, never a guess.
+/// Parsers of element texts. They are pure and tolerant; text without a clear meaning is `nil`, never a guess.
 enum FeedValues {
     /// Parses a duration to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` unless positive.
     static func duration(_ text: some Collection<UInt8>) -> Double? {
@@ -27,7 +27,7 @@ enum FeedValues {
         }
         guard hasDigits, let value = number.isEmpty ? 0 : number.value else { return nil }
         total += value
-        // The maximum is thirty years; more is another number.
+        // 1e9 seconds are thirty years; a larger number is not a duration.
         return total <= 1e9 ? total : nil
     }
 
@@ -86,7 +86,7 @@ enum FeedValues {
         number >= Double(lengths.lowerBound) && number <= Double(lengths.upperBound) ? Int64(number) : nil
     }
 
-    /// Parses `yes`, `true`, `explicit` and `no`, `false`, `clean`, ignoring case.
+    /// Parses `yes`, `true`, `explicit`, `1` and `no`, `false`, `clean`, `0`, ignoring case.
     static func boolean(_ text: some Collection<UInt8>) -> Bool? {
         switch String(decoding: text, as: UTF8.self).lowercased() {
         case "yes", "true", "explicit", "1": true
@@ -122,7 +122,8 @@ enum FeedValues {
 
         /// Appends a byte.
         ///
-        /// - Returns: Whether it is valid here. A `Double` represents at most fifteen digits exactly.
+        /// - Returns: Whether it is valid here. A `Double` represents at most fifteen digits exactly; further ones are
+        ///   ignored after the point and invalid before it.
         mutating func append(_ byte: UInt8) -> Bool {
             if byte == UInt8(ascii: "."), !hasPoint {
                 hasPoint = true

@@ -1,7 +1,7 @@
-/// Lines for people, freed of what is meant for programs.
+/// Displayable lines without HTML tags and mail addresses.
 enum PlainLine {
-    /// The text without HTML's tags, which publishers put into titles. `a < b` and names that HTML does not know stay.
-    /// `nil` when there is nothing else.
+    /// Returns the line without the HTML tags that publishers put into titles; `nil` if nothing is left. `a < b` and
+    /// tags unknown to HTML stay.
     static func withoutTags(_ line: String) -> String? {
         guard line.utf8.contains(UInt8(ascii: "<")) else { return line }
         let bytes = Array(line.utf8)
@@ -9,7 +9,7 @@ enum PlainLine {
         var index = 0
         while index < bytes.count {
             if bytes[index] == UInt8(ascii: "<"), let (end, name) = tag(in: bytes, at: index) {
-                // A break is white space; the others are none, and may stand inside a word.
+                // A block or line break separates words; inline elements may be inside a word.
                 if blocks.contains(name), let last = output.last, last != 0x20 { output.append(0x20) }
                 index = end
             } else {
@@ -20,7 +20,7 @@ enum PlainLine {
         return FeedValues.line(output, replacingReferences: false)
     }
 
-    /// The tag that begins here: the byte behind it, and its name in lower case.
+    /// Returns the index after the tag that starts here, and its name in lower case; `nil` if there is none.
     private static func tag(in bytes: [UInt8], at start: Int) -> (end: Int, name: String)? {
         var index = start + 1
         if index < bytes.count, bytes[index] == UInt8(ascii: "/") { index += 1 }
@@ -43,8 +43,8 @@ enum PlainLine {
         "blockquote", "br", "center", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "ul",
     ]
 
-    /// Returns the name in `mail (Name)`, which RSS asks for, `Name (mail)` and `Name <mail>`; the text itself when it
-    /// has none.
+    /// Returns the name in `mail (Name)`, which RSS specifies, `Name (mail)` or `Name <mail>`; the text itself if it
+    /// contains no name.
     static func person(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
         var rest = ""
@@ -62,7 +62,7 @@ enum PlainLine {
             rest.append(open)
             index = text.index(after: index)
         }
-        // What is left may be a mail address and a name in parentheses.
+        // The rest may be a mail address and a name in parentheses.
         if rest.hasSuffix(")"), let open = rest.firstIndex(of: "("), rest[..<open].contains("@"),
             !rest[..<open].dropLast().contains(" ")
         {

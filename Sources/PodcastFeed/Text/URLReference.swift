@@ -1,4 +1,4 @@
-/// URL references from feeds, made absolute according to RFC 3986, section 5.
+/// Resolution of URL references from feeds (RFC 3986, section 5).
 ///
 /// Works on text: Foundation's `URL` rejects or rewrites much of what servers accept, and a media URL must reach the
 /// server as the publisher wrote it.
@@ -18,7 +18,7 @@ package enum URLReference {
         return parts.resolving(clean)
     }
 
-    /// The extension of the URL's file in lower case, without its dot; empty when there is none.
+    /// Returns the extension of the URL's file in lower case, without its dot; empty if there is none.
     static func pathExtension(of url: String) -> String {
         var url = url
         return url.withUTF8 { bytes in
@@ -28,7 +28,7 @@ package enum URLReference {
                 bytes[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
             var index = end - 1
             while index >= start, bytes[index] != UInt8(ascii: "."), bytes[index] != UInt8(ascii: "/") { index -= 1 }
-            // The last dot of a host is none of a file.
+            // A dot in the host does not start a file's extension.
             guard index >= start, bytes[index] == UInt8(ascii: "."), end - index <= 12,
                 start == 0 || bytes[start..<index].contains(UInt8(ascii: "/"))
             else { return "" }
@@ -53,7 +53,7 @@ package enum URLReference {
         return nil
     }
 
-    /// Whether this is an address that can be asked for: `http` or `https` with a host, and without white space.
+    /// Whether the URL can be fetched: `http` or `https` with a host, and without white space.
     package static func isHTTP(_ url: String) -> Bool {
         var url = url
         return url.withUTF8 { bytes in
@@ -72,7 +72,7 @@ package enum URLReference {
                 if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") {
                     isInHost = false
                 }
-                // What stands before it is who asks.
+                // The user information ends at `@`.
                 if isInHost, byte == UInt8(ascii: "@") { host = index + 1 }
             }
             guard host < bytes.count else { return false }
@@ -87,7 +87,7 @@ package enum URLReference {
         if isClean(bytes) { return String(decoding: bytes, as: UTF8.self) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + 8)
-        // So far each reference has been replaced once.
+        // The length of the output already unescaped, so that each `&amp;` is replaced only once.
         var unescaped = 0
         for byte in bytes {
             switch byte {

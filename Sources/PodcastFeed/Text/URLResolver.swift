@@ -1,10 +1,10 @@
-/// The resolution of a document's references, with limits of their number and length.
+/// A resolver of a document's references, with limits on the length of each address and on their total growth.
 ///
-/// A reference of one byte becomes as long as its base. Without a common limit, a document of a few mebibytes with a
-/// long base would fill the memory with gibibytes of addresses.
+/// A reference of one byte becomes as long as its base. Without a limit on the total, a document of a few mebibytes
+/// with a long base would fill the memory with gibibytes of addresses.
 struct URLResolver {
     private let limits: FeedLimits
-    /// The number of bytes by which all addresses together exceed the document's text.
+    /// The number of bytes by which all addresses together exceed their references.
     private var growth = 0
 
     init(limits: FeedLimits) {

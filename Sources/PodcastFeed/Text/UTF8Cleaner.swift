@@ -1,8 +1,8 @@
 /// A filter that copies text into blocks of valid UTF-8: characters not allowed in XML are omitted, and bytes that are
 /// not UTF-8 are read as Windows-1252.
 ///
-/// Everything behind it may rely on whole characters. The pieces may be cut anywhere; the output depends on the bytes
-/// alone.
+/// All later stages may rely on complete, valid characters. The pieces may be cut anywhere: the output depends on the
+/// bytes only.
 struct UTF8Cleaner {
     /// The incomplete character at the end of the previous piece; at most three bytes.
     private var held: [UInt8] = []
@@ -15,7 +15,7 @@ struct UTF8Cleaner {
     struct Block: ~Copyable {
         let bytes: UnsafeMutableBufferPointer<UInt8>
         var count = 0
-        /// The size at which it is full. The memory is larger, so that a step never runs out of space.
+        /// The size in bytes at which the block is full. The memory is larger, so that a step never runs out of space.
         let size: Int
 
         init(size: Int) {
@@ -77,7 +77,7 @@ struct UTF8Cleaner {
         return index
     }
 
-    /// Returns the number of leading bytes that are clean, complete characters; may stop early at rare ones.
+    /// Returns the number of leading bytes that are clean, complete characters; may stop early at a rare character.
     private static func cleanCount(_ bytes: FeedBytes) -> Int {
         guard let base = bytes.baseAddress else { return 0 }
         var index = 0

@@ -28,7 +28,7 @@ struct DiagnosticLog {
     }
 }
 
-/// Counts the lines up to the scanner's position, on demand.
+/// A counter of the lines up to the scanner's position, on demand.
 struct LineCounter {
     /// The line of the last counted byte.
     private(set) var line: Int

@@ -1,4 +1,4 @@
-/// Resolves element names by the namespace declarations in force.
+/// A resolver of element names by the namespace declarations in force.
 struct ElementNames {
     /// A bound prefix; the empty one is the default namespace.
     private struct Binding {

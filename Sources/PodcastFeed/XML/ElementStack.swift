@@ -1,8 +1,8 @@
 /// The open elements, outermost first.
 ///
 /// XML parsers in recovery mode close the innermost element at any end tag, so that one stray `</p>` would close an
-/// item and the next the channel. Here an end tag closes the nearest open element of its name, and those inside; one
-/// without a match is ignored.
+/// item and a second one the channel. Here an end tag closes the nearest open element of its name, and those inside;
+/// one without a match is ignored.
 struct ElementStack {
     struct Element {
         /// The hash of the local name.

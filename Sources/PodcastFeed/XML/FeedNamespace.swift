@@ -1,6 +1,6 @@
 /// The vocabularies used in feeds.
 enum FeedNamespace: UInt8 {
-    /// RSS's own elements, which have no namespace, and Atom's.
+    /// RSS's own elements, which have no namespace, and Atom's in documents that omit its namespace.
     case core
     case atom
     case itunes
@@ -25,7 +25,8 @@ enum FeedNamespace: UInt8 {
         return prefix.map { byPrefix[$0.lowercased()] ?? .other } ?? .core
     }
 
-    /// Returns the vocabulary of an unbound prefix, whose declaration most documents have just omitted.
+    /// Returns the vocabulary that usually has this prefix: a document that does not bind it merely lacks the
+    /// declaration.
     static func unbound(prefix: String) -> FeedNamespace {
         byPrefix[prefix.lowercased()] ?? .other
     }
@@ -53,7 +54,7 @@ enum FeedNamespace: UInt8 {
     ]
 }
 
-/// An element's name in the reader's form.
+/// An element's name, resolved to indices in ``FeedRules``.
 struct FeedName {
     /// The index in ``FeedRules``; 0 for a name without a rule.
     var index: UInt16

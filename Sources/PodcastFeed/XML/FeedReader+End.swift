@@ -183,7 +183,7 @@ extension FeedReader {
 
     // MARK: Text
 
-    /// Returns a URL, made absolute if the document or its address allow it; `nil` if it is empty or too long.
+    /// Returns a URL, resolved against the base URL if there is one; `nil` if it is empty or exceeds a limit.
     mutating func url(_ text: FeedBytes) -> String? {
         urls.resolve(text, base: stack.base)
     }
@@ -193,7 +193,7 @@ extension FeedReader {
         attribute.flatMap { FeedValues.line(UTF8Cleaner.prefix($0, limits.line)) }
     }
 
-    /// Returns the value of an attribute as an identifier.
+    /// Returns the value of an attribute as an identifier or keyword, without white space around it.
     func word(_ attribute: FeedBytes?) -> String? {
         attribute.flatMap { FeedValues.string(UTF8Cleaner.prefix($0, limits.line)) }
     }

@@ -65,7 +65,7 @@ extension FeedReader {
         return true
     }
 
-    /// Completes such an element with its text.
+    /// Completes the pending element with its text, and adds it.
     mutating func endPending(_ text: FeedBytes) {
         let line = FeedValues.line(text)
         switch current.pending {
@@ -121,7 +121,7 @@ extension FeedReader {
             return
         }
         let last = current.item.alternates.count - 1
-        // All addresses of an item together stay within the limit of one list.
+        // The limit of one list applies to all alternate addresses of an item together.
         guard current.sources < limits.entries else { return }
         current.sources += 1
         current.item.alternates[last].sources.append(
@@ -130,7 +130,7 @@ extension FeedReader {
 
     mutating func startIntegrity(_ attributes: FeedAttributes) {
         guard let type = word(attributes.value("type"))?.lowercased(), let value = attributes.value("value"),
-            // Half a hash proves nothing.
+            // A truncated hash is useless.
             value.count <= limits.line, let value = FeedValues.string(value), !current.item.alternates.isEmpty
         else { return }
         let last = current.item.alternates.count - 1

@@ -146,8 +146,10 @@ extension FeedReader {
         Self.add(transcript, to: &current.item.transcripts, limits)
     }
 
-    /// Atom's `content`, which may hold anything: text of some kind, or any other type in base64 (RFC 4287, section
-    /// 4.1.3), as its predecessor had it for text too.
+    /// Processes the start of Atom's `content`, which may contain text or any other type in base64 (RFC 4287, section
+    /// 4.1.3), or of `content:encoded`. Atom 0.3 allowed base64 for text, too (`mode="base64"`).
+    ///
+    /// - Returns: Whether the text inside is needed.
     private mutating func startContent(_ attributes: FeedAttributes) -> Bool {
         current.isBase64 = false
         guard current.ranks.wants(.description, 0) else { return false }
@@ -156,7 +158,7 @@ extension FeedReader {
             current.isBase64 = true
             return type.isEmpty || type.hasPrefix("text/") || type.hasSuffix("html")
         }
-        // Other types are no notes.
+        // Other types are not show notes.
         let isText = !type.contains("/") || type.hasPrefix("text/") || type.hasSuffix("xml")
         current.isBase64 = false
         return isText

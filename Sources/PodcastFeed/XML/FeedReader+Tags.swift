@@ -1,6 +1,6 @@
-// The elements of `podcast:` that say what a page or another program shows, and nothing about the media.
+// The `podcast:` elements with facts for pages and other programs, which do not affect the media.
 extension FeedReader {
-    /// Those whose attributes say all.
+    /// Processes the start tag of an element without text.
     mutating func startTag(_ handler: FeedHandler, _ attributes: FeedAttributes) {
         switch handler {
         case .value: startValue(attributes)
@@ -25,9 +25,9 @@ extension FeedReader {
         }
     }
 
-    /// Those that say the other part in their text.
+    /// Processes the start tag of an element with data both in its attributes and in its text.
     ///
-    /// - Returns: Whether the text is wanted.
+    /// - Returns: Whether the text is needed.
     mutating func startPending(_ handler: FeedHandler, _ attributes: FeedAttributes) -> Bool {
         switch handler {
         case .location:
@@ -57,7 +57,7 @@ extension FeedReader {
         return true
     }
 
-    /// Completes such an element with its text.
+    /// Completes a pending element with its text, and adds it.
     mutating func endTag(_ pending: PendingElement, _ text: FeedBytes, _ line: String?) {
         switch pending {
         case .location(var location):
@@ -89,7 +89,7 @@ extension FeedReader {
         }
     }
 
-    /// The tags of the item that is open, else those of the show.
+    /// Passes the tags of the open item, or those of the show if no item is open, to `body`, with the limits.
     mutating func withTags(_ body: (inout PodcastTags, FeedLimits) -> Void) {
         if isInItem { body(&current.item.tags, limits) } else { body(&show.feed.tags, limits) }
     }
@@ -157,7 +157,7 @@ extension FeedReader {
         }
     }
 
-    /// All parts of one value together stay within the limit of one list.
+    /// Counts a recipient or time split; returns whether all those of one value block are within the limit of one list.
     private mutating func countPayment() -> Bool {
         current.payments += 1
         return current.payments <= limits.entries

@@ -12,12 +12,12 @@ struct FeedReader: ~Copyable {
     /// Whether a limit is reached and parsing must stop.
     private(set) var isStopped = false
     let limits: FeedLimits
-    /// Receives the items instead of the feed.
+    /// Receives the items, which are then not added to the feed.
     let onItem: ((Item) -> Void)?
 
     /// - Parameters:
-    ///   - base: The URL the document came from, for references relative to it.
-    ///   - diagnostics: What was found before the first element.
+    ///   - base: The URL of the document, for relative references.
+    ///   - diagnostics: The diagnostics from before the first element.
     init(limits: FeedLimits, base: String?, diagnostics: [Diagnostic], onItem: ((Item) -> Void)?) {
         self.limits = limits
         self.onItem = onItem
@@ -34,7 +34,7 @@ struct FeedReader: ~Copyable {
     var root: String? { stack.root }
     var isInItem: Bool { current.isOpen }
 
-    // MARK: What the scanner reports
+    // MARK: Events from the scanner
 
     mutating func startElement(_ qualified: FeedBytes, _ attributes: FeedAttributes) {
         guard !isStopped else { return }
@@ -139,8 +139,8 @@ struct FeedReader: ~Copyable {
 
     /// Handles an element at the maximum depth.
     ///
-    /// Such deep nesting usually means that elements were not closed. So episodes and subscriptions still count, and
-    /// everything else is skipped.
+    /// Such deep nesting usually means that elements were not closed. Therefore items and subscriptions are still
+    /// processed; everything else is skipped.
     ///
     /// - Returns: Whether the element may be opened.
     private mutating func makeRoom(for name: FeedName, _ attributes: FeedAttributes) -> Bool {

@@ -43,7 +43,7 @@ enum FeedHandler: UInt8 {
     case value, timeSplit, recipient, remoteItem, podrollItem, publisherItem, splitItem, socialInteract, chat, podping
     case imagesAttribute, podcastImage, resourceImage, integrity, liveItem
     case opml, outline
-    // At the end. `FeedReader` collects text only for these.
+    // At the end. `FeedReader` collects text only for these, for those below and for `imageAttribute`.
     case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
     case description, content, summary, subtitle, mediaDescription
     case pubDate, dcDate, updated

@@ -7,12 +7,12 @@ struct ShowState {
     /// The number of items so far, including those passed to the caller.
     var itemCount = 0
 
-    /// Completes the feed: processes what depends on the whole document.
+    /// Completes the feed with the values that depend on the whole document.
     mutating func finish() {
         if let author = feed.author {
             for index in feed.items.indices where feed.items[index].author == author { feed.items[index].author = nil }
         }
-        // Where no episode will follow, a look now and then is enough.
+        // A complete show gets no more episodes: one refresh a day is enough.
         feed.updateInterval = feed.isComplete ? max(schedule.seconds ?? 0, 86_400) : schedule.seconds
     }
 }
@@ -43,15 +43,15 @@ struct ItemState {
     var mediaContents: [Enclosure] = []
     /// The element whose attributes were read and whose text is being collected.
     var pending = PendingElement.none
-    /// Whether the item's identifier may be its page too: RSS says so unless it says `isPermaLink="false"`.
+    /// Whether the item's `guid` may also be the address of its page: in RSS it is, unless `isPermaLink` is `false`.
     var guidIsLink = false
     /// Whether the text that is being collected is base64.
     var isBase64 = false
-    /// The number of addresses of alternate enclosures.
+    /// The number of alternate addresses of the item.
     var sources = 0
-    /// The number of parts of the last value block.
+    /// The number of recipients and time splits in the last value block.
     var payments = 0
-    /// The broadcast that the item is, if it is one.
+    /// The attributes of a `podcast:liveItem`; `nil` for an episode.
     var live: Broadcast?
 
     struct Broadcast {

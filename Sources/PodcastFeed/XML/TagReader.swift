@@ -8,10 +8,10 @@ struct TagReader: ~Copyable {
     private(set) var isEmptyElement = false
     /// The corrected mistakes.
     private(set) var mistakes: [String] = []
-    /// In memory of its own, so that they can be handed on while the tag is looked at.
+    /// The attributes of the last tag, in manually allocated memory to which ``list`` points.
     private var attributes: UnsafeMutableBufferPointer<FeedAttributes.Attribute>
     private var count = 0
-    /// Values that are not what stands in the document.
+    /// The values that differ from the document's bytes after decoding.
     private var decoded: UnsafeMutableBufferPointer<UInt8>
     private var decodedCount = 0
 
@@ -38,7 +38,7 @@ struct TagReader: ~Copyable {
         !byte.isXMLSpace && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "<")
     }
 
-    /// Those of the last tag; valid until the next is read.
+    /// The attributes of the last tag; valid until the next tag is read.
     var list: FeedAttributes { FeedAttributes(list: UnsafeBufferPointer(rebasing: attributes[..<count])) }
 
     /// Replaces references, and line breaks and tabs by spaces (XML 1.0, section 3.3.3), in the values of the last tag.
@@ -61,6 +61,8 @@ struct TagReader: ~Copyable {
         }
     }
 
+    /// Decodes the reference at the start of `rest`.
+    ///
     /// - Returns: The number of bytes consumed.
     private mutating func decodeReference(_ rest: FeedBytes) -> Int {
         let reference = CharacterReference(rest, isWhole: true)
@@ -88,6 +90,8 @@ struct TagReader: ~Copyable {
         decoded = .allocate(capacity: count)
     }
 
+    /// Parses a start tag.
+    ///
     /// - Parameters:
     ///   - start: The position of the `<`.
     ///   - isWhole: Whether this is the end of the document.
@@ -135,7 +139,7 @@ struct TagReader: ~Copyable {
         let name = FeedBytes(start: start, count: place - start)
         while place < end, place.pointee.isXMLSpace { place += 1 }
         guard place < end else { return nil }
-        // A value without a name, or a name without a value.
+        // A name without a value is skipped.
         guard place.pointee == UInt8(ascii: "=") else { return place > start ? place : place + 1 }
         place += 1
         while place < end, place.pointee.isXMLSpace { place += 1 }

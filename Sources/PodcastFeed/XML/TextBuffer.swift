@@ -1,13 +1,13 @@
 /// The text of an element being collected, in memory reused from one element to the next.
 ///
-/// Text arrives in pieces, split at each reference; those of escaped HTML mostly have a few bytes, for which an array's
-/// uniqueness check at each append is expensive.
+/// Text arrives in pieces, split at each reference. In escaped HTML most pieces have only a few bytes, for which an
+/// array's uniqueness check at each append is expensive.
 struct TextBuffer: ~Copyable {
     private var memory: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0
 
     private static let usualCapacity = 1 << 14
-    /// The maximum capacity that is reused; few elements need more.
+    /// The maximum capacity in bytes that is retained for the next element; few elements need more.
     private static let keptCapacity = 1 << 16
 
     init() {

@@ -1,4 +1,4 @@
-/// The text of the element being collected.
+/// A collector of the text of one element at a time.
 struct TextCollector: ~Copyable {
     private(set) var buffer = TextBuffer()
     /// The index of the element in ``ElementStack``; `nil` if none is collected.

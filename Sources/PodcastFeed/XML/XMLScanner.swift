@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Splits an XML document into tags and text as its bytes arrive, and reports them to a ``FeedReader``.
+/// A scanner that splits an XML document into tags and text as its bytes arrive, for a ``FeedReader``.
 ///
-/// A scanner, not a validating parser: it applies only the lexical rules and recovers from violations as HTML's
+/// It is not a validating parser: it applies only the lexical rules and recovers from violations as HTML's
 /// tokenizer does (a lone `&` or `<` is text, a value may lack its quotes), so that a mistake affects nothing else.
 /// Matching end tags to elements is the reader's task. A document type is skipped: entities that a document declares
 /// are never expanded or loaded.
 ///
 /// Expects UTF-8 that ``UTF8Cleaner`` has cleaned. Time is linear in the bytes, memory is bounded by `tagLimit` and the
-/// size of the pieces. Not for two threads at once.
+/// size of the pieces. Not thread-safe.
 struct XMLScanner: ~Copyable {
     /// The token to which the next byte belongs.
     enum Mode: Equatable {
@@ -54,7 +54,7 @@ struct XMLScanner: ~Copyable {
         scan(isLast: false)
     }
 
-    /// Scans what waited for more. Nothing may be pushed afterwards.
+    /// Scans the remaining bytes. Nothing may be pushed afterwards.
     mutating func finish() {
         scan(isLast: true)
         switch mode {
@@ -82,7 +82,7 @@ struct XMLScanner: ~Copyable {
 
     /// Scans one token, or as much of a long one as is available.
     ///
-    /// - Returns: The byte behind it; `nil` when more bytes are needed.
+    /// - Returns: The position after it; `nil` if more bytes are needed.
     private mutating func step(
         from place: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
     ) -> UnsafePointer<UInt8>? {
@@ -137,7 +137,7 @@ struct XMLScanner: ~Copyable {
         reader.note(message)
     }
 
-    /// Text outside of the root element.
+    /// Reports text outside the root element.
     private mutating func noteText(_ text: FeedBytes) {
         guard !text.allSatisfy(\.isXMLSpace) else { return }
         if reader.root != nil { return reader.noteTail() }
@@ -188,7 +188,7 @@ struct XMLScanner: ~Copyable {
         }
     }
 
-    /// A `<` that begins nothing.
+    /// Processes a `<` that starts no markup, as text.
     private mutating func lone(_ place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
         if reader.isInsideRoot { reader.note("a “<” stands where “&lt;” is meant") }
         reader.characters(FeedBytes(start: place, count: 1), isCDATA: false)
@@ -271,7 +271,7 @@ struct XMLScanner: ~Copyable {
         var isInSubset = false
         /// Number of open declarations inside the subset.
         var depth = 0
-        /// Whether any `>` ends it.
+        /// Whether the first `>` ends the declaration.
         var endsAtTag = false
 
         static let inSubset = DocumentType(isInSubset: true)

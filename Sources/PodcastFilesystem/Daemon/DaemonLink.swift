@@ -7,17 +7,17 @@ internal import Synchronization
 
 /// The mount's connection to the daemon, with requests that outlive daemons.
 ///
-/// A request whose daemon dies is sent again to the next one, which is started at once. Without requests no daemon is
-/// started; one started by another process is detected by its pid file (inotify). Responses and events are delivered on
-/// the connection's thread.
+/// If a daemon dies, the next one is started immediately and its unanswered requests are sent again. Without requests
+/// no daemon is started; one started by another process is detected by its pid file (inotify). Responses and events are
+/// delivered on the connection's thread.
 package final class DaemonLink: Sendable {
-    /// Called once with the daemon's answer, or with why there is none.
+    /// A completion handler, called once with the daemon's response or the failure.
     package typealias Answer = @Sendable (Result<Frame, Failure>) -> Void
 
-    /// The receiver of what the daemon reports.
+    /// The handlers of the daemon's events and connections.
     package struct Observer: Sendable {
         package var event: @Sendable (Event) -> Void
-        /// Called when a daemon was found, with all its tasks.
+        /// Called with all tasks of a daemon after connecting to it.
         package var connected: @Sendable ([TaskInfo]) -> Void
         package var disconnected: @Sendable () -> Void
 
@@ -37,21 +37,21 @@ package final class DaemonLink: Sendable {
         var answer: Answer
         /// The connection that it was sent on; `nil` while it waits for one.
         var connection: DaemonConnection?
-        /// Its number on that connection, once it was sent.
+        /// Its number on that connection, once sent.
         var number: UInt32?
-        /// The number of daemons that have died with it, and when the first did.
+        /// The number of daemons that died before responding to it, and the time of the first such death.
         var deaths = 0
         var firstDeath: ContinuousClock.Instant?
     }
 
     private struct State {
         var connection: DaemonConnection?
-        /// The number of the connection attempt, to identify the connection that ends.
+        /// The number of the last connection attempt, which identifies the connection that ends.
         var attempt = 0
         var isConnecting = false
-        /// The number of times in a row that no daemon could be started.
+        /// The number of consecutive failed starts of a daemon.
         var failedStarts = 0
-        /// The number of daemons in a row that died without an answer.
+        /// The number of consecutive daemons that died without a response.
         var deaths = 0
         /// The time at which a daemon was last connected.
         var lastSeen: ContinuousClock.Instant?
@@ -64,13 +64,12 @@ package final class DaemonLink: Sendable {
     private let launcher: DaemonLauncher
     private let state = Mutex(State())
 
-    /// A request with which so many daemons have died, over `patience`, is answered with a failure: it may be what
-    /// kills them.
+    /// The number of daemon deaths, over at least `patience`, after which a request fails: it may be their cause.
     private static let mostDeaths = 3
-    /// Waiting requests fail when so many daemons have not come up, unless there was one within `patience`: it is
-    /// killed again and again then, also while it starts.
+    /// The number of consecutive failed starts after which waiting requests fail, unless a daemon was connected within
+    /// `patience`: then something kills daemons repeatedly, even while they start.
     private static let mostFailedStarts = 3
-    /// The time that requests wait for a daemon that stays, when several die in quick succession.
+    /// The time for which requests wait for a stable daemon if several die in quick succession.
     private let patience: Duration
     /// Watches for the pid file that a daemon writes when it listens.
     private let watch: FolderWatch
@@ -83,18 +82,18 @@ package final class DaemonLink: Sendable {
 
     deinit { watch.end() }
 
-    /// Starts watching for daemons, and connects to one; with `startsDaemon` it starts one if none runs.
+    /// Starts watching for daemons, and connects to a running one. Starts one if none runs and `startsDaemon` is set.
     package func start(observer: Observer, startsDaemon: Bool) {
         state.withLock { $0.observer = observer }
         connectSoon(startsDaemon: startsDaemon)
         startThread("podfs-watch") { [weak self, watch, launcher] in
-            // The folder may not exist yet; it is recreated after every boot.
+            // The folder may not exist yet, since it is recreated after every boot.
             try? launcher.makeFolders()
             while watch.wait() { self?.connectSoon(startsDaemon: false) }
         }
     }
 
-    /// Fails all waiting requests and stops.
+    /// Fails all waiting requests with ENODEV, and closes the connection.
     package func end() {
         let (requests, connection) = state.withLock { state in
             state.isEnded = true
@@ -159,11 +158,11 @@ package final class DaemonLink: Sendable {
         }
         let isWanted = state.withLock { state in
             guard let known = state.requests[token] else { return false }
-            // Unless the connection has ended meanwhile, and the request waits for the next one.
+            // Not if the connection has ended meanwhile: the request then waits for the next one.
             if known.connection === connection { state.requests[token]?.number = number }
             return true
         }
-        // No effect if it was answered already; needed if it was cancelled before its number was known.
+        // Needed if the request was cancelled before its number was known; no effect if it was answered.
         if !isWanted { connection.cancel(number) }
     }
 
@@ -197,7 +196,7 @@ package final class DaemonLink: Sendable {
                 return (nil, state.connection === connection ? nil : state.connection)
             }
             given?.answer(.failure(Failure(errorNumber: ETIMEDOUT, message: "the daemon died repeatedly")))
-            // The next daemon was found before the death was noticed, and has not got the request.
+            // The next daemon was connected before this death was noticed, so the request has not been sent to it.
             if let next { put(token, to: next) }
         }
     }
@@ -219,8 +218,8 @@ package final class DaemonLink: Sendable {
             state.attempt += 1
             return (state.attempt, max(state.deaths, state.failedStarts))
         }
-        // The first successors at once, then up to a second apart: a request that kills daemons must not keep the
-        // machine busy with starting them.
+        // The first restarts are immediate, later ones up to a second apart, so that a request that crashes daemons
+        // does not keep the machine busy with restarts.
         if startsDaemon, misses >= Self.mostDeaths {
             Thread.sleep(forTimeInterval: min(1, 0.1 * Double(1 << min(misses - Self.mostDeaths, 4))))
         }
@@ -280,11 +279,11 @@ package final class DaemonLink: Sendable {
             return
         }
         for token in tokens { put(token, to: connection) }
-        // It may have ended before it became current, unnoticed.
+        // The connection may have ended before it became current, in which case `ended` ignored it.
         if connection.hasEnded { ended(attempt) }
     }
 
-    /// Handles the end of an attempt's connection. Ignored if that never became current, or is no longer.
+    /// Handles the end of an attempt's connection. Ignored if the connection never became current, or no longer is.
     private func ended(_ attempt: Int) {
         let ended = state.withLock { state -> (observer: Observer?, hasRequests: Bool)? in
             guard state.connection != nil, state.attempt == attempt else { return nil }

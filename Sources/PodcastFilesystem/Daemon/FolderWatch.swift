@@ -3,12 +3,12 @@ internal import Glibc
 internal import Platform
 internal import Synchronization
 
-/// Notices that a file is moved into a folder (inotify(7)). One thread waits; any may end the watch.
+/// A watch for files that are moved into a folder (inotify(7)). One thread waits; any thread may end the watch.
 package final class FolderWatch: Sendable {
     private struct State {
-        /// Of inotify; -1 before the first wait, and where the system has none left.
+        /// The inotify descriptor; -1 before the first wait, and if the user has no inotify instances left.
         var descriptor: Int32 = -1
-        /// The watch on the folder; `nil` where there is none.
+        /// The watch on the folder; `nil` if there is none.
         var watch: Int32?
         var isEnded = false
     }
@@ -30,9 +30,9 @@ package final class FolderWatch: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Blocks until a file has been moved into the folder, or it is time to look there.
+    /// Blocks until a file has been moved into the folder or the watch was removed; without a watch, for `pause`.
     ///
-    /// - Returns: `false` when the watch has ended.
+    /// - Returns: `false` if the watch has ended.
     package func wait() -> Bool {
         guard let descriptor = begin() else {
             let milliseconds = Int(pause / .milliseconds(1))
@@ -40,7 +40,7 @@ package final class FolderWatch: Sendable {
         }
         var buffer = [UInt8](repeating: 0, count: 4_096)
         let count = retryingInterrupts { read(descriptor, &buffer, buffer.count) }
-        // What comes of a folder that was removed is that its watch has gone, as when this one ends.
+        // IN_IGNORED reports that the watch was removed, either with its folder or by `end`.
         let isGone = count < 0 || Self.masks(buffer.prefix(count)).contains { $0 & UInt32(IN_IGNORED) != 0 }
         return state.withLock { state in
             if isGone { state.watch = nil }
@@ -48,18 +48,20 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    /// Ends the wait that is under way, and all later ones.
+    /// Ends the current wait and all later ones.
     package func end() {
         state.withLock { state in
             if state.isEnded { return }
             state.isEnded = true
-            // The reader is told that the watch has gone.
+            // Wakes the reader with IN_IGNORED.
             if let watch = state.watch { _ = inotify_rm_watch(state.descriptor, watch) }
         }
         ended.signal()
     }
 
-    /// - Returns: the descriptor to read from; `nil` where there is nothing to wait for.
+    /// Creates the inotify descriptor and the watch, unless they exist.
+    ///
+    /// - Returns: The descriptor to read from; `nil` if the folder is not watched.
     private func begin() -> Int32? {
         state.withLock { state in
             if state.isEnded { return nil }

@@ -6,9 +6,9 @@ package import PodcastProtocol
 internal import Synchronization
 package import TransferCore
 
-/// The daemon's tasks as its events describe them, so that no request has to wait for an answer.
+/// The daemon's tasks as last reported by its events, so that no request has to wait for the daemon.
 package final class LiveTasks: Sendable {
-    /// A task and how far it is.
+    /// A task and its progress.
     package struct Task: Sendable, Equatable {
         package var info: TaskInfo
         package var generation: Int?
@@ -25,14 +25,14 @@ package final class LiveTasks: Sendable {
     /// The error of an episode that has no task.
     package struct Trouble: Sendable, Equatable {
         package var error: String
-        /// Whether an open has failed with it; otherwise an open still waits while the server is retried.
+        /// Whether an open has failed with it. If not, the server is still being retried while the open waits.
         package var isFinal: Bool
     }
 
     private struct State {
         var tasks: [Key: Task] = [:]
         var troubles: [Key: Trouble] = [:]
-        /// The ranges received of the generation before the present one, of episodes that were replaced.
+        /// The received ranges of the previous generation, for episodes whose rendition was replaced.
         var past: [Key: (generation: Int, ranges: String)] = [:]
         var rates = RateHistory()
 
@@ -47,7 +47,7 @@ package final class LiveTasks: Sendable {
 
     package init() {}
 
-    /// Replaces all tasks after the daemon has exited or a new one was connected.
+    /// Replaces all tasks after a daemon was connected or has exited.
     package func replace(with tasks: [TaskInfo]) {
         state.withLock { state in
             state.tasks = [:]
@@ -61,7 +61,7 @@ package final class LiveTasks: Sendable {
         }
     }
 
-    /// Clamps a number of bytes from the socket, so that those of all tasks can be added.
+    /// Clamps a number of bytes received from the daemon, so that the sum of all tasks does not overflow.
     package static func bytes(_ number: Int64) -> Int64 { min(max(number, 0), EpisodeSize.greatest) }
 
     private static func key(_ info: TaskInfo) -> Key { info.episode.map { .episode($0) } ?? .task(info.id) }

@@ -3,11 +3,11 @@ internal import PodcastProtocol
 internal import Synchronization
 internal import TransferCore
 
-// What the daemon says: tasks, and changes that the kernel has to be told of.
+// Events of the daemon: updates of tasks, and changes that require invalidations.
 extension PodcastFilesystem {
-    /// The moments of the daemon's last reports, in seconds of Unix time.
+    /// The times of the daemon's last events, in seconds of Unix time.
     struct Heard: Sendable {
-        /// When the library was last known to be in step with what the kernel remembers; 0 before the start.
+        /// The time of the last event or connection: changes up to then have been invalidated. 0 before the start.
         var moment: Int64 = 0
         /// The time of the last event of each show.
         var shows: [ShowID: Int64] = [:]
@@ -17,7 +17,7 @@ extension PodcastFilesystem {
         defer { options.onWork() }
         heard.withLock { $0.moment = now }
         live.take(event)
-        // Progress, which is reported many times, changes no name.
+        // Progress events are frequent and change no name.
         send(
             state.withLock { state in
                 state.kernel.changes.add()
@@ -36,7 +36,7 @@ extension PodcastFilesystem {
                             + state.kernel.generatedFiles(of: show)
                     })
             }
-            // A show's page says what is cached.
+            // A show's page shows which episodes are cached.
             if changesPages { send([.page(of: show)]) }
         } else if let show = event.podcast {
             // New names need no invalidation, since negative lookups are not cached. Renamed and removed ones do.
@@ -56,10 +56,10 @@ extension PodcastFilesystem {
         send(state.withLock { $0.kernel.changed(place, row: row, isRenamed: isRenamed) })
     }
 
-    /// A refresh changes many episodes and is reported as one event.
+    /// Invalidates the episodes that a refresh has changed, which is reported as one event.
     private func invalidateEpisodes(of show: ShowID, at moment: Int64) {
-        // What has changed since the last event of the show: the daemon reports a change after it is made, and one
-        // show's changes in their order.
+        // Since the last event of the show: the daemon reports a change after making it, and the changes of one show in
+        // order.
         let since = heard.withLock { heard in
             defer { heard.shows[show] = moment }
             return heard.shows[show] ?? started - 1
@@ -74,7 +74,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// A daemon was found, and these are its tasks.
+    /// Handles a new connection to a daemon: replaces the tasks, and invalidates what changed since the last event.
     func connected(_ tasks: [TaskInfo]) {
         live.replace(with: tasks)
         let since = heard.withLock { heard in

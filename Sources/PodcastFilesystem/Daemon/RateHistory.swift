@@ -1,8 +1,8 @@
-/// The rate of all transfers together, second by second, for a while.
+/// The total rate of all transfers for each of the last `length` seconds.
 ///
 /// A rate applies until the next one is recorded. A value; times are seconds of a monotonic clock.
 package struct RateHistory: Sendable {
-    /// The number of seconds that are kept.
+    /// The number of seconds recorded.
     package static let length = 120
 
     /// The samples, newest last, at most one per second.

@@ -1,7 +1,8 @@
 internal import PodcastPages
 internal import Synchronization
 
-/// The reasons why art, transcripts and chapters could not be opened last. They have no rows in which to store them.
+/// The reasons of the last failed opens of art, transcripts and chapters, which have no rows in the library to store
+/// them.
 final class AssetFailures: Sendable {
     private let reasons = Mutex<[NodeNumber: String]>([:])
 

@@ -30,7 +30,7 @@ struct AssetFile: GeneratedFile {
     }
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
-        // Programs that show images map them into memory, which files read with direct I/O do not allow.
+        // Image viewers map files into memory, which direct I/O does not allow.
         try mount.ask(for: asset, node.kind == .cover || node.kind == .art ? .cached : .direct, by: caller)
     }
 

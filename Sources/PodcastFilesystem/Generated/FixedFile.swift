@@ -4,7 +4,7 @@ internal import PodcastProtocol
 internal import Synchronization
 internal import TransferCore
 
-/// The files that are generated in the root.
+/// The generated files in the root.
 enum FixedFile: Int64, CaseIterable, Sendable {
     case status = 2
     case statusJSON = 3
@@ -86,7 +86,7 @@ struct RootFile: GeneratedFile {
         try rendering(nil)
     }
 
-    /// - Parameter content: the content of an open handle, which is not rendered again.
+    /// - Parameter content: The content of an open handle, which is not rendered again; `nil` to render it now.
     private func rendering(_ content: GeneratedContent?) throws -> Rendering? {
         guard let file = FixedFile(rawValue: node.row) else { return nil }
         let content = try content ?? file.content(mount)
@@ -95,11 +95,12 @@ struct RootFile: GeneratedFile {
     }
 }
 
-/// The list of the subscriptions as last rendered.
+/// The list of subscriptions as last rendered.
 final class SubscriptionsFile: Sendable {
     private let last = Mutex<(bytes: [UInt8], moment: Int64)?>(nil)
 
-    /// When the list last changed, in seconds since 1970. It is the file's mtime, by which programs detect changes.
+    /// The time of the list's last change, in seconds since 1970. It is the file's mtime, by which programs detect
+    /// changes.
     var moment: Int64? { last.withLock { $0?.moment } }
 
     func render(_ mount: PodcastFilesystem) throws -> [UInt8] {

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import SystemPackage
 
-/// The content of a generated file at the time of its open: bytes, followed by the rest of a file on disk.
+/// The content of a generated file when it was opened: bytes, followed by the rest of a file on disk.
 ///
-/// That file is never modified, only replaced: the descriptor stays valid for the version that was opened.
+/// The file on disk is only replaced, never modified, so the descriptor refers to the opened version.
 final class GeneratedContent: Sendable {
     private let head: [UInt8]
     private let tail: FileDescriptor?

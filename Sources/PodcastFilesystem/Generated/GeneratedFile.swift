@@ -35,13 +35,13 @@ extension GeneratedFile {
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
         if mount.refuses(node, to: caller.uid) { throw Errno.permissionDenied }
         guard let rendering = try render() else { throw Errno.staleNFSFileHandle }
-        // Direct I/O: the content is current, whatever size was reported before.
+        // Direct I/O, so that reads return this content regardless of the size reported before.
         return .open(OpenFile(number: node, content: rendering.content), .direct)
     }
 }
 
 extension PodcastFilesystem {
-    /// Whether a user may not open a file: the feed may contain what is secret in its address.
+    /// Whether a user may not open a file. A private feed may contain the secret of its address.
     func refuses(_ number: NodeNumber, to uid: UInt32) -> Bool {
         behaviour(of: number).form.permissions == 0o400 && !mayControl(uid) && uid != 0
     }
@@ -81,7 +81,7 @@ struct NotesFile: GeneratedFile {
     }
 }
 
-/// Chapters: from the feed itself, else an asset at an address that it names.
+/// Chapters from the feed itself, or else the asset whose address the feed contains.
 struct ChaptersFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem

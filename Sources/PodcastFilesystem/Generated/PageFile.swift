@@ -32,10 +32,11 @@ struct PageFile: GeneratedFile {
         return Rendering(GeneratedContent(page.finish()), modified: moment, changed: moment)
     }
 
-    /// The maximum size of a chapter file for a page: 200 chapters with image addresses have some 30 KiB.
+    /// The maximum size in bytes of a chapter file for a page: 200 chapters with image addresses take about 30 KiB.
     private static let chaptersLimit: Int64 = 256 << 10
 
-    /// Returns the chapters of a cached file; empty if it is missing, because nobody has opened it yet, or too large.
+    /// Returns the chapters of a cached file; empty if the file is too large, or missing because no program has opened
+    /// it yet.
     private func fetchedChapters(_ name: String, limit: Int) -> [Chapter] {
         guard let content = GeneratedContent.file(mount.options.assets.appending(name)),
             content.size <= Self.chaptersLimit

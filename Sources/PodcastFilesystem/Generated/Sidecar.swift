@@ -5,7 +5,7 @@ internal import TransferCore
 /// A kind of file that belongs to an episode, in the show's folder or in a subfolder of it.
 struct Sidecar: Sendable {
     let kind: NodeNumber.Kind
-    /// The flag in the library of episodes that have one.
+    /// The library's flag of episodes that have such a file.
     let offered: Sidecars
     let fileExtension: String
     var folder = NodeNumber.Kind.show
@@ -29,7 +29,7 @@ struct Sidecar: Sendable {
         return form
     }()
 
-    /// The file's name.
+    /// Returns the name of the sidecar that belongs to an episode's file.
     func name(of episode: String) -> String { "\(FileName.stem(ofFile: episode)).\(fileExtension)" }
 }
 

@@ -3,10 +3,10 @@ internal import TransferCore
 /// The times at which episodes were last opened or closed in this mount, in seconds since 1970. Reported as `st_atime`.
 struct AccessTimes: Sendable {
     private static let capacity = 4_096
-    /// Seconds after which the library has recorded the time of an open.
+    /// The time in seconds after which the library has recorded an open.
     private static let libraryDelay: Int64 = 60
 
-    /// The number of times that a time of access has changed.
+    /// The number of changes of access times.
     private(set) var changes: UInt64 = 0
     private var times: [EpisodeID: Int64] = [:]
     /// The last open of each episode that was reported to the daemon.
@@ -14,7 +14,9 @@ struct AccessTimes: Sendable {
 
     subscript(episode: EpisodeID) -> Int64? { times[episode] }
 
-    /// - Returns: whether the episode's time has changed.
+    /// Sets the access time of an episode.
+    ///
+    /// - Returns: Whether the time has changed.
     mutating func set(_ episode: EpisodeID, to now: Int64) -> Bool {
         guard times[episode] != now else { return false }
         if times.count >= Self.capacity { times = times.filter { $0.value + Self.libraryDelay > now } }

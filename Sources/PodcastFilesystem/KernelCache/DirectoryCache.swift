@@ -93,7 +93,7 @@ struct DirectoryCache: Sendable, Equatable {
         kept = opening
         beginner = handle
         awaited = awaited ?? reached
-        // An offset of an older listing, of which no stream will have names any more.
+        // Only if older than this listing: no stream will send names at that offset any more.
         end = awaited.flatMap { $0 <= opening.listing ? $0 : nil }
         (isFilled, reached) = (false, nil)
         return Answer(way: .begins, end: end)
@@ -152,7 +152,8 @@ struct DirectoryCache: Sendable, Equatable {
     /// Records changed names: an open stream must see them after its next rewinddir(3), for which the kernel has to
     /// send a request.
     ///
-    /// - Returns: Whether the kernel must drop its cache. Not while it is being filled; `ended` says so then.
+    /// - Returns: Whether the kernel must drop its cache now. If the cache is being filled, `ended` returns true later
+    ///   instead.
     mutating func change() -> Bool {
         for handle in streams.keys { streams[handle]?.isOutdated = true }
         guard !streams.isEmpty else { return false }
@@ -165,6 +166,6 @@ struct DirectoryCache: Sendable, Equatable {
         if beginner == handle { beginner = nil }
     }
 
-    /// Whether the value can be discarded: the next stream fills the cache again.
+    /// Whether no stream uses the cache. The value can then be discarded: the next stream fills the cache again.
     var isIdle: Bool { streams.isEmpty }
 }

@@ -12,17 +12,17 @@ struct DirectoryCaches: Sendable {
     ///
     /// Equal values have equal names, in the same order.
     struct Basis: Equatable, Sendable {
-        /// The show's folder, or one in it, whose names come from the show's rows.
+        /// A show's folder or a subfolder of it. Its names come from the show's rows.
         var folder: NodeNumber
         /// `Library.changeCounter()`.
         var library: Int64
         /// The number of the last change that the daemon has reported.
         var change: UInt64
-        /// The number of changes of the times of access.
+        /// The number of changes of access times.
         var accesses: UInt64
         /// The time of the last addition to or removal from the feeds folder.
         var feeds: Moment?
-        /// The time of the last such change in the assets' folder.
+        /// The time of the last addition to or removal from the assets folder.
         var assets: Moment?
 
         struct Moment: Equatable, Sendable {
@@ -51,8 +51,8 @@ struct DirectoryCaches: Sendable {
         }
     }
 
-    /// The maximum number of listings stored per folder. A further one requires a change, and a program that keeps the
-    /// folder open and reads it again each time.
+    /// The maximum number of listings stored per folder. More would require as many changes while a program keeps the
+    /// folder open and reads it again after each.
     private static let mostListings = 8
     /// Offsets have 31 bits, for programs with a 32-bit `off_t`; then they wrap around. For a folder of ten thousand
     /// names that takes 200,000 changes.

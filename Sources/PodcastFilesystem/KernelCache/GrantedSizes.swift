@@ -68,7 +68,7 @@ struct GrantedSizes: Sendable {
         return episode
     }
 
-    /// Whether a grant for this node is pending, that is not yet seen in the library.
+    /// Whether a grant for this node is pending, that is, not yet recorded in the library.
     func isPending(_ number: NodeNumber) -> Bool { grants[number]?.isSettled == false }
 
     /// Marks a grant as settled when the library's row has a confirmed size. The grant stays for threads that have read

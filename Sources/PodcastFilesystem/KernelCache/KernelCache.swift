@@ -42,8 +42,7 @@ struct KernelCache: Sendable {
         unasked.isEmpty ? false : unasked.remove(number) != nil
     }
 
-    /// Records the size in a reply to the kernel. If it differs from that of the last open, the next open pushes it
-    /// again.
+    /// Records the size in a reply to the kernel. If it differs from the size pushed last, the next open pushes again.
     mutating func told(_ size: Int64, of number: NodeNumber) {
         if let known = nodes[number]?.size, known != size { nodes[number]?.size = nil }
     }
@@ -180,7 +179,7 @@ extension KernelCache {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
         changes.add(number.episode)
         var found: [Invalidation] = []
-        // The library has recorded a size that an open was answered with: the kernel has it.
+        // The library has recorded the size with which an open was answered, and which the kernel has.
         let isSettled = row.map { grants.settle($0) } ?? false
         if !isSettled, mayBeInvalidated(number) { found.append(.attributes(number)) }
         let show = place.podcast

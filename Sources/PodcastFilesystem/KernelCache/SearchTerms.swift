@@ -12,7 +12,7 @@ struct SearchTerms: Sendable {
     static let capacity = 1_000
     /// The maximum number of names in the kernel, a quarter of the numbers: beyond it lookups of new names fail.
     static let limit = 1 << 16
-    /// The number of numbers, which are the generations of nodes: 18 bits.
+    /// The count of possible numbers. They are used as generations of nodes, which have 18 bits.
     private static let numbers = 1 << 18
 
     private struct Term {
@@ -33,7 +33,7 @@ struct SearchTerms: Sendable {
 
     /// Returns the number of a name, and increments its lookup count.
     ///
-    /// - Returns: `nil` if the kernel has too many. `dropped`: a name to invalidate.
+    /// - Returns: The number, and in `dropped` a name to invalidate; `nil` if the kernel knows too many names.
     mutating func lookUp(_ name: String) -> (number: Int, dropped: String?)? {
         uses += 1
         let bytes = Array(name.utf8)
@@ -53,7 +53,7 @@ struct SearchTerms: Sendable {
 
     /// Drops the least recently used name, preferably one that the kernel does not know.
     ///
-    /// - Returns: the name if the kernel knows it: it stays until the kernel has forgotten it.
+    /// - Returns: The name to invalidate, if the kernel knows it. Its number stays assigned.
     private mutating func dropOldest() -> String? {
         let oldest = terms.min {
             ($0.value.lookups > 0 ? 1 : 0, $0.value.used) < ($1.value.lookups > 0 ? 1 : 0, $1.value.used)
@@ -85,7 +85,7 @@ struct SearchTerms: Sendable {
 
     func name(of number: Int) -> String? { terms[number]?.name }
 
-    /// The shows that the folder was last found to hold; `nil` when it was not opened.
+    /// Returns the results of the last search; `nil` if the folder was not opened.
     func found(by number: Int) -> [FoundFolder]? { terms[number]?.found }
 
     mutating func set(found: [FoundFolder], by number: Int) {

@@ -1,7 +1,7 @@
 internal import Fuse
 internal import Glibc
 
-/// An open folder's stream of names.
+/// An open folder, and the names that its stream returns.
 struct OpenFolder: Sendable {
     var names: FolderSnapshot
     /// Whether no names have been read yet.
@@ -15,12 +15,13 @@ struct FolderSnapshot: Sendable {
     struct Item: Sendable {
         let name: String
         let facts: NodeFacts
-        /// Only the name is listed: who wants more looks for it.
+        /// Whether only the name is listed; the kernel looks it up if a program needs the attributes.
         let isBare: Bool
 
         init(name: String, facts: NodeFacts) { (self.name, self.facts, isBare) = (name, facts, false) }
 
-        /// A file that is rendered when it alone is looked at, or one of which no more is known.
+        /// Creates an item without attributes, for a file that is rendered only on access, or whose attributes are
+        /// unknown.
         init(name: String, bare number: NodeNumber) {
             self.name = name
             facts = NodeFacts(number, size: 0, modified: 0, changed: 0)
@@ -33,17 +34,18 @@ struct FolderSnapshot: Sendable {
 
     var number: NodeNumber
     var items: [Item]
-    /// The last change included in the items: attributes changed later are outdated.
+    /// The number of the last change that the items include; see `ChangeLog`. Attributes that changed later are
+    /// outdated.
     var change: UInt64 = 0
-    /// The offsets of the names are above this one: see `DirectoryCaches`. 0 for what the kernel is not to keep.
+    /// The offset below those of the names; see `DirectoryCaches`. 0 for a folder whose names the kernel never caches.
     var base: UInt64 = 0
     /// Whether the kernel may cache the names.
     var isKept = false
-    /// The offset after the last name, if not the next one: see `DirectoryCache`.
+    /// The offset after the last name, if it does not follow from `base`; see `DirectoryCache`.
     var end: UInt64?
 
-    /// The kernel's pages would be full to the last byte. It takes the end of such names for the end of any others
-    /// whose place it looks for in them in vain (fuse_readdir_cached), instead of asking.
+    /// Whether the names would fill the kernel's cached pages to the last byte. If a stream's position is not in such a
+    /// cache, the kernel reports the end of the folder instead of sending a request (fuse_readdir_cached).
     var fillsPages: Bool {
         let page = sysconf(Int32(_SC_PAGESIZE))
         var size = 0
@@ -62,7 +64,7 @@ struct FolderSnapshot: Sendable {
         return base + UInt64(item) + 3
     }
 
-    /// Returns the number of names, `.` and `..` among them, before an offset; `nil` for one of another listing.
+    /// Returns the number of names before an offset, including `.` and `..`; `nil` for an offset of another listing.
     func position(of offset: UInt64) -> Int? {
         let count = items.count + 2
         if offset == 0 { return 0 }
@@ -74,7 +76,7 @@ struct FolderSnapshot: Sendable {
 
     /// Returns these names in their order with the attributes of `other`, a later snapshot of the same folder.
     ///
-    /// What has gone or has another name since is listed without attributes.
+    /// Entries that have been removed or renamed in `other` are listed without attributes.
     func updated(by other: FolderSnapshot) -> FolderSnapshot {
         let fresh = Dictionary(other.items.map { ($0.identity, $0) }, uniquingKeysWith: { first, _ in first })
         var copy = self

@@ -26,7 +26,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Lists a folder when the daemon has answered.
+    /// Returns a folder's snapshot after the daemon's response.
     private func listed(_ number: NodeNumber, by result: Result<Frame, Failure>) throws -> FolderSnapshot? {
         let frame: Frame
         switch result {
@@ -81,7 +81,7 @@ extension PodcastFilesystem {
         return state.withLock { $0.kernel.directories.keep(snapshot, basis, isCertain: isCertain) }
     }
 
-    /// Reads all that a folder's names go by.
+    /// Reads the inputs that determine a folder's names.
     private func basis(of number: NodeNumber) throws -> DirectoryCaches.Basis {
         let (change, accesses) = state.withLock { ($0.kernel.changes.last, $0.kernel.accessTimes.changes) }
         return DirectoryCaches.Basis(
@@ -117,7 +117,8 @@ extension PodcastFilesystem {
                 names = page.withAttributes && others.change != lastChange ? try upToDate(others) : others
             }
             guard let position = names.position(of: page.offset) else {
-                // Like for a removed folder: readdir(3) reports the end, but the kernel's cache does not.
+                // As for a removed folder: readdir(3) treats this error as the end, but the kernel does not cache it as
+                // the end.
                 throw Errno.noSuchFileOrDirectory
             }
             let isStale =
@@ -133,8 +134,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the names with the attributes of now: the kernel remembers these for long, and they may not be those of
-    /// a time before the last change that it was told of.
+    /// Returns the names with current attributes. The kernel caches attributes from a listing for long, so they must
+    /// not be older than the last change reported to it.
     private func upToDate(_ names: FolderSnapshot) throws -> FolderSnapshot {
         names.updated(by: try snapshot(of: names.number) ?? FolderSnapshot(number: names.number, items: []))
     }
@@ -177,8 +178,9 @@ extension PodcastFilesystem {
         return last
     }
 
-    /// The kernel believes what a listing says for as long as what a lookup does: the names may be those of the
-    /// snapshot, the attributes may not.
+    /// Returns an item's current attributes, which are read again if they may have changed since the snapshot. The
+    /// kernel caches attributes from a listing as long as those from a lookup; only the names may be those of the
+    /// snapshot.
     private func current(_ facts: NodeFacts, since change: UInt64) -> NodeFacts {
         guard facts.number.kind == .episode,
             state.withLock({ $0.kernel.isOutdated(facts.number, since: change) }),

@@ -119,7 +119,7 @@ struct EpisodeLink: Sendable {
 }
 
 extension PodcastFilesystem {
-    /// Lists a folder of links, newest first, and invalidates the names that are no longer in it.
+    /// Lists a folder of links, newest first, and invalidates the names that it no longer contains.
     func links(of folder: LinkFolder) throws -> [EpisodeLink] {
         let entries =
             switch folder {
@@ -137,7 +137,7 @@ extension PodcastFilesystem {
         return links
     }
 
-    /// Reads the folders again that were read before, after a change of the library.
+    /// Lists again, after a change of the library, the link folders that have been listed before.
     func refreshLinkFolders() {
         let known = state.withLock { state in LinkFolder.allCases.filter { state.kernel.changed($0) != nil } }
         for folder in known { _ = try? links(of: folder) }

@@ -3,10 +3,11 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
 
-/// The behaviour of one node. Each kind has one, in a file of its own; the defaults are those of an ordinary file that
-/// cannot be controlled.
+/// The behaviour of one node. Each kind of node has an implementation in a file of its own; the defaults are those of a
+/// regular file without control attributes.
 ///
-/// A function returns `nil` if the node, name or attribute does not exist (any more). Errors are sent as the reply.
+/// A function returns `nil` if the node, name or attribute does not exist (any more). A thrown error is sent as the
+/// reply.
 protocol NodeBehaviour {
     var node: NodeNumber { get }
     var mount: PodcastFilesystem { get }
@@ -27,7 +28,7 @@ protocol NodeBehaviour {
     /// Returns the entries of a folder.
     func items() throws -> [FolderSnapshot.Item]?
 
-    /// Whether the kernel may cache the folder's names: those of folders that contain one show's rows.
+    /// Whether the kernel may cache the folder's names: only for a subscribed show's folder and the subfolders of it.
     var keepsNames: Bool { get }
 
     /// Returns the command to send to the daemon before the folder is listed.
@@ -94,7 +95,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the answer to the lookup of a node.
+    /// Returns the reply to a lookup of a node.
     func find(_ node: NodeNumber) throws -> Entry? {
         try behaviour(of: node).facts(open: nil).map { entry($0) }
     }

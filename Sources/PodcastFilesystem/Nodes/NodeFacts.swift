@@ -14,7 +14,7 @@ struct NodeFacts: Sendable {
     var modified: Int64
     var changed: Int64
 
-    /// A file, or a link, whose `size` is that of its target.
+    /// Creates the attributes of a file, or of a link, whose `size` is the length of its target.
     init(_ number: NodeNumber, size: Int64, modified: Int64, changed: Int64) {
         self.number = number
         self.size = size
@@ -29,7 +29,7 @@ struct NodeFacts: Sendable {
         accessed = changed
     }
 
-    /// A show's folder, or one in it, has the time of the newest episode.
+    /// Creates the attributes of a show's folder or a subfolder of it, with the time of the newest episode.
     init(folder number: NodeNumber, of show: FolderEntry) {
         self.init(folder: number, modified: show.newest ?? show.changed, changed: show.changed)
     }

@@ -4,9 +4,9 @@ package import TransferCore
 
 /// The meaning of a node id: a kind, a row of the library, and for episodes a generation.
 ///
-/// Computed, never stored: the same after a restart. `kind (6 bits) | generation (18) | row (40)`; the inode number
-/// that programs see is the same with generation 0, so that a new rendition is a new node to the kernel and the same
-/// file to the user.
+/// Computed, never stored, so it is the same after a restart. `kind (6 bits) | generation (18) | row (40)`; the inode
+/// number that programs see is the same value with generation 0, so that a new rendition is a new node to the kernel
+/// and the same file to the user.
 package struct NodeNumber: Sendable, Hashable {
     /// The kinds of nodes; a number is never used for another kind.
     package enum Kind: UInt8, Sendable, CaseIterable {
@@ -25,7 +25,7 @@ package struct NodeNumber: Sendable, Hashable {
         case feedXML = 9
         case notesFolder = 10
         case chaptersFolder = 11
-        /// The files in the previous two; the row is the episode's.
+        /// The files in the notes and chapters folders; the row is the episode's.
         case notes = 12
         case chapters = 13
         /// The show's art; the row is the show's.
@@ -36,11 +36,11 @@ package struct NodeNumber: Sendable, Hashable {
         case srt = 20
         /// The folder `.search`.
         case search = 16
-        /// A folder in it; the row is a number of `SearchTerms`.
+        /// A folder in `.search`; the row is a number of `SearchTerms`.
         case term = 17
-        /// A show in one of those. The row is the show's, and the generation the number of the term: the kernel allows
-        /// a folder one parent only, and a show may be found by several terms and be subscribed as well. Its inode
-        /// number is the same in all of them.
+        /// A show in a term's folder. The row is the show's, and the generation is the number of the term: the kernel
+        /// allows a folder only one parent, and a show may be found by several terms and be subscribed as well. Its
+        /// inode number is the same in all of them.
         case foundShow = 18
         /// The show as a page; the row is the show's.
         case page = 21

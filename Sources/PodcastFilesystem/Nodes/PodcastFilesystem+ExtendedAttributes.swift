@@ -12,8 +12,8 @@ extension PodcastFilesystem {
                 request.reply(value: "\(getpid())", capacity: capacity)
                 return
             }
-            // `ls -l` and the kernel itself request access lists, labels and capabilities. ls(1) remembers that the
-            // filesystem supports none at all; otherwise it would ask for every file.
+            // `ls -l` and the kernel request access control lists, security labels and capabilities. With this error,
+            // ls(1) remembers that the filesystem supports none; otherwise it would request them for every file.
             guard name.hasPrefix("user.") else { throw Errno.notSupported }
             let values = try behaviour(of: number).extendedAttributes()
             guard let value = values.first(where: { $0.0 == name })?.1 else {
@@ -36,7 +36,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// An unlisted attribute of the root: the process that serves the mount, for `podfs unmount`.
+    /// An unlisted attribute of the root: the id of the process that serves the mount, for `podfs unmount`.
     package static let processAttribute = "user.podfs.mount.pid"
 
     package func setxattr(

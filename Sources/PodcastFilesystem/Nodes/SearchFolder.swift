@@ -5,9 +5,10 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-// `.search/TERM/SHOW/EPISODE`: the web's catalogues as folders. `.search` lists no entries, and a lookup of any name in
-// it succeeds locally, so walking the tree sends no search. Opening a term, or a show below it, asks the daemon, which
-// uses the network; the opener waits, interruptibly, without occupying a thread.
+// `.search/TERM/SHOW/EPISODE`: podcast directories on the web as folders. `.search` lists no entries, and a lookup of
+// any name in it succeeds locally, so walking the tree sends no search. Opening a term's folder, or a show's folder
+// below it, sends a command to the daemon, which uses the network; the opener waits, interruptibly, without occupying a
+// thread.
 
 struct SearchFolder: NodeBehaviour {
     let node: NodeNumber
@@ -21,8 +22,8 @@ struct SearchFolder: NodeBehaviour {
         node == .search ? NodeFacts(folder: node, modified: mount.started, changed: mount.started) : nil
     }
 
-    /// Looks up any name but a hidden one: names that programs look up by themselves (`.hidden`, `.git`) start with a
-    /// dot.
+    /// Looks up a name, which always exists unless it starts with a dot: programs look up `.hidden`, `.git` and others
+    /// on their own.
     func find(_ name: String) throws -> Entry? {
         guard node == .search, !name.isEmpty, name.utf8.first != UInt8(ascii: ".") else { return nil }
         guard let (number, dropped) = mount.state.withLock({ $0.kernel.terms.lookUp(name) }) else {
@@ -37,7 +38,7 @@ struct SearchFolder: NodeBehaviour {
     }
 }
 
-/// A folder in `.search`: the shows that were found by its name.
+/// A folder in `.search`: the shows found by its name.
 struct TermFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -81,7 +82,7 @@ struct TermFolder: NodeBehaviour {
         }
     }
 
-    /// Searches.
+    /// Returns the search for the term.
     func commandBeforeListing() throws -> Command? {
         guard let name else { throw Errno.staleNFSFileHandle }
         return .searchFolder(term: name)
@@ -119,7 +120,7 @@ struct FoundShowFolder: NodeBehaviour {
         }
     }
 
-    /// Fetches the feed, unless it is fresh.
+    /// Returns the fetch of the feed; `nil` if the feed is fresh, or the show is subscribed.
     func commandBeforeListing() throws -> Command? {
         guard let show = try mount.library.podcast(id: node.show) else { throw Errno.staleNFSFileHandle }
         let age = mount.now - (show.lastRefresh ?? 0)

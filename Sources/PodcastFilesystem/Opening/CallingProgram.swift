@@ -24,7 +24,8 @@ struct CallingProgram: Equatable {
         let folder = "\(proc)/\(thread)"
         if let path = Self.linkTarget("\(folder)/exe") {
             var name = Self.baseName(path)
-            // An update has replaced the running program (d_path in fs/d_path.c).
+            // The kernel appends this to the path if an update has replaced the running program (d_path in
+            // fs/d_path.c).
             if name.hasSuffix(Self.deleted) { name = String(name.dropLast(Self.deleted.count)) }
             self.name = name
             isCut = false
@@ -72,7 +73,8 @@ struct CallingProgram: Equatable {
         }
     }
 
-    /// The bytes read of a file in /proc: more than a status file has before `Tgid`, and than a command's first words.
+    /// The maximum number of bytes to read from a file in /proc: enough for `Tgid` in a status file, and for the first
+    /// words of a command line.
     private static let readLimit = 4_096
 
     private static func beginning(_ path: String) -> [UInt8]? {

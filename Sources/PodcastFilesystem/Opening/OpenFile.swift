@@ -7,11 +7,11 @@ internal import TransferCore
 
 /// An open episode, or an open generated file.
 final class OpenFile: Sendable {
-    /// Whether the daemon knows of a read that was answered with the first bytes.
+    /// Whether the daemon was notified of a read that was answered with the first bytes.
     enum HeadRead {
         case none
-        /// The daemon is notified after the reply, since its work would delay the reader. A close meanwhile is sent
-        /// afterwards.
+        /// The daemon is notified after the reply, so that its work does not delay the reader. A close in the meantime
+        /// is sent after that notification.
         case beingTold(isClosed: Bool)
         case told
     }
@@ -29,14 +29,15 @@ final class OpenFile: Sendable {
         /// The first bytes, until the cache file is known.
         var head: [UInt8] = []
         var headRead = HeadRead.none
-        /// The error of the last refused read, and when that was, in milliseconds.
+        /// The error of the last failed read, and its time in milliseconds of `SystemClock.monotonic`.
         var refusal: (error: Errno, at: Int64)?
     }
 
     let number: NodeNumber
     /// Whether the daemon counts this open, and must be notified of the close.
     let isCounted: Bool
-    /// Whether it was opened with O_DIRECT: its reads are the program's own, including those beyond the end.
+    /// Whether an episode was opened with O_DIRECT: every read is then the program's own, also one beyond the end. True
+    /// and unused for generated files.
     let bypassesCache: Bool
     /// The content of a generated file; `nil` for an episode.
     let content: GeneratedContent?
@@ -59,7 +60,7 @@ final class OpenFile: Sendable {
         media = Mutex(Media())
     }
 
-    /// The cache file of a complete episode.
+    /// The cache file of a complete episode; `nil` if the episode is not complete.
     var whole: (reader: MediaReader, name: String, total: Int64)? {
         media.withLock { media in
             guard media.isComplete, let reader = media.reader, let name = media.file, let total = media.total else {

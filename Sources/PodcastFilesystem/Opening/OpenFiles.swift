@@ -2,27 +2,28 @@ internal import ContentCache
 internal import Fuse
 internal import SystemPackage
 
-/// Open files and folders by handle: a plain table, with what the handles of a node share.
+/// The table of open files and folders by handle, with the files that the handles of a node share.
 struct OpenFiles: Sendable {
     /// The files that the handles of a node share until the last one is closed.
     struct Node: Sendable {
-        /// The cache file, once a handle knows it: reads of the other handles may all have been answered by the kernel.
+        /// The cache file, once one handle knows it. The others may not, if the kernel has answered all their reads.
         var held: HeldFile?
-        /// The cache file that the kernel reads by itself.
+        /// The cache file registered for passthrough.
         var backed: BackedFile?
     }
 
-    /// Closed files of which the name is remembered.
+    /// The number of stored cache file names at which those of closed nodes are dropped.
     private static let capacity = 4_096
 
     private var files: [FileHandle: OpenFile] = [:]
     var folders: [FileHandle: OpenFolder] = [:]
     private var last: UInt64 = 0
-    /// By node, while it is open.
+    /// The shared files of each open node.
     var nodes: [NodeNumber: Node] = [:]
-    /// The last name of each node's cache file: the library has a file a moment after its first reader.
+    /// The last known name of each node's cache file. The library records a new file only a moment after its first
+    /// read.
     private var names: [NodeNumber: String] = [:]
-    /// The opens that wait until the kernel has been told of a size.
+    /// The opens of each node that wait for the invalidation of its attributes.
     var waiting: [NodeNumber: [@Sendable () -> Void]] = [:]
 
     subscript(handle: FileHandle) -> OpenFile? { files[handle] }
@@ -42,9 +43,9 @@ struct OpenFiles: Sendable {
 
     mutating func remove(_ handle: FileHandle) -> OpenFile? { files.removeValue(forKey: handle) }
 
-    /// Keeps the cache file that a handle has come to know until the node's last handle is closed.
+    /// Leases the cache file of a handle, once known, until the node's last handle is closed.
     mutating func hold(_ file: OpenFile) {
-        // The response to a read may arrive after the last close.
+        // The daemon's response to a read may arrive after the last close.
         guard file.number.kind == .episode, let node = nodes[file.number], node.held == nil, let held = file.held else {
             return
         }
@@ -53,7 +54,7 @@ struct OpenFiles: Sendable {
         names[file.number] = held.name
     }
 
-    /// Returns the leased cache file of a node's handles, or the name of the last one.
+    /// Returns the leased cache file of a node, and the last known name of its cache file.
     func held(_ number: NodeNumber) -> (file: HeldFile?, name: String?) { (nodes[number]?.held, names[number]) }
 
     mutating func add(_ folder: FolderSnapshot) -> FileHandle {
@@ -62,7 +63,7 @@ struct OpenFiles: Sendable {
         return handle
     }
 
-    /// The stream goes on with these names.
+    /// Replaces the names of an open folder, from which its next requests are answered.
     mutating func replace(_ handle: FileHandle, with names: FolderSnapshot) { folders[handle]?.names = names }
 }
 
@@ -80,7 +81,7 @@ struct BackedFile: Sendable {
     /// The size in bytes.
     let total: Int64
 
-    /// `nil` where the file is not complete, or the kernel does not take it.
+    /// Registers an open file; `nil` if it is not complete, or the kernel does not accept it.
     init?(_ file: OpenFile, _ taker: (any BackingFileTaker)?) {
         guard let taker, let (reader, name, total) = file.whole,
             let backing = reader.withDescriptor({ taker.register($0) })

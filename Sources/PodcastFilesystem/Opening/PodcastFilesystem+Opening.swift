@@ -9,13 +9,14 @@ internal import SystemPackage
 /// The next step of an open.
 enum Opening {
     case open(OpenFile, HandleMode.Wish)
-    /// The kernel may have an unconfirmed size.
+    /// The daemon must confirm the size with the server. The kernel may have cached this unconfirmed one.
     case ask(EpisodeSize)
     /// The daemon must check whether the cached asset is current.
     case askForAsset(AssetKind, HandleMode.Wish)
 }
 
-// Opens and closes. An open is answered at once if possible, otherwise parked until the daemon has requested the size.
+// Opens and closes. An open is answered immediately if possible, otherwise parked until the daemon has confirmed the
+// size.
 extension PodcastFilesystem {
     package func open(_ request: consuming Request, node: NodeID, flags: Int32) {
         do {
@@ -35,8 +36,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the size that fstat(2) is to tell once a file is open; `nil` when it is not known, or is asked for each
-    /// time.
+    /// Returns the size to push to the kernel before the open is answered, so that fstat(2) returns it; `nil` if the
+    /// size is unknown, or if the kernel requests it for each fstat(2).
     private func sizeToPush(_ file: OpenFile) -> Int64? {
         guard behaviour(of: file.number).form.pushesSize else { return nil }
         return file.content?.size ?? file.media.withLock { $0.total }
@@ -51,11 +52,11 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns what is known of an episode that the cache has no more than a part of, or nothing.
+    /// Returns the media of an episode that is not completely cached: its cache file, if there is one, and its size.
     ///
-    /// The file is held from now on, when there is one: the kernel answers reads with what it has kept of others', and
-    /// the daemon may not remove a file that somebody reads. What is present of it is not of interest: the first read
-    /// that comes here has the daemon fetch the rest.
+    /// The cache file is leased from now on: the kernel may answer reads from pages that it cached for other handles,
+    /// and the daemon must not remove a file that a program reads. The present ranges are not loaded: the first read
+    /// that arrives here makes the daemon fetch the missing ones.
     func partOfFile(_ number: NodeNumber, _ name: String?, total: Int64?) -> OpenFile.Media {
         let (held, lastName) = state.withLock { $0.files.held(number) }
         if let held { return OpenFile.Media(reader: held.reader, file: held.name, total: total) }
@@ -65,8 +66,7 @@ extension PodcastFilesystem {
         return OpenFile.Media(reader: reader, file: name, total: total)
     }
 
-    /// Handles an unconfirmed size: one request to the server confirms it, and the first read continues with its
-    /// response.
+    /// Parks an open until the daemon has confirmed the size. The request that confirms it also serves the first read.
     private func askToOpen(
         _ number: NodeNumber, insteadOf guess: EpisodeSize, flags: Int32, _ request: consuming Request
     ) {
@@ -106,7 +106,7 @@ extension PodcastFilesystem {
                     reply(request, OpenFile(number: number, content: content), wish)
                 }
             case .failure(let failure):
-                // Before the reply: a program that is refused may read the reason at once.
+                // Before the reply, since a program whose open fails may read the reason immediately.
                 assetFailures.set(failure.message, of: number)
                 waiting.take()?.reply(error: Self.errno(of: failure))
             }
@@ -151,11 +151,12 @@ extension PodcastFilesystem {
         push(total, of: number, then: answer)
     }
 
-    /// - Parameter isInvalidated: the kernel has just forgotten the attributes.
+    /// - Parameter isInvalidated: Whether the kernel's attributes were invalidated just before.
     private func reply(
         _ request: consuming Request, _ file: OpenFile, _ wish: HandleMode.Wish, isInvalidated: Bool = false
     ) {
-        // The kernel's size may be outdated now, and a read would stop there.
+        // During an unmount, invalidations no longer reach the kernel: its size may be outdated, and reads would stop
+        // there.
         if parked.isStopped {
             if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.episode).payload) }
             request.reply(error: .operationNotSupportedByDevice)
@@ -163,10 +164,11 @@ extension PodcastFilesystem {
         }
         let now = now
         let opened = state.withLock { add(file, wish, at: now, &$0) }
-        // The least recently opened is evicted first. The daemon knows of opens that it has answered.
+        // The daemon evicts the least recently opened episode first. It already knows of the opens that it has
+        // answered.
         if opened.isReported { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
-        // Told before the open is answered, and only when nobody else has the file open: a reader's question for the
-        // size that is under way meanwhile would be asked in vain.
+        // Invalidated before the open is answered, and only if no other handle is open: a reader of that handle may
+        // wait for the size, and the kernel would discard the reply.
         if opened.hasNewTime, !isInvalidated {
             let waiting = ParkedRequest(request)
             invalidate(file.number) { [self] in
@@ -184,13 +186,13 @@ extension PodcastFilesystem {
     private struct Opened {
         var handle: FileHandle
         var way: HandleMode.Way
-        /// The time of access has to be invalidated.
+        /// Whether the kernel's access time must be invalidated.
         var hasNewTime: Bool
-        /// The daemon is to be told.
+        /// Whether the daemon must be notified of the open.
         var isReported: Bool
     }
 
-    /// Counts a handle from before its open is answered until `close`.
+    /// Adds a handle. It counts from before the reply to its open until `close`.
     private func add(_ file: OpenFile, _ wish: HandleMode.Wish, at now: Int64, _ state: inout State) -> Opened {
         let number = file.number
         let isReported =
@@ -200,7 +202,8 @@ extension PodcastFilesystem {
         var way = state.kernel.open(number, wish)
         let handle = state.files.add(file)
         if way == nil {
-            // In the same critical section: no second open may begin another mode, nor another backing file, meanwhile.
+            // In the same critical section, so that no concurrent open chooses another mode or registers another
+            // backing file.
             let backed = BackedFile(file, kernelLink.withLock { $0?.backings })
             state.files.nodes[number]?.backed = backed
             way = state.kernel.opened(number, backing: backed?.backing.id)
@@ -218,7 +221,7 @@ extension PodcastFilesystem {
             // Reads that bypass the cache still arrive here.
             reply.directIO = file.bypassesCache
         }
-        // Not accepted: the caller was interrupted, and no release will follow.
+        // The kernel rejected the reply: the caller was interrupted, and no release will follow.
         if !request.reply(open: reply) { close(opened.handle) }
     }
 
@@ -240,10 +243,10 @@ extension PodcastFilesystem {
         if !isLater { tellClose(of: file) }
     }
 
-    /// Removes a handle, and with a node's last one the lease on its cache file.
+    /// Removes a handle, and with the last handle of a node the lease on its cache file.
     private func remove(_ handle: FileHandle) -> (file: OpenFile, hasNewTime: Bool)? {
         let now = now
-        // What the handles shared is released after the critical section: the last reference to a file closes it.
+        // The shared files are released outside the critical section: dropping the last reference to a file closes it.
         let removed = state.withLock { state -> (file: OpenFile, hasNewTime: Bool, shared: OpenFiles.Node?)? in
             guard let file = state.files.remove(handle) else { return nil }
             state.kernel.close(file.number)

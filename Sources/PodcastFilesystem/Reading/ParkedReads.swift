@@ -2,7 +2,7 @@ internal import Fuse
 internal import Platform
 internal import Synchronization
 
-/// The requests that wait for the daemon: a small record each, no thread.
+/// The requests that wait for the daemon. Each occupies a small record, and no thread.
 final class ParkedReads: Sendable {
     struct Entry: Sendable {
         var request: ParkedRequest
@@ -10,12 +10,12 @@ final class ParkedReads: Sendable {
         var token: UInt64
     }
 
-    /// The time within which the kernel's second try follows a failure: it is made by the reader that has just been
-    /// woken. In milliseconds of `SystemClock.monotonic`.
+    /// The time in milliseconds within which the kernel repeats a failed read, on behalf of the reader that was just
+    /// woken.
     static let retryWindow: Int64 = 1_000
 
     private let entries = Mutex<[UInt64: Entry]>([:])
-    /// Until when nothing is parked, in milliseconds of `SystemClock.monotonic`.
+    /// The end of the time in which nothing is parked, in milliseconds of `SystemClock.monotonic`.
     private let refusesUntil = Atomic<Int64>(0)
     private let stopped = Atomic(false)
 
@@ -26,19 +26,20 @@ final class ParkedReads: Sendable {
 
     func refuses(at now: Int64) -> Bool { now < refusesUntil.load(ordering: .acquiring) }
 
-    /// Adds a request. Must be called before the daemon's request is sent, whose response may come at once.
+    /// Adds a request. Must be called before the request to the daemon is sent, since the response may arrive
+    /// immediately.
     func add(_ request: ParkedRequest) {
         entries.withLock { $0[request.id] = Entry(request: request, token: 0) }
     }
 
-    /// Sets the token of the daemon's request; no effect if it was answered already.
+    /// Sets the token of the request to the daemon; no effect if it was answered already.
     func assign(_ token: UInt64, to request: ParkedRequest) {
         entries.withLock { $0[request.id]?.token = token }
     }
 
     func remove(_ request: ParkedRequest) -> Entry? { entries.withLock { $0.removeValue(forKey: request.id) } }
 
-    /// Takes all that are parked, and refuses others for `retryWindow`.
+    /// Removes and returns all parked requests, and refuses others for `retryWindow`.
     func takeAll() -> [Entry] {
         refusesUntil.store(SystemClock.monotonic.milliseconds + Self.retryWindow, ordering: .releasing)
         return entries.withLock { entries in

@@ -6,7 +6,7 @@ internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
-// Reads. A read is answered at once from the cache if possible, otherwise parked until the daemon has the missing
+// Reads. A read is answered immediately from the cache if possible, otherwise parked until the daemon has the missing
 // bytes.
 extension PodcastFilesystem {
     package func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int) {
@@ -45,8 +45,8 @@ extension PodcastFilesystem {
         }
     }
 
-    /// All of a read, when the daemon has sent the first bytes before there was a file; and whether it is the first
-    /// read of them, of which the daemon is to be told.
+    /// Returns all bytes of a read from those that the daemon sent before there was a cache file, and whether it is the
+    /// first such read, of which the daemon must be notified.
     private func head(of file: OpenFile, _ read: ReadRequest) -> (bytes: ArraySlice<UInt8>, isFirst: Bool)? {
         file.media.withLock { media in
             let end = min(read.range.upperBound, media.total ?? .max)
@@ -77,8 +77,7 @@ extension PodcastFilesystem {
         if isClosed { tellClose(of: file) }
     }
 
-    /// Whether to refuse a read behind the end: the kernel reads pages, which it does only up to where it believes the
-    /// file to end.
+    /// Whether to refuse a read beyond the end, which the page cache sends if the kernel has cached a larger size.
     private func refusesTail(_ range: Range<Int64>, of file: OpenFile) -> Bool {
         state.withLock { state in
             !file.bypassesCache && !state.kernel.isDirect(file.number)
@@ -127,7 +126,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Answers a read of a replaced generation: an open file keeps the bytes received so far.
+    /// Answers a read of a replaced generation: an open file can still be read as far as its bytes were received.
     private func replyOfOldGeneration(_ request: consuming Request, _ file: OpenFile, offset: Int64, size: Int) {
         if let past = live.past(of: file.number.episode, generation: file.number.generation) {
             file.media.withLock { media in
@@ -141,9 +140,9 @@ extension PodcastFilesystem {
         Self.reply(request, ready, offset: offset)
     }
 
-    /// Returns why a read is not worth parking: the kernel reads ahead, and asks again for a page that it could not
-    /// have, on behalf of the reader itself. The second try gets the first one's answer; it would wait out the reader's
-    /// deadline once more.
+    /// Returns the error for a read that must not be parked: the kernel requests a page again for the reader itself
+    /// after a failed readahead. The second request fails like the first, instead of waiting for the deadline once
+    /// more.
     private func refusal(of file: OpenFile) -> Errno? {
         let now = SystemClock.monotonic.milliseconds
         if parked.refuses(at: now) { return .ioError }
@@ -183,7 +182,7 @@ extension PodcastFilesystem {
         var count: Int
     }
 
-    /// Returns what of a read can be answered now: all that the file has of it, or `nil`.
+    /// Returns the file and the number of bytes with which a read can be answered now; `nil` if bytes are missing.
     private static func ready(_ file: OpenFile, offset: Int64, size: Int) -> Ready? {
         file.media.withLock { media in
             guard let total = media.total else {
@@ -223,8 +222,8 @@ extension PodcastFilesystem {
 
     // MARK: Parking
 
-    /// Asks the daemon for something that `waiting` waits for; `answer` is called when it has it, if anybody waits
-    /// still.
+    /// Parks a request and sends one to the daemon. `answer` is called with the response, unless the parked request was
+    /// interrupted before.
     func ask(
         _ kind: Frame.Kind, _ payload: [UInt8], for waiting: ParkedRequest,
         answer: @escaping @Sendable (Result<Frame, Failure>) -> Void

@@ -25,9 +25,9 @@ extension Library {
         }
     }
 
-    /// Starts synchronization with an account: all subscriptions and playback states here are queued for sending. Data
-    /// of an earlier account are deleted, unless it is the same account, server and device: then nothing is deleted,
-    /// and it is no longer stopped.
+    /// Starts synchronization with an account: queues all local subscriptions and playback states for sending, and
+    /// deletes the data of an earlier account. If it is the same account, server and device, nothing is deleted or
+    /// queued, and a stopped synchronization continues.
     package func beginSync(_ account: SyncAccount, now: Int64) throws {
         try write { db in
             let same = try Bool.fetchOne(
@@ -48,7 +48,7 @@ extension Library {
                     INSERT INTO sync_subscription (url, podcast, subscribed, at)
                     SELECT url, id, 1, ? FROM podcast WHERE ephemeral = 0
                     """, arguments: [now])
-            // When it was heard is unknown; that the row has not changed since is known.
+            // The time of playback is not recorded, but it is not later than the row's last change.
             try db.execute(
                 sql: """
                     INSERT INTO sync_pending (episode, at, floor)

@@ -18,8 +18,8 @@ extension Library {
     ///
     /// - Parameters:
     ///   - window: The new window.
-    ///   - keepsLatestOnly: Whether the server stores only the last action of an episode. If that is older than the
-    ///     local state it has overwritten it there, so the local state is sent again.
+    ///   - keepsLatestOnly: Whether the server stores only the last action of an episode. An action older than the
+    ///     local state has then overwritten that state on the server, so the local state is sent again.
     package func take(
         _ actions: [SyncAction], clock: SyncClock, window: SyncWindow, keepsLatestOnly: Bool, now: Int64
     ) throws -> TakenActions {
@@ -31,7 +31,7 @@ extension Library {
                     let isFuture = clock.isFuture(action.timestamp)
                     guard try Self.isNews(action, isFuture: isFuture, now: now, db) else { continue }
                     guard let state = SyncedState(action) else {
-                        // It has overwritten the state on the server.
+                        // The action has overwritten the state on the server.
                         if keepsLatestOnly { try Self.queueAgain(index.episode(of: action, db), now: now, db) }
                         continue
                     }
@@ -45,8 +45,8 @@ extension Library {
                     switch try Self.apply(moment, to: episode, skew: clock.skew, now: now, db) {
                     case .taken:
                         result.changed.append(episode)
-                        // Other devices got it at other times, and have clamped it differently: they are sent this
-                        // time.
+                        // Other devices received the action at other times and clamped it differently, so this time is
+                        // sent to them.
                         if isFuture { try Self.queue(episode, moment.time, stamp: moment.time, now: now, db) }
                     case .same: break
                     case .older(let time):
@@ -81,7 +81,7 @@ extension Library {
                 let stamp: Int64? = row[3]
                 let time = stamp ?? clock.time(ofLocal: row[1], floor: row[2])
                 let state = SyncedState(played: row[6], position: row[7], total: row[8])
-                // In the server's form, if known.
+                // The feed's address as the server spells it, if known.
                 let podcast: String = row[10] ?? row[9]
                 let action = state.action(
                     podcast: podcast, episode: row[4], guid: row[5], device: device, timestamp: time, total: row[8])
@@ -212,11 +212,12 @@ extension Library {
     // MARK: Recorded actions
 
     /// The maximum numbers of recorded actions and of states waiting for their episodes: bounds against a server that
-    /// invents them. A person who hears ten episodes a day reaches them in three years.
+    /// invents them. A person who plays ten episodes a day reaches them in three years.
     private static let mostActions = 10_000
     private static let mostParked = 10_000
 
-    /// Records an action; returns `false` for a known one.
+    /// Records an action. Returns `false` if it need not be applied: it is known, and was clamped when it was first
+    /// received.
     private static func isNews(
         _ action: SyncAction, isFuture: Bool, now: Int64, _ db: Database
     ) throws -> Bool {

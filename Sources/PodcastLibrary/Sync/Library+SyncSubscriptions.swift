@@ -57,7 +57,7 @@ extension Library {
     package func markSent(_ changes: [PendingSubscription]) throws {
         try write { db in
             for change in changes {
-                // Also if it was changed back at this moment: it is sent nevertheless.
+                // Also marks a change that was reversed meanwhile, since its request is sent nevertheless.
                 try db.execute(
                     sql: "UPDATE sync_subscription SET sent = ? WHERE url = ?",
                     arguments: [change.subscribed, change.url])
@@ -167,7 +167,7 @@ extension Library {
     private static func settle(_ change: PendingSubscription, _ db: Database) throws {
         try db.cachedStatement(sql: "DELETE FROM sync_subscription WHERE url = ? AND serial = ?")
             .execute(arguments: [change.url, change.serial])
-        // Requests before this change are no longer in progress: the server has responded.
+        // The server has responded, so no request with an earlier change of this address is in progress.
         try db.cachedStatement(sql: "UPDATE sync_subscription SET sent = NULL WHERE url = ?")
             .execute(arguments: [change.url])
     }

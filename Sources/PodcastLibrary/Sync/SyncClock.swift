@@ -28,7 +28,7 @@ package struct SyncClock: Sendable, Equatable {
 
     private static let answerTime: Int64 = 5
     /// The tolerated time of an action ahead of the server, in seconds: a day, as for a clock that runs in local time.
-    /// Later changes get later times.
+    /// Changes made after seeing such an action get later times: see `time(ofLocal:floor:)`.
     private static let tolerance: Int64 = 86_400
 
     /// Returns the time of a local change.

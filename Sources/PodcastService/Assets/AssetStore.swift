@@ -3,7 +3,7 @@ internal import Glibc
 internal import PodcastProtocol
 internal import TransferCore
 
-/// The assets in the cache: each is a file with a record of its origin beside it. Both are replaced atomically.
+/// The assets in the cache: each is a file with a record of its origin beside it. Each file is replaced atomically.
 struct AssetStore: Sendable {
     /// The origin of an asset.
     struct Record: Codable, Sendable, Equatable {
@@ -15,7 +15,7 @@ struct AssetStore: Sendable {
         var size: Int64
     }
 
-    /// Made by whoever starts the daemon, 0700.
+    /// The folder of the assets, which `Daemon.run` creates with mode 0700.
     let folder: String
 
     /// Maximum total size of the assets in bytes; above it the least recently used are removed.
@@ -63,9 +63,11 @@ struct AssetStore: Sendable {
     /// Marks an asset as the most recently used.
     func touch(_ name: String) { utimensat(AT_FDCWD, path(name), nil, 0) }
 
-    /// Removes unfinished files and, least recently used first, what exceeds the capacity.
+    /// Removes assets, least recently used first, until they fit the capacity.
     ///
-    /// - Parameter kept: an asset that is not removed.
+    /// - Parameters:
+    ///   - kept: an asset that is not removed.
+    ///   - removesBegun: whether to remove unfinished files as well; no fetch may be running then.
     func tidy(keeping kept: String? = nil, removesBegun: Bool = false) {
         var files: [(name: String, size: Int64, used: timespec)] = []
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {

@@ -7,15 +7,15 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Art, transcripts and chapters: fetched when somebody opens them, and kept.
+/// Artwork, transcripts and chapters, which are fetched when a program opens them, and then cached.
 @ServiceActor
 final class Assets: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
     let store: AssetStore
-    /// Those that are being fetched.
+    /// Running fetches, by the asset's file name.
     private var fetches: [String: Task<Int64, any Error>] = [:]
-    /// Those that could not be: why, of which address, and until when nobody asks again, in seconds.
+    /// Failed fetches, by the asset's file name. They are not retried before `until`, in seconds since 1970.
     private var failures: [String: (failure: Failure, url: String, until: Int64)] = [:]
 
     init(_ driver: CoreDriver) {
@@ -26,10 +26,10 @@ final class Assets: ServicePart {
 
     /// Age in seconds above which a cached asset is revalidated.
     private static let assetFreshness: Int64 = 7 * 86_400
-    /// The time for which a failure is cached, in seconds; as for media.
+    /// Seconds for which a failure is cached, as for media.
     private static let failureMemory: Int64 = 60
-    /// Maximum size of artwork in bytes; show artwork is typically a few hundred kilobytes, the transcript of a long
-    /// episode one megabyte.
+    /// Maximum sizes of artwork and of text in bytes. Show artwork is typically a few hundred kilobytes, the transcript
+    /// of a long episode one megabyte.
     private static let largestArt = 10 << 20
     private static let largestText = 50 << 20
     /// Timeout of a fetch in milliseconds; a reader is waiting.
@@ -110,14 +110,14 @@ final class Assets: ServicePart {
             failures[name] = nil
             return size
         } catch {
-            // An outdated copy is better than none while its server is unavailable.
+            // Serve an outdated copy rather than none while its server is unavailable.
             if let known { return known.size }
             let isFull = (error as? POSIXError)?.code == .ENOSPC
             let failure =
                 (error as? TransferError)?.failure
                 ?? Failure(errorNumber: isFull ? ENOSPC : EIO, message: error.localizedDescription)
             log.warning("\(source.path): \(failure.message)")
-            // Expired entries are removed only once there are thousands of failures.
+            // Remove expired entries only once there are a thousand failures.
             if failures.count >= 1_000 {
                 failures = failures.filter { $0.value.until > now() }
             }
@@ -160,7 +160,7 @@ final class Assets: ServicePart {
         guard AssetContent.fits(kind, beginning) else {
             throw TransferError(.unusable, "the server sent something else (\(head["content-type"] ?? "of no type"))")
         }
-        // Remove the old record first, so that a file is never paired with another file's record.
+        // Remove the old file and record first, so that a file is never paired with another file's record.
         store.remove(name)
         try file.move(to: store.path(name))
         record.size = size
@@ -170,7 +170,7 @@ final class Assets: ServicePart {
     }
 }
 
-/// Content detection by first bytes.
+/// The detection of content by its first bytes.
 enum AssetContent {
     static func fits(_ kind: AssetKind, _ bytes: [UInt8]) -> Bool {
         switch kind {
@@ -189,14 +189,14 @@ enum AssetContent {
             || bytes.dropFirst(4).starts(with: Array("ftyp".utf8))
     }
 
-    /// Returns whether the bytes are an image or SVG. People publish SVG; feeds do not contain it.
+    /// Returns whether the bytes are an image, including SVG, which may be published but is not accepted from feeds.
     static func isPicture(_ bytes: [UInt8]) -> Bool {
         isImage(bytes) || isMarkup(bytes) && bytes.firstRange(of: Array("<svg".utf8)) != nil
     }
 
     private static func isMarkup(_ bytes: [UInt8]) -> Bool { text(bytes).first == UInt8(ascii: "<") }
 
-    /// Skips a byte order mark and white space.
+    /// Returns the bytes after a byte order mark and white space.
     private static func text(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         return bytes[start...].drop { $0 <= 0x20 }

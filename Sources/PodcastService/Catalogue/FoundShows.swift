@@ -20,7 +20,8 @@ final class FoundShows: ServicePart {
 
     /// The time for which the feed of a found show stays fresh, in seconds: as long as its search result.
     private static let freshness = SearchCache.lifetime
-    /// The time for which a found show is retained after it was last found or used, in seconds.
+    /// The time for which a found show is retained after a search last returned it or somebody last used it, in
+    /// seconds.
     private static let ephemeralLifetime: Int64 = 86_400
 
     init(_ tasks: TaskCommands) {
@@ -89,9 +90,9 @@ final class FoundShows: ServicePart {
         }
     }
 
-    // MARK: Leaving nothing behind
+    // MARK: Clean-up
 
-    /// Deletes the search results that nobody has found or used for a day.
+    /// Deletes the found shows that no search has returned and nobody has used for a day.
     ///
     /// - Parameter moment: the current time in seconds.
     func purge(at moment: Int64? = nil) {
@@ -127,7 +128,8 @@ final class FoundShows: ServicePart {
         }
     }
 
-    /// Handles a closed episode. The file of an unsubscribed one is removed unless it is reopened soon.
+    /// Handles a closed episode. The file of an unsubscribed one is removed unless it is reopened within
+    /// `ephemeralLinger`.
     func closed(_ episode: EpisodeID) {
         driver.note(.closed(MediaID(episode)))
         guard !driver.clients.openEpisodes.contains(episode), let place = try? library.place(of: episode),

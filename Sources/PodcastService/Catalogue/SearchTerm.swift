@@ -11,7 +11,7 @@ package struct SearchTerm: Sendable, Hashable {
     /// Returns `nil` for an empty term, and for one above 200 characters: no show has such a name, and catalogues
     /// truncate it.
     package init?(_ text: String) {
-        // A folder's name is at most 255 bytes; this term came from elsewhere, so limit it before normalising.
+        // A folder's name has at most 255 bytes, but a client may send more: limit the term before normalising it.
         guard text.utf8.count <= 4_096 else { return nil }
         let visible = text.unicodeScalars.map { scalar in
             switch scalar.properties.generalCategory {

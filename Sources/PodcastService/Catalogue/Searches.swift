@@ -5,7 +5,7 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Searching the catalogues.
+/// Searches the catalogues, and caches their results.
 @ServiceActor
 final class Searches: ServicePart {
     private struct Asked: Hashable {

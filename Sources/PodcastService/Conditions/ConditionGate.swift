@@ -1,6 +1,6 @@
 internal import DaemonCore
 
-/// Lets what nobody has asked for run while the link and the power allow it.
+/// Permits discretionary work while the network and power conditions allow it.
 @ServiceActor
 final class ConditionGate: ServicePart {
     nonisolated let context: ServiceContext
@@ -14,7 +14,7 @@ final class ConditionGate: ServicePart {
 
     func start() {
         let configuration = configuration
-        // Unknown conditions do not count as good ones.
+        // Discretionary work waits for the first reading: the link may be metered.
         if configuration.conditions.current() == nil { driver.note(.conditions(allowDiscretionary: false)) }
         watch = startTask { [weak driver] in
             for await conditions in configuration.conditions.changes() {

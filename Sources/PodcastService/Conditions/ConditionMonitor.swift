@@ -50,7 +50,7 @@ package final class ConditionMonitor: Sendable {
     package func changes() -> AsyncStream<LinkConditions> { board.changes() }
 }
 
-/// Tells the thread to stop. The corresponding C function is `eventfd`.
+/// The signal that stops the thread. The corresponding C function is `eventfd`.
 ///
 /// Owned by both the monitor and its thread, so that the descriptor stays open as long as either may use it.
 final class StopSignal: Sendable {

@@ -49,7 +49,7 @@ final class ConditionWatch {
 
     /// Runs until the monitor is released.
     func run() {
-        // After opening the socket, so that no change is missed.
+        // The first reading follows the opening of the socket, so that no change is missed.
         readPower()
         while true {
             tendLink()

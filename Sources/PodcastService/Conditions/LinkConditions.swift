@@ -22,7 +22,6 @@ package struct LinkConditions: Sendable, Equatable {
     /// ever.
     ///
     /// - Parameters:
-    /// - Parameters:
     ///   - allowMetered: `discretionary.allow_metered`.
     ///   - allowBattery: `discretionary.allow_battery`.
     package func allowsDiscretionary(allowMetered: Bool, allowBattery: Bool) -> Bool {

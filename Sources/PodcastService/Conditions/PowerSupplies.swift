@@ -50,13 +50,14 @@ struct PowerSupplies: Sendable {
         if sources.contains(where: { $0.kind == .mains && $0.isOnline == true }) { return false }
         if batteries.contains(where: { $0.status == .discharging }) { return true }
         if sources.contains(where: { $0.isOnline == true }) { return false }
-        // Between unplugging and the battery's next report. A battery with external power has a source that is not
-        // listed here.
+        // An offline source decides only while no battery reports its state, such as just after unplugging. A battery
+        // that reports external power has a source that is not listed here.
         let isUnplugged = sources.contains { $0.isOnline == false }
         return isUnplugged && !batteries.isEmpty && batteries.allSatisfy { $0.status == .unknown }
     }
 
-    /// Reads one supply; `nil` for those of attached devices (mice, headsets), empty bays, and types that say nothing.
+    /// Reads one supply; `nil` for those of attached devices (mice, headsets), empty bays, and supplies of unknown
+    /// type.
     private func supply(_ name: String) -> Supply? {
         guard property("scope", of: name) != "Device", property("present", of: name) != "0",
             let type = property("type", of: name)

@@ -14,7 +14,7 @@ package struct AutoDownload: Sendable, Equatable {
     ///   - episodes: all episodes of the show.
     ///   - count: `auto_download`. With 0 (off) no download starts and running ones are cancelled; complete ones stay
     ///     until the cache needs the space, since turning it off is no request to delete anything.
-    ///   - keep: episodes that retention would remove are not fetched.
+    ///   - keep: the show's `keep`; episodes that it would remove are not fetched.
     package init(_ episodes: [RetainedEpisode], newest count: Int, keep: Keep, now: Int64) {
         let wanted = Self.wanted(episodes, newest: count, keep: keep, now: now)
         let wantedIDs = Set(wanted.map(\.id))
@@ -31,9 +31,8 @@ package struct AutoDownload: Sendable, Equatable {
 
     /// Returns the newest `count` episodes that the feed lists.
     ///
-    /// Trailers and bonus episodes neither count nor are fetched, so that a trailer does not displace an episode; they
-    /// are if the show has nothing else yet. Declined episodes count: when a person removes one, an older one does not
-    /// take its place.
+    /// Trailers and bonus episodes are left out, so that a trailer does not displace an episode, unless the show has
+    /// nothing else yet. Declined episodes count: when a person removes one, an older one does not take its place.
     private static func wanted(
         _ episodes: [RetainedEpisode], newest count: Int, keep: Keep, now: Int64
     ) -> [RetainedEpisode] {

@@ -12,7 +12,7 @@ internal import TransferCore
 /// document was fetched. Both are replaced atomically. Nothing depends on them, so they are not synced to disk, and a
 /// failure to write one does not fail the refresh.
 struct FeedDocuments: Sendable {
-    /// Made by whoever starts the daemon, 0700.
+    /// The directory, mode 0700; created before the service starts.
     let folder: String
 
     private static let temporaryPrefix = "new-"

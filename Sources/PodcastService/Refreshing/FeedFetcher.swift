@@ -38,6 +38,8 @@ struct FeedFetcher: Sendable {
             reach: head.firstSpace)
     }
 
+    /// Fetches a feed. Throws `FetchFailure` unless the answer is a feed or a 304.
+    ///
     /// - Parameters:
     ///   - url: http or https. User info is sent as credentials and does not appear in results.
     ///   - reach: the most private address space in which the address may be; `nil` for any, if a person entered it.
@@ -54,7 +56,8 @@ struct FeedFetcher: Sendable {
         return found.feed.map { .feed($0, found.response) } ?? .notModified(found.response)
     }
 
-    /// As `fetch`, with the redirects and the head of the answer. Throws `FetchFailure` if there was no answer.
+    /// Fetches a feed like `fetch`, and returns an answer of any status with its head and redirects. Throws
+    /// `FetchFailure` if there was no answer.
     func retrieve(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
         lastModified: String? = nil, userAgent: String? = nil, timeout: Int64? = nil,
@@ -136,7 +139,7 @@ struct FeedFetcher: Sendable {
                 }
             }
         } catch is TransferError where parser?.isFull ?? false {
-            // The limit was reached: all that is parsed of a feed has arrived, and the feed is marked as truncated.
+            // The size limit was reached: the parser has all bytes that it accepts, and marks the feed as truncated.
         } catch let error as TransferError {
             let isAway = error.code == .unreachable || error.code == .timedOut
             let advice = isAway ? "; check the address and the network" : ""
@@ -186,7 +189,7 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var status: Int?
     /// The message, one line.
     var message: String
-    /// Whether the document is no feed, so that a retry is pointless.
+    /// Whether the feed has no audio or video file, so that a retry is pointless.
     var isNoShow = false
     /// The kind of failure if no complete answer arrived.
     var code: TransferError.Code?

@@ -10,8 +10,8 @@ struct FeedProgress: Sendable, Equatable {
     var expected: Int64?
 }
 
-/// Reports the progress of a feed download: at intervals while bytes arrive, and once more when none have arrived for a
-/// while.
+/// Reports the progress of a feed download at intervals while bytes arrive. The last report follows the last bytes
+/// within one interval, unless the download ends before.
 final class FeedMeter: Sendable {
     private struct State {
         var progress = FeedProgress()
@@ -23,7 +23,7 @@ final class FeedMeter: Sendable {
     private let tell: @Sendable (FeedProgress) -> Void
     private let state = Mutex(State())
 
-    /// Interval of reports in milliseconds, as for downloads. Most feeds arrive before the first report.
+    /// Interval of reports, as for downloads. Most feeds arrive before the first report.
     private static let interval = Duration.milliseconds(250)
 
     /// - Parameter tell: called on any thread.

@@ -80,13 +80,13 @@ package struct FeedMove: Sendable, Equatable {
     /// `confirmedAddress`.
     ///
     /// Without this check, anyone who can edit a feed for a day could redirect its listeners permanently, and a
-    /// template's placeholder would lose the show. At least half of the episodes of the smaller list must match; if
-    /// that has fewer than six, one is enough, since some of them are often just announcements of the move.
+    /// placeholder left over from a template would lose the show. At least half of the episodes of the smaller list
+    /// must match; if that has fewer than six, one is enough, since some of them are often just announcements of the
+    /// move.
     ///
     /// - Parameters:
     ///   - known: the marks of the show's episodes in the library, which has more than any one document.
     ///   - episodes: the number of those episodes.
-    ///   - episodes: how many those are.
     package static func confirms(_ feed: Feed, known: Set<EpisodeMark>, episodes: Int) -> Bool {
         let items = feed.items.prefix(comparedItems)
         let common = items.count { item in

@@ -79,7 +79,7 @@ final class FeedPump: Sendable {
         var asked: [ShowID: Asked] = [:]
         var reports: [Report] = []
         var isWatched = false
-        /// Whether the consumer has been woken for the reports, or a timer will wake it.
+        /// Whether the consumer has been woken and has not fetched the reports yet.
         var isAwaited = false
         var hasTimer = false
     }
@@ -90,8 +90,8 @@ final class FeedPump: Sendable {
     /// Yields a value when reports are ready.
     let wakes: AsyncStream<Void>
 
-    /// Delay of "not modified" reports in milliseconds while more requests are running: a transaction for each would
-    /// take longer than the answers. A person does not notice it.
+    /// Delay of "not modified" reports while more requests are running: a transaction for each would take longer than
+    /// the answers. A person does not notice it.
     private static let patience = Duration.milliseconds(25)
     /// Number of reports that are delivered without waiting for more.
     private static let batch = 64
@@ -167,6 +167,8 @@ final class FeedPump: Sendable {
 
     // MARK: Reports
 
+    /// Removes and returns the pending reports.
+    ///
     /// - Parameter isWatched: whether to report the start of each request.
     func takeReports(isWatched: Bool) -> [Report] {
         state.withLock { state in
@@ -182,7 +184,7 @@ final class FeedPump: Sendable {
     /// Sets whether the start of each request is reported.
     func setWatched(_ isWatched: Bool) { state.withLock { $0.isWatched = isWatched } }
 
-    /// Handles "not modified", and starts the next request.
+    /// Handles "not modified", and returns the requests to send next.
     fileprivate func isUnchanged(_ asked: Asked, _ head: ResponseHead) -> [DataTask] {
         let id = asked.job.show.id
         let (next, isUrgent, needsTimer) = state.withLock { state in

@@ -107,7 +107,7 @@ package struct PagedFeed: Sendable {
 
     private mutating func stop(_ message: String) {
         next = nil
-        // The list is full because of the parser; this message is more important than its last entry.
+        // If the parser has filled the list, replace its last entry: this message is more important.
         if feed.diagnostics.count >= limits.diagnostics { feed.diagnostics.removeLast() }
         feed.diagnostics.append(Diagnostic(line: 0, message: message))
     }

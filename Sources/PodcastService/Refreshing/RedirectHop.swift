@@ -2,7 +2,7 @@
 package struct RedirectHop: Sendable, Equatable {
     /// 301, 302, 303, 307 or 308.
     package var status: Int
-    /// The absolute addresses, as requested.
+    /// The address that was requested, and the target; both absolute.
     package var from: String
     package var to: String
 

@@ -128,7 +128,7 @@ extension Refresher {
         log.warning("refresh of \(podcast.name): \(failure.message)")
     }
 
-    /// As `keepDocument`, concurrently with inserting the rows.
+    /// Calls `keepDocument` outside the actor, concurrently with inserting the rows.
     @concurrent private nonisolated func keepDocumentApart(
         of found: FeedFetcher.Retrieved, for podcast: ShowID
     ) async { keepDocument(of: found, for: podcast) }
@@ -141,6 +141,8 @@ extension Refresher {
         return try library.merge(feed: feed, into: podcast, response: response, template: template, now: now())
     }
 
+    /// Merges a feed into its show in the library, and applies the consequences.
+    ///
     /// - Returns: the number of new episodes.
     private func merge(_ feed: Feed, into podcast: Podcast, _ response: FeedResponse) async throws -> Int {
         let result = try await store(feed, into: podcast.id, response)

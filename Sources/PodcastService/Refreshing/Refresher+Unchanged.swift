@@ -41,7 +41,7 @@ extension Refresher {
         do {
             try learnRhythms(of: answers.map(\.asked.job.show.id))
         } catch {
-            // They are then handled as shows about which nothing is known.
+            // Without their rhythms, the shows are scheduled as if nothing were known about them.
             log.error("\(error)")
         }
         let feeds = answers.map { unchanged($0.asked.job.show, $0.head) }
@@ -62,7 +62,7 @@ extension Refresher {
         do {
             ahead = try library.podcastsFetchingAhead()
         } catch {
-            // Each is then handled by itself, and reports its own error if that fails, too.
+            // All shows are then tidied; each reports its own error if that fails, too.
             log.error("\(error)")
         }
         for (index, answer) in answers.enumerated() where errors[index] == nil {

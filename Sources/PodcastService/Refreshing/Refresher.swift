@@ -109,8 +109,8 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// Refreshes the shows that are due. While no client is connected this is discretionary: it waits for link and
-    /// power.
+    /// Refreshes the shows that are due. While no client is connected, this is discretionary work: it waits for
+    /// suitable network and power conditions.
     func refreshDue() {
         guard driver.core.mayRunByItself else { return }
         do {
@@ -123,7 +123,7 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// Returns why a show is not refreshed unless it is named.
+    /// Returns the reason to refresh a show only when it is named; `nil` if there is none.
     private func reasonToSkip(_ show: RefreshSubject) -> String? {
         context.work.skipped(WorkItem.refresh(show.id), now: now())?.explanation
     }
@@ -167,7 +167,7 @@ final class Refresher: ServicePart {
     /// Up to this many shows, checking for each document is faster than listing the folder.
     private static let fewShows = 8
 
-    /// Returns when the next scheduled refresh is due; `nil` if none could start.
+    /// The time of the next scheduled refresh, in seconds since 1970; `nil` if none could start.
     var next: Int64? {
         let (held, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now()), $0.isEmpty) }
         guard driver.core.mayRunByItself, !context.work.isHeldUp else { return held }
@@ -202,6 +202,8 @@ final class Refresher: ServicePart {
         return isGranted ? id : nil
     }
 
+    /// Frees the slot that `takeTurn` has granted.
+    ///
     /// - Parameter isRefused: whether the server answered 429. A single 503 says too little about a host with hundreds
     ///   of feeds.
     func giveBackTurn(_ id: ShowID, isRefused: Bool) {
@@ -252,7 +254,8 @@ final class Refresher: ServicePart {
         for group in waiting.removeValue(forKey: id) ?? [] { group.add(result) }
     }
 
-    /// Plans the next refresh when the queue is empty, not after each show: the query scans the whole table.
+    /// Reports the end of fetching when no feed is being fetched, not after each show: the query for the next refresh
+    /// scans the whole table.
     func restIfDone() {
         if !isFetching { driver.note(.fetching(false)) }
     }

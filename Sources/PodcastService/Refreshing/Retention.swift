@@ -78,6 +78,8 @@ package struct Retention: Sendable, Equatable {
     /// Those of `rows` with cached media, whose files are removed, too.
     package let media: [EpisodeID]
 
+    /// Selects the episodes to remove.
+    ///
     /// Regardless of `keep`, an episode that left the feed is removed when its media returns 404 or 410, since it can
     /// no longer be read; a complete copy stays, because it may be the last one.
     ///

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Parsing of settings: numbers with units, and suggestions for misspelt names. Pure.
 package enum SettingText {
-    /// Multipliers: powers of ten for SI prefixes, of two for IEC 80000-13. Lower case, because case is ignored: no
-    /// size is in bits.
+    /// Multipliers of units: powers of ten for SI prefixes, powers of two for those of IEC 80000-13. The keys are in
+    /// lower case because case is ignored; that is unambiguous, since no size is in bits.
     private static let sizes: [String: Double] = [
         "": 1, "b": 1, "byte": 1, "bytes": 1,
         "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,

@@ -106,7 +106,7 @@ package struct ShowSettings: Sendable, Equatable {
     /// Allowed counts. The upper bound is that of the configuration file: the maximum number of items in a feed.
     private static let counts = 0...100_000
 
-    /// Maximum length in bytes. Servers accept at most about 8 KiB for all header fields together.
+    /// Maximum length of a User-Agent in bytes. Servers accept at most about 8 KiB for all header fields together.
     private static let longestUserAgent = 512
 
     mutating func set(_ key: ShowSettingKey, _ value: String) throws(ShowSettingError) {

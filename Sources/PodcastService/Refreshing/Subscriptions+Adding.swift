@@ -44,7 +44,7 @@ extension Subscriptions {
         }
         driver.changed(podcast: id, name: result.podcast.name)
         copies.subscriptionsChanged()
-        // A new show has no settings of its own that would require this.
+        // Check only the configuration: a new show has no settings of its own.
         if configuration.keep != .all || configuration.autoDownload > 0 { try tidier.tidy(id) }
         log.info("subscribed to \(address.visible) as \(result.podcast.name): \(result.inserted.count) episodes")
         return result

@@ -19,6 +19,8 @@ extension Subscriptions {
         var space: AddressSpace
     }
 
+    /// Subscribes to a show of a list.
+    ///
     /// - Parameters:
     ///   - client: the requesting client, whose disconnection cancels the import; `nil` if none waits.
     ///   - server: the sync server, if it lists the show.
@@ -73,8 +75,8 @@ extension Subscriptions {
         }
     }
 
-    /// Handles a failed fetch. A list must not lose a show because its server is unavailable; an answer that is no
-    /// feed, or 410 Gone, is an error.
+    /// Handles a failed fetch. A list must not lose a show because its server is unavailable; a feed without audio or
+    /// video files, or 410 Gone, is an error.
     private func take(
         _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: NamingServer?
     ) throws -> ImportResult {

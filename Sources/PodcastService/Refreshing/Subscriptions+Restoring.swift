@@ -14,8 +14,8 @@ extension Subscriptions {
     func restore(isRecovering: Bool, notify: (String) -> Void) throws {
         let path = configuration.places.subscriptionsCopy
         let present = try library.subscriptions()
-        // The library is empty, and no user has emptied it. A copy with entries does not prove a loss: the daemon may
-        // have been killed before rewriting it.
+        // Restore only a recovered library, or an empty one that no user has emptied. A copy with entries does not
+        // prove a loss: the daemon may have been killed before rewriting it.
         guard try isRecovering || present.isEmpty && !library.wasEmptied() else { return copies.copySubscriptions() }
         let saved = SubscriptionsCopy.read(path)
         guard !saved.isEmpty else { return copies.copySubscriptions() }

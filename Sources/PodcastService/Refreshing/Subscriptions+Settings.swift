@@ -9,7 +9,7 @@ internal import TransferEngine
 extension Subscriptions {
     /// Changes settings of a show. All assignments are checked before the first is applied.
     ///
-    /// - Parameter isConfirmed: Whether to apply a `keep` that removes cached or played episodes.
+    /// - Parameter isConfirmed: whether to apply a `keep` that removes cached or played episodes.
     func set(_ id: ShowID, _ assignments: [String], isConfirmed: Bool) throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
         let changes: [ShowSettingChange]

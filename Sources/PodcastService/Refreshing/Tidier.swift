@@ -12,7 +12,8 @@ final class Tidier: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
     private let tasks: TaskCommands
-    /// Cached release rhythms of shows, with their expiry. Valid as long as the show's episodes do not change.
+    /// Cached release rhythms of shows, with their expiry in seconds since 1970. Valid as long as the show's episodes
+    /// do not change.
     var rhythms: [ShowID: (rhythm: ReleaseRhythm, until: Int64)] = [:]
 
     init(_ tasks: TaskCommands) {
@@ -102,7 +103,8 @@ final class Tidier: ServicePart {
         }
     }
 
-    /// Returns the removed episodes of a show that its feed lists and the new `keep` retains: they are restored.
+    /// Returns the removed episodes of a show that are to be restored: its feed lists them, and the new `keep` retains
+    /// them.
     func returning(to podcast: ShowID, keep: Keep) throws -> [EpisodeID] {
         let buried = try library.buriedEpisodes(of: podcast)
         if buried.isEmpty { return [] }
@@ -111,8 +113,8 @@ final class Tidier: ServicePart {
         return buried.map(\.id).filter { !leaving.contains($0) }
     }
 
-    /// Whether a mount has an episode open without having asked the daemon: it does not need to if the size is known or
-    /// the file is complete. The lease on the cache file shows it as soon as there is a file.
+    /// Returns whether a mount has an episode open without having asked the daemon, which it need not do if the size is
+    /// known or the file is complete. The lease on the cache file shows it as soon as there is a file.
     private func hasLease(on episode: Episode) -> Bool {
         guard episode.cachedBytes > 0, let rendition = try? library.rendition(of: episode.id) else { return false }
         return engine.isRead(rendition.file)

@@ -27,7 +27,8 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 
     private let path: String
     private let entries: Mutex<[ID: Credentials]>
-    /// The defect of the existing file, in one line. It was moved aside, and the store is empty.
+    /// The defect of the existing file, in one line; `nil` if it could be read. A store with a defect starts empty,
+    /// and the file is renamed to end in `.damaged` if possible.
     package let problem: String?
 
     private init(path: String, entries: [ID: Credentials], problem: String? = nil) {
@@ -36,7 +37,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         self.problem = problem
     }
 
-    /// Opens the store for writing, which one process may do. The file need not exist yet.
+    /// Opens the store for writing, which only one process may do at a time. The file need not exist yet.
     package convenience init(path: String) {
         do throws(AtomicFile.Problem) {
             self.init(path: path, entries: try Self.read(path))
@@ -50,7 +51,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         }
     }
 
-    /// Opens the store for reading only.
+    /// Opens the store for reading only. Throws if the file exists and cannot be read.
     package static func reading(_ path: String) throws -> CredentialStore<ID> {
         CredentialStore(path: path, entries: try read(path))
     }
@@ -107,7 +108,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 }
 
 extension CredentialStore<ShowID> {
-    /// Returns the address of a show as the user entered it.
+    /// Returns the address of a show, with the credentials that the user entered for its origin.
     package func address(of subscription: Subscription) -> PrivateAddress {
         let credentials = self[subscription.podcast]
         // The feed may have moved to an origin for which the credentials were not entered.

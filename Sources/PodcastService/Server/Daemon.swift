@@ -30,8 +30,8 @@ package enum Daemon {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
-        // One lock in each folder: an installation that shares only one of them with another must not write to it
-        // either.
+        // One lock per folder, because another installation may share only one of the two: neither may have two
+        // writers.
         let locks = try [places.data, places.cache].map { folder in
             guard let lock = try FolderLease(folder: folder) else {
                 throw Problem(
@@ -52,8 +52,8 @@ package enum Daemon {
         do {
             try await service.start()
         } catch let error as LibraryError {
-            // The check at opening has missed this damage: count the start twice, so that the next daemon checks
-            // everything.
+            // The check at opening missed this damage. Count the start twice, so that the next daemon checks the whole
+            // file.
             if case .damaged = error { marker.begin() }
             throw error
         }

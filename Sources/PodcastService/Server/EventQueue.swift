@@ -4,7 +4,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// The engine's events, and work that has to follow them, in order.
+/// A queue of the engine's events and of the work that has to follow them, in order.
 ///
 /// Events that nobody waits for are delivered in batches, after a short delay: recording a small episode that is
 /// opened, received and completed takes six transactions if each event is recorded by itself, and these would run while
@@ -26,7 +26,7 @@ final class EventQueue: Sendable {
     private struct State {
         var items: [Item] = []
         var hasTimer = false
-        /// When the oldest item whose delay the engine's thread times was queued, in the engine's milliseconds.
+        /// When the engine's thread began to time the delay, in the engine's milliseconds; `nil` if it times none.
         var restsSince: Int64?
         /// Whether the consumer has been woken for the queued items.
         var isAwaited = false
@@ -43,7 +43,7 @@ final class EventQueue: Sendable {
 
     init() { (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    /// Queues an item. A non-urgent one is delivered some time after `settle`.
+    /// Queues an item. An urgent item is delivered at once, a non-urgent one after the delay that `settle` starts.
     func put(_ item: Item) {
         let isUrgent = item.isUrgent
         let wakes = state.withLock { state in
@@ -66,11 +66,11 @@ final class EventQueue: Sendable {
         if needsTimer { startTimer() }
     }
 
-    /// As `settle()`, for the engine's thread, which times the delay itself: waking another thread would delay the
+    /// Schedules delivery from the engine's thread, which times the delay itself: waking another thread would delay the
     /// reader that has just been answered.
     ///
-    /// - Parameter now: the time in milliseconds.
-    /// - Returns: milliseconds until this has to be called again; `nil` if nothing is delayed.
+    /// - Parameter now: the engine's time in milliseconds.
+    /// - Returns: the milliseconds until the next call is due; `nil` if nothing is delayed.
     func settle(now: Int64) -> Int64? {
         let (pause, wakes) = state.withLock { state -> (Int64?, Bool) in
             guard !state.items.isEmpty, !state.isAwaited, !state.hasTimer else {
@@ -114,7 +114,7 @@ final class EventQueue: Sendable {
 }
 
 extension EventQueue.Item {
-    /// Whether a client waits for the event, or it affects more than the library.
+    /// Whether a client waits for the event, or the event affects more than the library.
     var isUrgent: Bool { !isRecord }
 
     /// Whether the event is only recorded in the library and broadcast.

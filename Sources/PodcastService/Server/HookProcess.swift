@@ -7,9 +7,9 @@ internal import Platform
 ///
 /// The process inherits only standard error, which is the log; see `ProcessSpawner`.
 enum HookProcess {
-    /// Runs `sh -c command`. Its exit status is collected when it exits.
+    /// Starts `sh -c command`. The process is reaped when it exits.
     ///
-    /// - Returns: the errno if it cannot be started, else `nil`.
+    /// - Returns: the errno if the process cannot be started, else `nil`.
     static func start(_ command: String, environment: [String: String]) -> Int32? {
         do {
             reap(try ProcessSpawner("/bin/sh", ["sh", "-c", command], environment: environment).start())
@@ -22,7 +22,7 @@ enum HookProcess {
     private static let queue = DispatchQueue(label: "podfs.hooks")
 
     /// Reaps the process, so that no zombie remains. A pidfd becomes readable when the process exits (pidfd_open(2));
-    /// without one a thread waits.
+    /// without a pidfd, a thread waits.
     private static func reap(_ pid: pid_t) {
         let process = clinux_pidfd_open(pid)
         guard process >= 0 else {

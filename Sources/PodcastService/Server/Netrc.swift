@@ -6,9 +6,9 @@ package import TransferEngine
 
 /// `~/.netrc`, which stores user names and passwords by host; the format is that of ftp(1), as curl parses it.
 ///
-/// An entry applies to a host, whatever the scheme and port. podfs rather than curl decides where it is sent, because
-/// curl would look up every address, including redirect targets and artwork. It is sent to the origin of an address
-/// that a person entered, and over https also to the origin of a subscription that has moved. Thread-safe.
+/// An entry applies to a host, whatever the scheme and port. podfs rather than curl decides where an entry is sent,
+/// because curl would look up every address, including redirect targets and artwork. An entry is sent to the origin of
+/// an address that a person entered, and over https also to the origin of a subscription that has moved. Thread-safe.
 package final class Netrc: Sendable {
     /// An entry of the file.
     package struct Entry: Equatable, Sendable {
@@ -66,7 +66,7 @@ package final class Netrc: Sendable {
         return Self.entry(text, host: host, user: user ?? Self.user(inAddress: address))
     }
 
-    /// The file's current contents, reread on change: it is small, and is edited while the daemon runs.
+    /// The file's current contents, reread when it has changed, because users edit it while the daemon runs.
     private var text: String? {
         var status = stat()
         guard let path, stat(path, &status) == 0, status.st_size <= Self.largestFile else { return nil }
@@ -107,7 +107,7 @@ package final class Netrc: Sendable {
                 case "machine", "default":
                     if let entry = found() { return entry }
                     (login, password) = (nil, nil)
-                    // The empty host stands for the default entry.
+                    // The empty string marks the default entry.
                     machine = word == "default" ? "" : words.popFirst()
                 case "login": login = words.popFirst()
                 case "password": password = words.popFirst()

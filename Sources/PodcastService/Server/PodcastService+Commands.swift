@@ -8,7 +8,7 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-// Commands of clients. Each is validated, executed completely or not at all, and answered once.
+// Commands of clients. Each is answered once, by a reply or a failure.
 extension PodcastService {
     func perform(_ command: Command, number: UInt32, for client: ClientConnection) async {
         await driver.underWay {

@@ -6,7 +6,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-// Frames from the socket's thread. Opens and reads are passed to the engine here; nothing in this file blocks.
+// Handlers of frames, on the socket's thread. They pass opens and reads to the engine directly, and do not block.
 extension PodcastService {
     nonisolated func receive(_ frame: Frame, from client: ClientConnection) {
         switch frame.kind {
@@ -44,13 +44,13 @@ extension PodcastService {
         client.send(.welcome, number: frame.number, welcome)
     }
 
-    /// Cancels a request. Runs on the thread that started it, so its entry exists.
+    /// Cancels a request. Runs on the thread that registered it, so an unanswered request has an entry.
     private nonisolated func cancel(_ number: UInt32, of client: ClientConnection) {
         let (wait, opened) = client.state.withLock { state in
             (state.waits.removeValue(forKey: number), state.opens.removeValue(forKey: number))
         }
         if let wait, let name = wait.name { engine.cancelWait(MediaID(wait.episode), name) }
-        // The grant is on its way to a client that has cancelled and will not send a close.
+        // The open was granted, but the client has cancelled it and will not send a close.
         if let opened { engine.close(MediaID(opened)) }
     }
 
@@ -87,9 +87,9 @@ extension PodcastService {
             case .success(let grant):
                 client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
             case .failure(let error):
-                // After the preceding events, so that the reason can be looked up. A program that reopens a changed
-                // file must also find the new generation in the library, or the kernel serves the old one's first bytes
-                // and it fails again.
+                // Answer after the preceding events are recorded, so that the client can look up the reason. A program
+                // that reopens a changed file must also find the new generation in the library: otherwise the kernel
+                // serves the old generation's first bytes and the read fails again.
                 driver.events.put(.marker { client.send(error.failure, number: number) })
             }
         }
@@ -125,12 +125,12 @@ extension PodcastService {
                 }
             }
             if case .success(let grant) = result, !grant.isNewGeneration {
-                // At once: the answer contains all that the library will have once the preceding events are recorded.
+                // Answer at once: the grant contains everything that the preceding events will write to the library.
                 answerOpen(episode, result, number: number, to: client)
                 driver.events.put(.opened(episode))
             } else {
-                // After the preceding events: the name maps to a new inode only once the library has the new
-                // generation.
+                // Answer after the preceding events are recorded: the name maps to a new inode only once the library
+                // has the new generation.
                 driver.events.put(
                     .marker { [weak self] in
                         self?.answerOpen(episode, result, number: number, to: client)
@@ -147,7 +147,7 @@ extension PodcastService {
         switch result {
         case .success(let grant):
             let isWanted = client.state.withLock { state in
-                // No entry: cancelled while the answer waited for the library, or the client has disconnected.
+                // No entry: the open was cancelled while its answer was queued, or the client has disconnected.
                 guard state.waits.removeValue(forKey: number) != nil, !state.isClosed else { return false }
                 state.opens[number] = episode
                 return true
@@ -166,18 +166,18 @@ extension PodcastService {
     private nonisolated func close(_ frame: Frame, from client: ClientConnection) {
         guard let request = EpisodeReference(payload: frame.payload) else { return }
         let wasOpen = client.state.withLock { state in
-            // Close the oldest: a cancel may still be on its way for the newest.
+            // Close the oldest open: a cancel of the newest may not have arrived yet.
             let numbers = state.opens.lazy.filter { $0.value == request.episode }.map(\.key)
             guard let number = numbers.min() else { return false }
             state.opens[number] = nil
             return true
         }
         if wasOpen { engine.close(MediaID(request.episode)) }
-        // Also for an open granted by an earlier daemon.
+        // Report the close even if an earlier daemon granted the open.
         driver.events.put(.closed(request.episode))
     }
 
-    /// Handles a disconnected client: cancels its requests.
+    /// Cancels the requests of a disconnected client and closes its open episodes.
     nonisolated func leave(_ client: ClientConnection) {
         let (opens, waits) = client.state.withLock { state in
             defer {

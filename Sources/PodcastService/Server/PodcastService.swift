@@ -10,9 +10,9 @@ internal import TransferEngine
 
 /// The daemon's service: the only writer of library and cache, and the only part of podfs that uses the network.
 ///
-/// It creates the parts and dispatches clients' commands to them. `DaemonCore` decides, and `CoreDriver` runs it.
-/// Frames with opens and reads are passed from the socket's thread to the engine directly, since programs wait for the
-/// answers. Engine events are written to the library in order before they are broadcast.
+/// It creates the parts and dispatches clients' commands to them. `DaemonCore` makes the decisions, and `CoreDriver`
+/// runs it. Frames with opens and reads are passed from the socket's thread to the engine directly, since programs wait
+/// for the answers. Engine events are written to the library in order before they are broadcast.
 @ServiceActor
 package final class PodcastService: ServicePart {
     nonisolated let context: ServiceContext
@@ -27,13 +27,13 @@ package final class PodcastService: ServicePart {
     let sync: SyncExchange
     private let conditions: ConditionGate
     private let recovery: LibraryRecovery?
-    /// Message for the next person to connect.
+    /// The message for the next command that connects; `nil` if there is none.
     nonisolated let notice: Mutex<String?>
     private let onIdle: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - recovery: what has become of a library that was damaged.
-    ///   - onIdle: called when the daemon may leave.
+    ///   - recovery: the replacement of a damaged library; `nil` if the library was intact.
+    ///   - onIdle: called when the daemon may exit.
     package init(
         configuration: ServiceConfiguration, library: Library, recovery: LibraryRecovery? = nil,
         onIdle: @escaping @Sendable () -> Void
@@ -55,7 +55,7 @@ package final class PodcastService: ServicePart {
         sync = SyncExchange(subscriptions)
     }
 
-    /// Reconciles cache and library, and continues the downloads of the previous daemon.
+    /// Reconciles cache and library, and continues the downloads and uploads of the previous daemon.
     package func start() throws {
         driver.owner = self
         try verifier.reconcile()
@@ -110,7 +110,7 @@ package final class PodcastService: ServicePart {
             })
     }
 
-    /// Reads the journal of the previous daemon, and postpones work during which it crashed for the second time.
+    /// Reads the journal of the previous daemon, and postpones work during which the daemon has crashed twice.
     private func takeUpWork() {
         let skipped = context.work.open(now: now()) { item in
             switch item.kind {
@@ -122,7 +122,7 @@ package final class PodcastService: ServicePart {
         for entry in skipped { log.error("\(entry.explanation)") }
     }
 
-    /// Deletes search results that were neither found nor used for a day.
+    /// Deletes search results that have been neither found nor used for a day.
     ///
     /// - Parameter moment: the current time, in seconds since 1970.
     package func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }
@@ -148,7 +148,7 @@ extension PodcastService: CoreDriver.Owner {
         case .tidyUp:
             sync.forgetRemovedShows()
             found.purge()
-        // The driver's own.
+        // `CoreDriver` performs these itself.
         case .assessSpace, .writeAgain: break
         }
     }

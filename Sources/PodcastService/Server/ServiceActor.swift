@@ -1,7 +1,7 @@
 internal import Platform
 
-/// The global actor of the daemon's components, which can therefore call each other synchronously. Long operations,
-/// such as network input, parsing and large merges, do not run on it.
+/// The global actor that the daemon's components share, so that they can call each other synchronously. Long
+/// operations, such as network input, parsing and large merges, do not run on it.
 @globalActor
 package actor ServiceActor {
     package static let shared = ServiceActor()

@@ -11,7 +11,7 @@ package struct ServiceConfiguration: Sendable {
     package var version: String
     package var transfers: TransferConfiguration
     package var nameTemplate: NameTemplate
-    /// Seconds without a client and a task after which the daemon exits.
+    /// Seconds without clients and tasks after which the daemon exits.
     package var idleExit: Int64
     /// Shell command run when an episode is complete; see podfs.conf(5).
     package var onDownload: String?
@@ -30,7 +30,7 @@ package struct ServiceConfiguration: Sendable {
     package var feedLimits = FeedLimits.standard
     /// Maximum number of concurrent feed fetches.
     package var refreshConnections = 8
-    /// Which episodes are retained, and how many of the newest are downloaded; a show may have its own values.
+    /// The episodes to retain, and the number of newest episodes to download; a show's own settings take precedence.
     package var keep = Keep.all
     package var autoDownload = 0
     /// Path of the netrc file; `nil` for `~/.netrc`.
@@ -40,12 +40,12 @@ package struct ServiceConfiguration: Sendable {
     /// Timeout of a search, and of fetching a found show's feed, in milliseconds; a program is waiting to list the
     /// folder.
     package var searchTimeout: Int64 = 10_000
-    /// Seconds for which the file of an unsubscribed episode stays after its last close: many programs open a file,
-    /// read its beginning, and open it again.
+    /// Seconds for which the file of an unsubscribed episode stays cached after its last close: many programs open a
+    /// file, read its beginning, and open it again.
     package var ephemeralLinger: Double = 5
-    /// The time of day, in seconds since 1970. It may be set at any moment.
+    /// The wall clock, in seconds since 1970. It may be set forward or back at any time.
     package var wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
-    /// Called after work that may have used much memory: a command, a refresh, an exchange.
+    /// Called after work that may have used much memory: a command, a refresh, a sync.
     package var onWork: @Sendable () -> Void = {}
 
     package init(places: Places, version: String, transfers: TransferConfiguration) {

@@ -17,7 +17,7 @@ final class ServiceContext: Sendable {
     let fetcher: FeedFetcher
     let credentials: CredentialStore<ShowID>
     let netrc: Netrc
-    /// Journal of running work, for the next daemon.
+    /// The journal of running work, which the next daemon reads.
     let work: WorkJournal
     let log = Logger(label: "podfs.daemon")
     private let lastTask = Atomic<Int64>(0)
@@ -26,7 +26,7 @@ final class ServiceContext: Sendable {
         self.configuration = configuration
         self.library = library
         var transfers = configuration.transfers
-        // Renewed by refreshing the feed.
+        // `Refresher.renewAddress(of:)` finds a newer address for one that the server refuses.
         transfers.limits.renewsAddress = true
         engine = try TransferEngine(
             configuration: transfers, cacheFolder: configuration.places.cache,
@@ -37,11 +37,11 @@ final class ServiceContext: Sendable {
         work = WorkJournal(places: configuration.places)
     }
 
-    /// Returns an identifier for a task without a row in the library. These are negative.
+    /// Returns a new identifier for a task without a row in the library. Such identifiers are negative.
     func newTask() -> TaskID { TaskID(-lastTask.add(1, ordering: .relaxed).newValue) }
 }
 
-/// A part of the service, named after what it coordinates.
+/// A component of the service; it has access to the shared objects.
 protocol ServicePart {
     nonisolated var context: ServiceContext { get }
 }
@@ -70,12 +70,12 @@ extension ServicePart {
         return context.netrc.credentials(for: access.url, given: access.givenURL) ?? stored
     }
 
-    /// Returns the settings that a user made for a show.
+    /// Returns the user's settings for a show.
     func settings(of show: RefreshSubject) -> ShowSettings {
         show.settings.isEmpty ? ShowSettings() : ShowSettings(stored: show.settings)
     }
 
-    /// Returns the settings that a user made for a show.
+    /// Returns the user's settings for a show.
     func settings(of podcast: ShowID) -> ShowSettings {
         ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
     }

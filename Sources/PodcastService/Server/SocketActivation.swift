@@ -1,15 +1,15 @@
 internal import CLinux
 internal import Glibc
 
-/// The listening socket passed by a service manager that starts the daemon for the first client, by the protocol of
+/// The listening socket that a service manager passes when it starts the daemon for the first client, as described in
 /// sd_listen_fds(3).
 enum SocketActivation {
     /// SD_LISTEN_FDS_START of sd-daemon.h.
     private static let firstDescriptor: Int32 = 3
 
-    /// Takes ownership of the socket: it is neither passed on to child processes nor taken twice.
+    /// Takes ownership of the socket. Child processes do not inherit it, and a second call returns `nil`.
     ///
-    /// - Parameter path: where clients of this environment connect.
+    /// - Parameter path: the path to which clients in this environment connect.
     /// - Returns: `nil` if no socket was passed to this process.
     static func takeListener(at path: String) throws -> Int32? {
         guard let pid = variable("LISTEN_PID"), pid == getpid(), let count = variable("LISTEN_FDS"), count > 0 else {

@@ -46,8 +46,8 @@ package final class SocketServer: Sendable {
     private let handler: Handler
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Listens at `path`, which is removed first: the caller holds the lock that guarantees that no other daemon serves
-    /// it.
+    /// Listens at `path` and removes an existing socket there first: the caller holds the lock that guarantees that no
+    /// other daemon serves it.
     package convenience init(path: String, handler: Handler) throws {
         var address = sockaddr_un()
         var length: socklen_t = 0
@@ -68,12 +68,12 @@ package final class SocketServer: Sendable {
         self.init(listener: listener, path: path, handler: handler)
     }
 
-    /// Serves a socket that is already listening, and that is not removed at the end.
+    /// Serves a socket that is already listening. `stop` does not remove it.
     package convenience init(listener: Int32, handler: Handler) {
         self.init(listener: listener, path: nil, handler: handler)
     }
 
-    /// - Parameter path: removed at the end.
+    /// - Parameter path: the socket that `stop` removes; `nil` for none.
     private init(listener: Int32, path: String?, handler: Handler) {
         self.listener = listener
         poller = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -135,7 +135,7 @@ package final class SocketServer: Sendable {
                 guard let client = peers[descriptor]?.client else { continue }
                 if event.events & EPOLLOUT.rawValue != 0, !client.flush() {
                     watch(descriptor, EPOLLIN.rawValue, EPOLL_CTL_MOD)
-                    // Another thread may have queued bytes meanwhile, and its registration been overwritten.
+                    // Another thread may have queued bytes in the meantime; its EPOLLOUT registration is then lost.
                     if client.isBehind { watch(descriptor, EPOLLIN.rawValue | EPOLLOUT.rawValue, EPOLL_CTL_MOD) }
                 }
                 if event.events & ~EPOLLOUT.rawValue != 0, !receive(&peers, descriptor, buffer) {
@@ -170,10 +170,10 @@ package final class SocketServer: Sendable {
         }
     }
 
-    /// Accepts the next client with the spare descriptor and closes the connection, so that the client sees an end
-    /// rather than waits.
+    /// Accepts the next client with the spare descriptor and closes the connection, so that the client reads end of
+    /// file instead of waiting.
     ///
-    /// - Returns: `false` if there was no client.
+    /// - Returns: `false` if no client was pending.
     private func turnAway() -> Bool {
         spare.withLock { spare in
             close(spare)

@@ -1,9 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// Counts consecutive starts of the daemon that did not become ready, as bytes of a file that is removed when one does.
+/// A counter of consecutive starts of the daemon that did not become ready: the size of a file that is removed when one
+/// does.
 ///
-/// Corrupt data in the library may be what crashes the daemon: after two such starts all of the library is checked.
+/// Corrupt data in the library may crash the daemon. After two failed starts the whole library is therefore checked.
 struct StartMarker {
     let path: String
 

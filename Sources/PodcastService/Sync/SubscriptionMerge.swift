@@ -48,7 +48,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             let pending = shows.pending(show, url)
             let net = Self.net(pending)
             if net == false, pending.contains(where: { $0.sent == true }) {
-                // Our own change, sent before it was reversed.
+                // The server echoes our own subscription, which was sent before it was reversed.
                 notes.append(ServerFeed(url: url, subscribed: true, podcast: show?.podcast))
                 continue
             }
@@ -74,7 +74,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             }
         }
         for url in remove where seen.insert(url).inserted && had[url] != false {
-            // Nothing to remove for an address that was never known.
+            // An address that was never known needs no removal.
             let show = shows.show(url)
             guard had[url] != nil || show != nil else { continue }
             let pending = shows.pending(show, url)
@@ -82,7 +82,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             guard let show else { continue }
             if Self.net(pending) == false { settled += pending }
             guard pending.isEmpty, shows.isSubscribed(show.podcast) else { continue }
-            // The server lists the show under another address, too, so it stays.
+            // If the server lists the show under another address, too, it stays.
             let own = has[url] == true ? 1 : 0
             if addresses[show.podcast, default: 0] - own <= 0 { removed[show.podcast] = url }
         }
@@ -151,13 +151,13 @@ package struct SubscriptionUpload: Sendable, Equatable {
     package var add: [String]
     package var remove: [String]
 
-    /// - Parameter book: the state that both sides agree on: a show removed here is removed there under its address
-    ///   there, one that has moved under its former address here.
+    /// - Parameter book: the state that both sides agree on. A removed show is removed under the server's address for
+    ///   it; a show that has moved, under its former local address.
     package init(_ changes: [PendingSubscription], book: SubscriptionBook) {
         self.changes = changes
         let local = Set(book.local.lazy.map(\.podcast))
         let added = Set(changes.lazy.filter(\.subscribed).map(\.url))
-        // The server's addresses; few changes, many shows.
+        // The server's addresses for the removed shows, collected in one pass: there are few changes and many shows.
         let gone = Set(changes.lazy.filter { !$0.subscribed }.map(\.podcast)).subtracting(local)
         var there: [ShowID: [String]] = [:]
         if !gone.isEmpty {

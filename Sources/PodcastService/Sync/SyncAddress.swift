@@ -33,7 +33,7 @@ package struct SyncAddress: Sendable, Equatable {
         }
         var url = String(given.url.prefix { $0 != "?" && $0 != "#" })
         var kind: SyncAccount.Kind?
-        // As in a browser's address bar with the app open, or in the settings of another program.
+        // An address copied from a browser that shows the app, or from the settings of another program.
         if let app = url.firstRange(of: "/index.php") {
             url = String(url[..<app.lowerBound])
             kind = .nextcloud

@@ -5,7 +5,7 @@ internal import TransferEngine
 /// The failure of a request to the sync server.
 struct SyncFailure: Error, Sendable {
     enum Code: Sendable {
-        /// No answer, or one that asks for a pause.
+        /// No answer, or a status after which a later retry may succeed.
         case unavailable
         /// Name and password are wrong, or no longer valid.
         case refused
@@ -44,6 +44,8 @@ struct SyncClient: Sendable {
         var body: [UInt8]
     }
 
+    /// Sends a request, and returns its answer of status 2xx.
+    ///
     /// - Parameter body: sent by POST; `nil` sends a GET.
     /// - Throws: `SyncFailure`.
     func ask(_ url: String, body: [UInt8]? = nil) async throws -> Answer {

@@ -8,7 +8,8 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Keeping this installation alike with others through a server. The rules are those of podfs-sync(7).
+/// Keeps subscriptions and playback states in sync with other devices through a server. The rules are those of
+/// podfs-sync(7).
 @ServiceActor
 final class SyncExchange: ServicePart {
     nonisolated let context: ServiceContext
@@ -33,8 +34,8 @@ final class SyncExchange: ServicePart {
 
     /// The time for which the rows and files of a show that another device removed are retained, in seconds.
     private static let removedLifetime: Int64 = 7 * 86_400
-    /// Maximum number of removed shows that are checked for a move before they are removed. More at once is an emptied
-    /// list.
+    /// Maximum number of removed shows that are checked for a move before they are removed. A larger number suggests
+    /// that the list was emptied.
     private static let mostMoves = 20
 
     // MARK: Commands
@@ -73,8 +74,8 @@ final class SyncExchange: ServicePart {
             let account = SyncAccount(url: address.url, user: user, device: device, kind: found)
             try await login.register(SyncMessages(account))
             await endExchange()
-            // The password first: an account without one would be refused, while a password without an account is not
-            // used.
+            // Store the password first: an account without a password would be refused, while a password without an
+            // account is not used.
             try credentials.setSync(given)
             try library.beginSync(account, now: now())
             log.info("sync: logged in to \(address.url) as device \(device) (\(found.rawValue))")
@@ -143,7 +144,7 @@ final class SyncExchange: ServicePart {
 
     // MARK: The schedule
 
-    /// Returns when the next scheduled exchange is due; `nil` if there is none.
+    /// The time of the next scheduled exchange, in seconds since 1970; `nil` if there is none.
     var next: Int64? {
         guard driver.core.mayRunByItself, running == nil,
             let account = try? library.syncAccount(), !account.isStopped, let next = account.nextSync
@@ -183,16 +184,17 @@ final class SyncExchange: ServicePart {
     @discardableResult
     private func runSync(for client: ClientID? = nil) async -> SyncFailure? {
         if let running { return await running.value }
-        let task = startTask { [self] in await exchange() }
-        running = task
-        self.client = client
-        return await driver.underWay {
-            let failure = await task.value
+        let task = startTask { [self] in
+            let failure = await exchange()
+            // Before the task ends, because a command that waits for it then starts an exchange of its own.
             running = nil
             self.client = nil
             context.work.end([Self.exchangeItem])
             return failure
         }
+        running = task
+        self.client = client
+        return await driver.underWay { await task.value }
     }
 
     private func exchange() async -> SyncFailure? {
@@ -259,7 +261,8 @@ final class SyncExchange: ServicePart {
     /// Applies the server's changes.
     private func take(_ merge: SubscriptionMerge, from space: AddressSpace) async throws {
         try library.noteServer(merge.notes, settled: merge.settled)
-        // A moved show may appear as a removal and an addition; check whether the added feeds are the removed shows.
+        // A moved show may appear as a removal and an addition: refresh the removed shows first, so that those that
+        // have moved adopt their new addresses.
         if !merge.adds.isEmpty, !merge.removes.isEmpty, merge.removes.count <= Self.mostMoves {
             _ = try await refresher.refresh(merge.removes.map(\.podcast))
         }
@@ -303,7 +306,8 @@ final class SyncExchange: ServicePart {
                 guard let podcast = try library.podcast(named: name) else { return }
                 try library.noteArrival(of: podcast.id, from: url)
             case .refused(let error):
-                // Subscribed on the server but not here; recorded, so that it is not tried in each exchange.
+                // Record that the server lists it although it cannot be subscribed to here, so that not every exchange
+                // tries again.
                 try library.noteServer([ServerFeed(url: url, subscribed: true)])
                 log.warning("sync: not subscribed to \(error)")
             }

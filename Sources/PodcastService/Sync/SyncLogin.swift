@@ -8,7 +8,9 @@ struct SyncLogin: Sendable {
     let address: SyncAddress
     let user: String
 
-    /// - Parameter kind: the protocol; `nil` tries all in turn.
+    /// Checks the credentials and, if `kind` is `nil`, detects the protocol.
+    ///
+    /// - Parameter kind: the protocol; `nil` tries that of the address, or all in turn.
     /// - Returns: the protocol.
     /// - Throws: `SyncFailure`.
     func probe(_ kind: SyncAccount.Kind?) async throws -> SyncAccount.Kind {
@@ -19,7 +21,7 @@ struct SyncLogin: Sendable {
                 try await check(kind)
                 return kind
             } catch let found as SyncFailure {
-                // The server is unavailable, whatever its protocol.
+                // If the server is unavailable, the other protocol need not be tried.
                 if found.code == .unavailable { throw found }
                 // A refusal is more informative than a missing resource of the other protocol.
                 if failure == nil || failure?.code == .missing || found.code == .refused { failure = found }

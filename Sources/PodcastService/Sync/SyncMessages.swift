@@ -5,7 +5,7 @@ package import PodcastLibrary
 /// The two variants of the API: addresses, request bodies and answers. Pure.
 ///
 /// The gPodder API, version 2 (https://gpoddernet.readthedocs.io/en/latest/api/), and that of Nextcloud's gpoddersync
-/// (https://github.com/thrillfall/nextcloud-gpodder), which has the same answers without devices.
+/// (https://github.com/thrillfall/nextcloud-gpodder), whose answers are the same, but which has no devices.
 package struct SyncMessages: Sendable {
     package let kind: SyncAccount.Kind
     /// The server's address.
@@ -94,10 +94,10 @@ package struct SyncMessages: Sendable {
             object["started"] = action.started
             object["position"] = action.position
             object["total"] = action.total
-            // "started" is only valid with "total" there.
+            // The gPodder API allows "started" only together with "total".
             if action.total == nil { object["started"] = nil }
         case .nextcloud:
-            // All are database columns there; -1 means none.
+            // gpoddersync stores all three in database columns; -1 means none.
             object["started"] = action.started ?? -1
             object["position"] = action.position ?? -1
             object["total"] = action.total ?? -1
@@ -112,7 +112,7 @@ package struct SyncMessages: Sendable {
     }
 }
 
-/// Parsing of the server's answers, whatever their shape: invalid entries are skipped and counted.
+/// Parsing of the server's answers. Invalid entries are skipped and counted.
 package enum SyncAnswers {
     /// An answer that cannot be parsed.
     package struct Malformed: Error, Equatable {
@@ -142,7 +142,7 @@ package enum SyncAnswers {
             package var new: String
         }
 
-        /// `nil` if a server does not send it, as old versions of gpoddersync.
+        /// `nil` if the server sends none, such as old versions of gpoddersync.
         package var timestamp: Int64?
         package var renamed: [Renamed]
     }
@@ -198,7 +198,7 @@ package enum SyncAnswers {
     /// Parses the ids of a user's devices.
     package static func devices(_ body: [UInt8]) -> [String] {
         guard let list = try? JSONSerialization.jsonObject(with: Data(body)) as? [Any] else { return [] }
-        // More are not linked: an account with more devices than this is broken.
+        // At most 100 devices are linked: an account with more is broken.
         return list.prefix(100).compactMap { ($0 as? [String: Any])?["id"].flatMap { text($0) } }
     }
 

@@ -25,8 +25,10 @@ struct SyncRun: Sendable {
 
     // MARK: Subscriptions
 
-    /// Fetches the server's changes, their timestamp, which has to be recorded once all have been applied, and the
-    /// server's address space.
+    /// Fetches the server's changes to the subscriptions.
+    ///
+    /// - Returns: the changes to apply; their timestamp, to be recorded once all have been applied; the server's
+    ///   address space.
     func fetchSubscriptions() async throws -> (merge: SubscriptionMerge, timestamp: Int64, space: AddressSpace) {
         let since = SyncWindow(last: account.subscriptionsSince, lastFull: nil).subscriptionsSince
         let answer = try await client.ask(messages.subscriptions(since: since))
@@ -65,7 +67,7 @@ struct SyncRun: Sendable {
                 try await send(one, book)
                 try await send(other, book)
             } else {
-                // A retry would be refused again.
+                // A retry would be rejected again.
                 for change in upload.changes {
                     log.warning("sync: the server rejects \(RedactedURL.text(change.url)): \(failure.message)")
                 }
@@ -76,7 +78,8 @@ struct SyncRun: Sendable {
 
     // MARK: Actions
 
-    /// Fetches what other devices have played, and the difference between the clocks.
+    /// Fetches the actions of other devices and merges them into the library. Also returns the difference between the
+    /// clocks.
     func fetchActions(now: @Sendable () async -> Int64) async throws -> (taken: TakenActions, clock: SyncClock) {
         let window = account.episodes
         let answer = try await client.ask(messages.episodes(since: window.episodesSince))

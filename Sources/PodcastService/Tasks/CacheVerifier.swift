@@ -6,13 +6,13 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Verifies that cache files are still what was downloaded: another program may have truncated, copied or replaced them
-/// while no daemon was running.
+/// The verification that cache files still contain the downloaded bytes: another program may have truncated, copied or
+/// replaced them while no daemon was running.
 @ServiceActor
 final class CacheVerifier: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
-    /// Whole files that are being read, by episode.
+    /// Running verifications of whole files, by episode.
     private var verifications: [EpisodeID: Task<String?, Never>] = [:]
 
     init(_ driver: CoreDriver) {
@@ -20,10 +20,10 @@ final class CacheVerifier: ServicePart {
         self.driver = driver
     }
 
-    // MARK: At the start
+    // MARK: Reconciliation at the start
 
-    /// Removes rows whose file is missing. A cache file without a row is adopted if its checkpoint names the episode's
-    /// current generation, or one that the library does not have yet; else it is removed.
+    /// Removes rows whose file is missing or defective. A cache file without a row is adopted if its checkpoint names
+    /// the episode's current generation, or one that the library does not have yet; else it is removed.
     func reconcile() throws {
         let names = Set(engine.fileNames)
         var known: Set<String> = []
@@ -59,16 +59,16 @@ final class CacheVerifier: ServicePart {
         }
     }
 
-    /// Returns why a file cannot be served, judging by its metadata: it is missing, not a regular file, or has another
-    /// size. A file that only its digest can verify is read when it is opened.
+    /// Returns the defect that a file's metadata shows: it is missing, not a regular file, or has another size. A file
+    /// that only its digest can verify is read later, when it is opened.
     ///
-    /// - Parameter states: receives the file's metadata if an earlier version has not recorded it.
+    /// - Parameter states: receives the file's metadata if an earlier version of podfs has not recorded it.
     private func defectAtStart(
         of rendition: Rendition, _ states: inout [(file: String, state: String)]
     ) -> CacheFileDefect? {
         let defect = engine.defect(of: rendition.file, expecting: Self.expectation(of: rendition))
         if let defect { guard defect.isPassing || defect == .changed else { return defect } }
-        // An earlier version recorded no state, or none with the time of the last change.
+        // Earlier versions of podfs recorded no state, or one without the inode's change time.
         let recorded = rendition.fileState.flatMap(FileState.init(text:))
         let isOutdated = rendition.fileState == nil || defect == nil && recorded.map { $0.changed == nil } ?? false
         if rendition.complete, isOutdated, let size = rendition.size,
@@ -88,12 +88,12 @@ final class CacheVerifier: ServicePart {
         return isComplete ? .recorded(state.flatMap(FileState.init(text:)), size: size) : .size(size)
     }
 
-    // MARK: By the digest
+    // MARK: Verification by digest
 
     /// Reads a complete file and compares its digest with that of the download. A file that differs is dropped, so that
     /// the episode is fetched again on demand.
     ///
-    /// - Returns: the defect, or `nil`.
+    /// - Returns: a description of the defect; `nil` if there is none, or no complete file.
     @discardableResult
     func verify(_ episode: EpisodeID) async -> String? {
         if let running = verifications[episode] { return await running.value }
@@ -112,7 +112,7 @@ final class CacheVerifier: ServicePart {
             guard let before = try library.rendition(of: episode), before.complete else { return nil }
             let result = await engine.verify(CachedFile(before))
             driver.takeEvents()
-            // The file may have been evicted or replaced meanwhile.
+            // The file may have been evicted or replaced in the meantime.
             guard let rendition = try library.rendition(of: episode), rendition.file == before.file else { return nil }
             switch result {
             case .success(let state):

@@ -2,7 +2,7 @@ internal import PodcastLibrary
 internal import TransferCore
 
 extension ContentExpectation {
-    /// Creates the expectation for a file of that name, by what players infer from the extension.
+    /// Creates the expectation for a file, based on the content that players infer from its extension.
     init(fileName name: String) {
         let suffix = FileName.fileExtension(of: name)
         if ["asx", "m3u", "m3u8", "mpd", "pls", "smil", "wax", "wpl", "wvx", "xspf"].contains(suffix) {

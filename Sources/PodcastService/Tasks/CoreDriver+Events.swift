@@ -7,7 +7,7 @@ internal import SystemPackage
 internal import TransferCore
 internal import TransferEngine
 
-// Engine events: recorded in the library in order, then broadcast to watching clients.
+// Engine events, which are recorded in the library in order and then broadcast to watching clients.
 extension CoreDriver {
     /// The minimum interval between records of an episode's opens: some programs open a file a hundred times a second.
     private static let noteInterval: Duration = .seconds(60)
@@ -23,14 +23,14 @@ extension CoreDriver {
             if let item = rest.popFirst() { take(item) }
         }
         untold += items.count { if case .transfer = $0 { true } else { false } }
-        // The engine retains downloads until their events are counted as taken: do not count any while one is
+        // The engine retains downloads until their events are acknowledged: acknowledge none while an item is
         // unwritten.
         guard untold > 0, unwritten.isEmpty else { return }
         engine.eventsTaken(untold)
         untold = 0
     }
 
-    /// Queues an item behind an unwritten one about the same file, so that the order is preserved.
+    /// Queues an item behind an unwritten one with the same subject, to preserve the order. Returns whether it did so.
     private func hasToWait(_ item: EventQueue.Item) -> Bool {
         guard !unwritten.isEmpty, let subject = item.subject else { return false }
         guard unwritten.contains(where: { $0.subject == subject }) else { return false }
@@ -47,8 +47,8 @@ extension CoreDriver {
         takeEvents()
     }
 
-    /// Writes several items in one transaction. If it fails, writes each separately: a single item may be the cause, or
-    /// there may be space for some.
+    /// Writes several items in one transaction. If that fails, writes each separately: a single item may be the cause,
+    /// or there may be disk space for some of them.
     private func write(_ items: ArraySlice<EventQueue.Item>) {
         do {
             if items.count == 1, case .transfer(.progress(let snapshot))? = items.first, isKnown(snapshot) {
@@ -71,7 +71,7 @@ extension CoreDriver {
         !snapshot.isTask || core.tasks.downloads[snapshot.key] != nil
     }
 
-    /// Handles an item that is not written together with others.
+    /// Handles an item that is not part of a transaction with others.
     private func take(_ item: EventQueue.Item) {
         switch item {
         case .transfer(.storageFull(_, let error)):
@@ -134,7 +134,7 @@ extension CoreDriver {
             try batch.handle(.completed(key, generation: generation, size: size))
         case .failed(let key, let error): try batch.handle(.failed(key, error))
         case .upload(let event): try owner?.take(event, &batch)
-        // Handled separately, before.
+        // `take(_:)` handles these outside a transaction.
         case .storageFull, .addressRefused: break
         }
     }
@@ -148,7 +148,7 @@ extension CoreDriver {
         try batch.handle(.changedEpisode(episode))
     }
 
-    /// Records that an episode was opened, for eviction.
+    /// Records when an episode was opened, which determines the order of eviction.
     private func opened(_ episode: EpisodeID, _ batch: inout Batch) throws {
         try batch.handle(.opened(MediaID(episode)))
         let now = batch.moment.uptime
@@ -176,7 +176,7 @@ extension CoreDriver {
             guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot)
     }
 
-    /// Returns the stored events after a number, in order.
+    /// Returns the stored events after a sequence number, in order.
     func keptEvents(since sequence: Int64) throws -> [Event] {
         try library.events(since: sequence).compactMap { WireJSON.decode(Event.self, Array($0.payload.utf8)) }
     }

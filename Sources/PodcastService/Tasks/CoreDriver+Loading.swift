@@ -7,9 +7,9 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-// Functions for the engine's thread and the socket's.
+// Functions that run on the engine's thread and on the socket's thread.
 extension CoreDriver {
-    /// Returns the loader by which the engine finds an episode.
+    /// Returns the closure with which the engine loads an episode's address, file and settings from the library.
     nonisolated func loader(_ episode: EpisodeID) -> TransferEngine.Loader {
         { [self] in
             guard let row = try library.source(of: episode) else {
@@ -35,8 +35,8 @@ extension CoreDriver {
 
     /// Checks an episode's file before it is used.
     ///
-    /// - Throws: `unverified` if the file has to be read first; another error if it cannot be opened now, although it
-    ///   may be good. The engine drops a file that is certainly bad.
+    /// - Throws: `unverified` if the whole file has to be read first; another error if the file cannot be checked now
+    ///   and may be intact. A file that is certainly defective passes: the engine drops it.
     private nonisolated func checkFile(of source: EpisodeSource) throws(TransferError) {
         guard let file = source.file,
             let defect = engine.defect(

@@ -8,12 +8,12 @@ internal import SystemPackage
 internal import TransferCore
 internal import TransferEngine
 
-// Space in the cache: `StoragePolicy` decides; this gathers its input and evicts the files of its plans.
+// Space in the cache: `StoragePolicy` decides. These functions collect its input and evict the files in its plans.
 extension CoreDriver {
     /// Determines which downloads have space, and evicts files for them.
     ///
-    /// - Parameter isProgress: whether the only change is that bytes have arrived. Returns early if the plan allows for
-    ///   them.
+    /// - Parameter isProgress: whether the only change is that bytes have arrived. The plan is then kept if it allows
+    ///   for them.
     func assessSpace(isProgress: Bool) {
         var evicted: [EpisodeID] = []
         var plan: StoragePlan?
@@ -50,13 +50,13 @@ extension CoreDriver {
     private func situation(_ disk: DiskSpace) throws -> StorageSituation {
         let tasks = core.tasks
         let open = tasks.downloads.isEmpty ? [] : Set(clients.openEpisodes.map { MediaID($0) })
-        // The bytes recorded in the library, and those received since.
+        // Used space is the bytes recorded in the library plus those received since.
         return StorageSituation(
             used: try library.cachedBytes() + tasks.unrecordedBytes, diskTotal: disk.total, diskFree: disk.free,
             transfers: tasks.storageTransfers(open: open))
     }
 
-    /// - Returns: the episodes of the files.
+    /// - Returns: the episode of each file, by file name.
     private func addFiles(to situation: inout StorageSituation) throws -> [String: EpisodeID] {
         let places = Dictionary(
             situation.transfers.enumerated().map { ($1.id.episode, $0) }, uniquingKeysWith: { first, _ in first })
@@ -78,12 +78,12 @@ extension CoreDriver {
 
     /// Removes a cache file that no program reads; its episode is fetched again on demand.
     ///
-    /// Does not suspend between checking for readers and cancelling the transfer: a reader that opens it now starts a
-    /// new one.
+    /// There is no suspension point between the check for readers and the cancellation of the transfer. A reader that
+    /// opens the episode afterwards starts a new transfer.
     ///
     /// - Returns: `false` if a program has the file open; nothing is changed then.
     func evict(_ file: String, of episode: EpisodeID) throws -> Bool {
-        // A reader that was granted the first bytes gets its lease on the file only when it receives the grant.
+        // A reader acquires its lease on the file only when it receives the grant, so check granted opens as well.
         guard !clients.openEpisodes.contains(episode), engine.evictFile(file) else { return false }
         engine.forget(MediaID(episode))
         try library.dropRendition(episode: episode, now: now())

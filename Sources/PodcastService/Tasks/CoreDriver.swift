@@ -9,11 +9,11 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Runs `DaemonCore`: passes it inputs, writes its rows, and performs its effects.
+/// The driver of `DaemonCore`: passes it inputs, writes its rows, and performs its effects.
 ///
 /// A batch of inputs is handled by a copy of the core. Its rows, and the library changes that go with them, are written
-/// in one transaction. Only then is the copy adopted and are the effects performed, in order. If the transaction fails,
-/// the copy is dropped and nothing has happened.
+/// in one transaction. If it succeeds, the copy is adopted and the effects are performed, in order. If it fails, the
+/// copy is dropped, and neither core nor library has changed.
 @ServiceActor
 final class CoreDriver: ServicePart {
     /// The driver's interface to the other parts of the service.
@@ -24,14 +24,14 @@ final class CoreDriver: ServicePart {
         var isFetching: Bool { get }
         func perform(_ chore: Chore)
         func take(_ event: UploadEvent, _ batch: inout Batch) throws
-        /// The server refused an episode's address: refresh the feed, which may have a newer one.
+        /// Refreshes the feed of an episode whose address the server refused: the feed may have a newer one.
         func renewAddress(of episode: EpisodeID)
-        /// A client disconnected, with these episodes still open.
+        /// Handles a disconnected client that had these episodes open.
         func left(_ client: ClientID, closing episodes: Set<EpisodeID>)
-        /// An episode was closed.
+        /// Handles the close of an episode.
         func closed(_ episode: EpisodeID)
         func abandon(_ media: MediaID, isEphemeral: Bool)
-        /// The daemon may exit.
+        /// Lets the daemon exit.
         func leave()
     }
 
@@ -42,7 +42,7 @@ final class CoreDriver: ServicePart {
     }
 
     nonisolated let context: ServiceContext
-    /// Engine events, and work that has to follow them.
+    /// The queue of engine events and of the work that has to follow them.
     nonisolated let events: EventQueue
     nonisolated let clients = ClientTable()
     nonisolated let view = Mutex(EngineView())
@@ -97,7 +97,7 @@ final class CoreDriver: ServicePart {
 
     /// Writes the changes of `body` and the rows of its inputs, in one transaction.
     ///
-    /// - Throws: the errors of `body`, and the library's if the transaction fails. Nothing has happened then.
+    /// - Throws: the errors of `body`, and the library's if the transaction fails. Core and library are then unchanged.
     @discardableResult
     func change<Value>(_ body: (inout Batch) throws -> Value) throws -> Value {
         reserveSequences()
@@ -107,7 +107,7 @@ final class CoreDriver: ServicePart {
         return value
     }
 
-    /// Handles inputs without another change of the library; see `change`.
+    /// Handles inputs and writes their rows, in one transaction and without other library changes; see `change`.
     func handle(_ inputs: [Input]) throws {
         reserveSequences()
         var batch = Batch(core: core, moment: moment, write: nil)
@@ -118,8 +118,8 @@ final class CoreDriver: ServicePart {
         adopt(batch)
     }
 
-    /// Handles inputs that are true whether or not they can be written. Errors are logged, and the inputs retried one
-    /// by one.
+    /// Handles inputs that report what has already happened. An error is logged; if there are several inputs, each is
+    /// then handled by itself.
     func note(_ inputs: [Input]) {
         do {
             try handle(inputs)
@@ -155,7 +155,7 @@ final class CoreDriver: ServicePart {
         settle()
     }
 
-    /// Performs the effects of all inputs so far.
+    /// Lets the core decide once about all inputs so far, and performs the effects.
     private func settle() {
         if isRunning {
             let moment = moment
@@ -165,7 +165,7 @@ final class CoreDriver: ServicePart {
         perform()
     }
 
-    /// Starts processing events and scheduled work, after the state of the previous daemon was loaded.
+    /// Starts processing events and scheduled work. Call after loading the state of the previous daemon.
     func start() {
         isRunning = true
         startTask { [self] in for await _ in events.wakes { takeEvents() } }
@@ -196,7 +196,7 @@ final class CoreDriver: ServicePart {
 
     // MARK: Effects
 
-    /// Performs the pending effects. Those added meanwhile are performed after them.
+    /// Performs the pending effects, then those that they cause.
     private func perform() {
         if isPerforming { return }
         isPerforming = true

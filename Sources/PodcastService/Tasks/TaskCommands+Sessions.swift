@@ -54,7 +54,7 @@ extension TaskCommands {
     func resumeTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
         let media = MediaID(episode)
         let session = try session(of: client)
-        // A new task is suspended once by itself, in addition to its client's suspensions.
+        // A new task starts suspended, independently of its client's own suspension: each needs a resume.
         let isTakenBack = driver.core.tasks.holds.isHeld(media, by: client.id)
         if isTakenBack { driver.note(.released(media, by: client.id)) }
         guard !isTakenBack, let asked = session.created[media] else {
@@ -67,7 +67,7 @@ extension TaskCommands {
         }
         if row.complete {
             driver.note(.begun(media, by: client.id))
-            // The file is already cached: only the completion is reported.
+            // The file is already cached: only report its completion.
             client.send(.event, number: 0, try completion(of: row, session: session.identifier))
             return .done
         }
@@ -97,7 +97,7 @@ extension TaskCommands {
         driver.note(.gaveUp(media, by: client.id))
         if producesResumeData {
             let data = await engine.cancelProducingResumeData(media, load: driver.loader(episode))
-            // Without resume data everything may have arrived: the task then completes.
+            // Without resume data, all bytes may have arrived already: the task then completes.
             if data == nil, await !engine.cancel(media) { return .resumeData(nil) }
             try await removeTask(episode)
             return .resumeData(data)
@@ -122,12 +122,12 @@ extension TaskCommands {
         return try createTask(data.key.episode, for: client)
     }
 
-    /// Cancels a task whose client has disconnected, and drops the bytes of an ephemeral session. No other client has
-    /// resumed it.
+    /// Cancels a task whose client has disconnected, and drops the bytes of an ephemeral session. Call only if no other
+    /// client has resumed the task.
     func abandon(_ episode: EpisodeID, isEphemeral: Bool) async throws {
         let isPassing = downloads[MediaID(episode)]?.session == ClientSession.passing
         if driver.clients.openEpisodes.contains(episode) {
-            // A program reads it: it becomes an ordinary episode read on demand.
+            // A program has the episode open: the task becomes an ordinary download started by a reader.
             guard !isEphemeral, isPassing else { return }
             return try driver.change { batch in
                 let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())

@@ -22,12 +22,12 @@ final class TaskCommands: ServicePart {
 
     /// Restores the downloads of the previous daemon.
     func start() throws {
-        // Their clients disconnected with the previous daemon.
+        // The clients of these downloads disconnected when the previous daemon exited.
         for download in try library.downloads(session: ClientSession.passing) {
             try library.removeDownload(id: download.id)
         }
         let tasks = try library.downloads().sorted { $0.id < $1.id }.compactMap { try driver.task(of: $0) }
-        // They continue as far as there is space.
+        // Downloads continue as far as there is space.
         try driver.change { batch in
             for task in tasks {
                 try batch.handle(.registered(task, asked: nil))
@@ -79,7 +79,7 @@ final class TaskCommands: ServicePart {
     private func act(_ action: TaskAction, on episode: Episode) async throws -> String? {
         let media = MediaID(episode.id)
         switch action {
-        // They have begun.
+        // `begin(_:)` has started these.
         case .download, .resume: break
         case .suspend:
             if episode.complete { return "it is cached already" }
@@ -114,7 +114,7 @@ final class TaskCommands: ServicePart {
 
     /// Removes the cached bytes of an episode, and cancels its task.
     ///
-    /// - Returns: an error message if nothing could be done, else `nil`.
+    /// - Returns: an error message if a program has the episode open, else `nil`.
     func dropBytes(of episode: Episode) async throws -> String? {
         driver.takeEvents()
         guard let rendition = try library.rendition(of: episode.id) else { return nil }
@@ -125,9 +125,9 @@ final class TaskCommands: ServicePart {
         return nil
     }
 
-    /// Removes a task that the engine was told to cancel.
+    /// Removes a task whose transfer the engine has cancelled.
     ///
-    /// Drains the engine's events first, because an older one would create the task again.
+    /// Drains the engine's event queue first, because a queued event would create the task again.
     func removeTask(_ episode: EpisodeID) async throws {
         _ = await engine.snapshots()
         await withCheckedContinuation { continuation in

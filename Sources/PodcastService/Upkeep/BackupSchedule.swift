@@ -1,7 +1,7 @@
-/// When the library is backed up. Pure: the caller supplies the clock and the age of the backup.
+/// The schedule of library backups. Pure: the caller supplies the clock and the time of the current backup.
 ///
-/// A missing backup, and one dated in the future (the clock was set back), is due shortly after the start, because its
-/// age is unknown. All times and durations are in seconds.
+/// If there is no backup, or it is dated in the future because the clock was set back, the next one is due shortly
+/// after the start. All times are in seconds since 1970, all durations in seconds.
 package struct BackupSchedule: Sendable, Equatable {
     /// Maximum age of the backup.
     package static let interval: Int64 = 86_400
@@ -42,14 +42,14 @@ package struct BackupSchedule: Sendable, Equatable {
     package func next(backup: Int64?, hasShows: Bool, now: Int64) -> Int64 {
         // A change recorded before the clock was set back is due after at most one delay from now.
         let change = changeDue.map { min($0, now + Self.delay) } ?? .max
-        // A failed attempt is not retried at once.
+        // A failed attempt is retried only after the full interval.
         let tried = lastTry.flatMap { $0 <= now ? $0 + Self.interval : nil }
         if let backup, backup <= now { return min(change, max(backup + Self.interval, tried ?? .min)) }
         guard hasShows else { return change }
         return min(change, tried ?? min(started + Self.delay, now + Self.delay))
     }
 
-    /// Returns whether a daemon that exits makes a backup first: after changes, and if there is no backup.
+    /// Returns whether the daemon makes a backup before it exits: after changes, and if there is no backup.
     package func isDueAtEnd(backup: Int64?, hasShows: Bool, now: Int64) -> Bool {
         if changeDue != nil { return true }
         guard hasShows else { return false }

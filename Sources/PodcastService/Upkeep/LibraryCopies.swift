@@ -8,7 +8,7 @@ internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 
-/// The copies from which a lost library is restored: its backup, and the list of the subscriptions.
+/// The copies from which a lost library is restored: its backup and the subscription list.
 @ServiceActor
 final class LibraryCopies: ServicePart {
     nonisolated let context: ServiceContext
@@ -30,9 +30,9 @@ final class LibraryCopies: ServicePart {
         if schedule.subscriptionsChanged(now: now()) { driver.note(.rescheduled) }
     }
 
-    // MARK: The list of the subscriptions
+    // MARK: The subscription list
 
-    /// Schedules a new copy after a change of the subscriptions.
+    /// Schedules a new copy of the subscription list.
     func copySubscriptions() {
         isDue = true
         guard writer == nil else { return }
@@ -47,7 +47,7 @@ final class LibraryCopies: ServicePart {
 
     private func endSubscriptionsWriter() {
         writer = nil
-        // The subscriptions changed again meanwhile.
+        // The subscriptions changed again in the meantime.
         if isDue { copySubscriptions() }
     }
 
@@ -71,7 +71,7 @@ final class LibraryCopies: ServicePart {
         return true
     }
 
-    /// Replaces the file, outside the actor because it waits for the disk.
+    /// Replaces the file unless it is unchanged; outside the actor, because it waits for the disk.
     @concurrent private static func replace(_ path: String, with document: [UInt8]) async throws {
         if let old = FileManager.default.contents(atPath: path), old.elementsEqual(document) { return }
         try AtomicFile.write(document, to: path, mode: 0o600, isSoleWriter: true)

@@ -4,12 +4,12 @@ internal import PodcastLibrary
 extension LibraryRecovery {
     /// Formats a time as ISO 8601 in UTC.
     ///
-    /// - Parameter moment: In seconds since 1970.
+    /// - Parameter moment: the time in seconds since 1970.
     fileprivate static func date(_ moment: Int64) -> String {
         ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
     }
 
-    /// The message for the log and the next command: what replaced the damaged library, and where that is now.
+    /// The message for the log and the next command: the damaged library's replacement, and the damaged file's path.
     var notice: String {
         let kept = "the damaged file is kept as \(damaged)"
         guard let backup else {

@@ -9,7 +9,7 @@ package enum SubscriptionsCopy {
     /// Minimum interval between two copies in seconds: an import changes the subscriptions many times a second.
     static let pause: Int64 = 1
 
-    /// Returns the list as a document.
+    /// Returns the list as an OPML document.
     package static func document(_ subscriptions: [Subscription], _ credentials: CredentialStore<ShowID>) -> [UInt8] {
         OPML.document(
             title: "podfs subscriptions",

@@ -33,7 +33,7 @@ package final class WorkJournal: Sendable {
     /// Reads the journal of the previous daemon. Call once, while holding the daemon's lock.
     ///
     /// - Parameter name: returns the display name of an item; `nil` if it no longer exists.
-    /// - Returns: the items that are skipped from now on, because this was their second crash.
+    /// - Returns: the items that are skipped from now on, because the daemon has crashed twice while they ran.
     package func open(now: Int64, name: (WorkItem) -> String?) -> [WorkRecord.Entry] {
         state.withLock { state in
             state.record = WorkRecord(Self.entries(places), now: now)
@@ -46,7 +46,7 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    /// Records a regular exit: running work has not crashed the daemon.
+    /// Records a regular exit, so that running work does not count as the cause of a crash.
     package func close() {
         state.withLock { state in
             state.isClosed = true
@@ -55,7 +55,7 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    // MARK: What runs
+    // MARK: Running work
 
     /// Records that work starts.
     package func begin(_ items: [WorkItem]) {
@@ -67,9 +67,9 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    /// Removes items from the journal. Also resets the crash count of items that a person requested.
+    /// Removes finished items from the journal and resets their crash counts, also if they ran at a person's request.
     ///
-    /// - Returns: whether one of them had a crash count.
+    /// - Returns: whether an item was listed as running or had a crash count.
     @discardableResult
     package func end(_ items: [WorkItem]) -> Bool {
         if items.isEmpty { return false }
@@ -85,9 +85,9 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    // MARK: What may run
+    // MARK: Due work
 
-    /// See `WorkRecord.turn`.
+    /// Returns which of these items may start now; see `WorkRecord.turn`.
     package func turn(of items: [WorkItem], now: Int64) -> [WorkItem] {
         state.withLock { $0.record.turn(of: items, running: $0.running, now: now) }
     }
@@ -102,19 +102,20 @@ package final class WorkJournal: Sendable {
         state.withLock { $0.record.skipped(now: now).first { $0.item == item } }
     }
 
-    /// Whether an item waits to run alone, or runs alone: other due work may then have to wait.
+    /// Whether work runs while some item has a crash count. Due work may then have to wait, so that such an item runs
+    /// alone.
     package var isHeldUp: Bool {
         state.withLock { state in !state.running.isEmpty && !state.record.entries.isEmpty }
     }
 
     // MARK: Files
 
-    /// Returns what is currently skipped, for `podfs status` and `podfs doctor`, whether or not a daemon runs.
+    /// Returns the items that are currently skipped, for `podfs status` and `podfs doctor`. Needs no running daemon.
     package static func skipped(_ places: Places, now: Int64) -> [WorkRecord.Entry] {
         WorkRecord(entries(places), now: now).skipped(now: now)
     }
 
-    /// Maximum size in bytes, larger than the block of all work that can run.
+    /// Maximum size in bytes of the journal's files; larger ones are ignored. All work that can run needs less.
     private static let largest = 1 << 20
 
     private static func read(_ path: String) -> Data? {

@@ -8,7 +8,7 @@ package struct WorkItem: Sendable, Codable, Hashable {
     }
 
     package var kind: Kind
-    /// The show's row, or the upload's number; 0 for the exchange with the sync server, of which there is one.
+    /// The show's or upload's identifier; 0 for the exchange with the sync server, of which there is only one.
     package var id: Int64
 
     package init(_ kind: Kind, id: Int64 = 0) {
@@ -28,14 +28,15 @@ package struct WorkItem: Sendable, Codable, Hashable {
 /// The crash counts of unattended work, and what follows from them. Pure.
 ///
 /// A daemon that ended during work without a regular exit has crashed or was killed; the next one cannot tell which. A
-/// crash therefore counts against everything that ran. An item with one crash runs *alone* next time, after all other
-/// due work, so that a second crash is certainly its own. An item that finishes, successfully or not, has its count
-/// reset. So random kills stop nothing for long, and work that crashes the daemon stops after two crashes.
+/// crash therefore counts against all items that were running. An item with one crash runs *alone* next time, after all
+/// other due work, so that no other item can cause a second crash. An item that finishes, successfully or not, has its
+/// count reset. Random kills thus stop no item for long, and an item that crashes the daemon is skipped after two
+/// crashes.
 package struct WorkRecord: Sendable, Equatable {
     /// The record of one item.
     package struct Entry: Sendable, Codable, Equatable {
         package var item: WorkItem
-        /// The number of consecutive failures.
+        /// The number of consecutive crashes.
         package var deaths: Int
         /// When the last crash was detected, in seconds since 1970.
         package var last: Int64
@@ -49,23 +50,24 @@ package struct WorkRecord: Sendable, Equatable {
             self.name = name
         }
 
-        /// Until when the item is skipped; `nil` after a single crash, which may have been chance.
+        /// The time until which the item is skipped, in seconds since 1970; `nil` after a single crash, which
+        /// another item or a kill may have caused.
         package var skippedUntil: Int64? { deaths >= WorkRecord.mostDeaths ? last + WorkRecord.pause : nil }
     }
 
     /// Number of consecutive crashes after which an item is skipped.
     package static let mostDeaths = 2
-    /// The time for which an item is skipped, in seconds: a day. Then it is tried again, as the server or podfs may
-    /// have changed.
+    /// Seconds for which an item is skipped: a day. Then it is tried again, because the server or podfs may have
+    /// changed.
     package static let pause: Int64 = 86_400
-    /// Seconds after which a count expires because the work was not run since.
+    /// Seconds after the last crash at which a count expires.
     private static let memory: Int64 = 30 * 86_400
     /// Maximum number of entries, far more than run at the same time.
     private static let mostEntries = 1_000
 
     private var known: [WorkItem: Entry] = [:]
 
-    /// - Parameter entries: as written by an earlier daemon; their values are clamped.
+    /// - Parameter entries: the entries that an earlier daemon wrote. Expired ones are dropped, and values are clamped.
     package init(_ entries: [Entry] = [], now: Int64) {
         for entry in entries.prefix(Self.mostEntries) {
             var entry = entry
@@ -83,7 +85,7 @@ package struct WorkRecord: Sendable, Equatable {
 
     /// Records a crash while these items ran.
     ///
-    /// - Returns: those that are skipped from now on.
+    /// - Returns: the entries of those that are skipped from now on.
     package mutating func died(under items: Set<WorkItem>, now: Int64, name: (WorkItem) -> String?) -> [Entry] {
         var skipped: [Entry] = []
         for item in items {
@@ -102,7 +104,7 @@ package struct WorkRecord: Sendable, Equatable {
 
     /// Resets the count of an item that has finished.
     ///
-    /// - Returns: whether this changes anything.
+    /// - Returns: whether the item had a count.
     package mutating func ended(_ item: WorkItem) -> Bool { known.removeValue(forKey: item) != nil }
 
     /// Returns until when an item is skipped, in seconds since 1970; `nil` if it may run.
@@ -117,8 +119,8 @@ package struct WorkRecord: Sendable, Equatable {
     /// Returns whether an item has a crash count.
     package func isSuspect(_ item: WorkItem) -> Bool { known[item] != nil }
 
-    /// Returns which of these items may start now: all without a crash count; if there are none, one item that is to
-    /// run alone, and only while nothing else runs.
+    /// Returns which of these items may start now: all without a crash count; if there are none, and nothing runs, one
+    /// item with a count that is not skipped. While an item with a count runs, no other may start.
     ///
     /// - Parameter running: the items that are running unattended.
     package func turn(of items: [WorkItem], running: Set<WorkItem>, now: Int64) -> [WorkItem] {

@@ -3,19 +3,19 @@ internal import PodcastLibrary
 internal import TransferCore
 internal import TransferEngine
 
-/// Determines whether a POST arrived whose answer was lost.
+/// A lookup that determines whether a POST whose answer was lost has arrived.
 ///
-/// A server that returns the field Idempotency-Key respects it, so the POST can be repeated. Any other is asked for its
-/// list, with a GET of the address posted to (JSON, or any feed). An entry with the same title and without media is the
-/// posted one, and the media are sent to it. If there is no such entry, the POST has not arrived. Without a list, or
-/// with several matching entries, a person has to decide.
+/// The lookup sends a GET to the address of the POST. A server that returns the field Idempotency-Key respects it, so
+/// the POST can be repeated. Any other should return its list of entries (JSON, or any feed). An entry with the same
+/// title and without media is the posted one, and the media are sent to it. If there is no such entry, the POST has not
+/// arrived. Without a list, or with several matching entries, a person has to decide.
 struct PostedLookup: Sendable {
     let engine: TransferEngine
     let fetcher: FeedFetcher
 
     /// Maximum number of entries with the same title that are checked.
     private static let mostAlike = 20
-    /// Timeout in milliseconds of fetching the list, and of checking an entry's media.
+    /// Timeout in milliseconds for fetching the list, and for checking the media of an entry.
     private static let timeout: Int64 = 60_000
 
     func find(_ upload: Upload, _ credentials: Credentials?) async -> UploadMachine.Finding {
@@ -83,7 +83,7 @@ struct PostedLookup: Sendable {
         case later(TransferError)
     }
 
-    /// Requests the first byte, and reads only the head of the answer.
+    /// Returns whether the server has media at an address. Requests the first byte, and reads only the answer's head.
     private func hasMedia(
         _ url: String, reach: AddressSpace?, _ credentials: Credentials?
     ) async -> Presence {

@@ -2,12 +2,12 @@ internal import CLinux
 internal import Foundation
 internal import Glibc
 
-/// The folder of snapshots of uploaded files. Clients create them and hold a lock on them until the daemon has recorded
-/// them; from then on the daemon owns them and removes them when they are no longer needed.
+/// The folder of snapshots: copies of the files to upload. A client creates a snapshot and locks it until the daemon
+/// has recorded it; from then on the daemon owns it, and removes it when it is no longer needed.
 struct UploadSnapshots: Sendable {
     let folder: String
 
-    /// - Returns: `nil` if the name is not that of a snapshot.
+    /// - Returns: `nil` if the name is not that of a snapshot, a UUID.
     func path(_ name: String) -> String? { UUID(uuidString: name) == nil ? nil : "\(folder)/\(name)" }
 
     /// Returns the size of a snapshot; `nil` if it does not exist or is not a file of this user.
@@ -36,7 +36,7 @@ struct UploadSnapshots: Sendable {
         if let path = path(name) { unlink(path) }
     }
 
-    /// Removes unknown snapshots, left behind by killed clients. A snapshot that a client is still writing is locked.
+    /// Removes unknown snapshots, which killed clients have left. One that a client still writes is locked and stays.
     func tidy(keeping known: Set<String>) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !known.contains(name) {
             guard let path = path(name) else { continue }

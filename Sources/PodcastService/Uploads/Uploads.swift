@@ -8,7 +8,7 @@ internal import PodcastProtocol
 internal import TransferCore
 internal import TransferEngine
 
-/// Uploads of episodes that people publish.
+/// The uploads of published episodes.
 @ServiceActor
 final class Uploads: ServicePart {
     nonisolated let context: ServiceContext
@@ -29,8 +29,8 @@ final class Uploads: ServicePart {
 
     /// Loads the uploads of an earlier daemon.
     ///
-    /// - Parameter isRecovering: whether the library is older than the snapshot folder: unknown snapshots are then
-    ///   kept, because they may be the only copies.
+    /// - Parameter isRecovering: whether a damaged library was replaced. Unknown snapshots are then kept, because they
+    ///   may be the only copies.
     func start(isRecovering: Bool) throws {
         if let problem = passwords.problem { log.error("\(problem)") }
         let outstanding = try library.uploads()
@@ -50,7 +50,7 @@ final class Uploads: ServicePart {
         beginWaiting()
     }
 
-    /// Returns why an upload does not continue unless it is resumed.
+    /// Returns the reason why an upload continues only when a person resumes it; `nil` if it continues by itself.
     private func reasonToSkip(_ upload: Upload) -> String? {
         context.work.skipped(WorkItem.upload(upload.id), now: now())?.explanation
     }
@@ -78,7 +78,8 @@ final class Uploads: ServicePart {
         if context.work.end([WorkItem.upload(id)]) { driver.note(.rescheduled) }
     }
 
-    /// Returns when a waiting upload may start; `nil` if none waits, or only the end of other work can help.
+    /// When a waiting upload may start, in seconds since 1970; `nil` if none waits, or all have to wait for other
+    /// work to end.
     var next: Int64? {
         let now = now()
         if waiting.isEmpty { return nil }
@@ -120,10 +121,10 @@ final class Uploads: ServicePart {
         return source
     }
 
-    // MARK: What clients ask for
+    // MARK: Requests of clients
 
     func publish(_ request: PublishRequest) throws -> Reply {
-        // A repeated request of a client whose daemon was killed before it answered.
+        // The client repeats its request if the daemon was killed before it answered.
         if let known = try library.upload(file: request.media.file), let task = tasks[known.id] {
             return .task(task.info)
         }
@@ -207,7 +208,7 @@ final class Uploads: ServicePart {
         begin(upload)
     }
 
-    // MARK: What the engine reports
+    // MARK: Events of the engine
 
     func take(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws {
         switch event {
@@ -220,8 +221,8 @@ final class Uploads: ServicePart {
             batch.whenWritten { [engine] in engine.recorded(id, record) }
         case .doubtful(let id, _): batch.whenWritten { [self] in lookUp(id) }
         case .progress(let snapshot):
-            // The media are being sent, so a crash from now on is not caused by starting the upload. The same holds for
-            // an attempt that failed and will be retried.
+            // Media bytes have been sent, so starting the upload has not crashed the daemon. The same holds if an
+            // attempt has failed and will be retried.
             if let task = tasks[snapshot.key], snapshot.sent > task.held || snapshot.error != nil {
                 batch.whenWritten { [self] in proved(snapshot.key) }
             }
@@ -236,7 +237,7 @@ final class Uploads: ServicePart {
         }
     }
 
-    /// Asks the server what it has received, outside the event queue.
+    /// Asks the server whether it has received the POST, in a task of its own.
     private func lookUp(_ id: TaskID) {
         guard let upload = try? library.upload(id: id) else { return }
         let lookup = PostedLookup(engine: engine, fetcher: context.fetcher)
@@ -245,7 +246,7 @@ final class Uploads: ServicePart {
         startTask { engine.settle(id, await lookup.find(upload, credentials)) }
     }
 
-    /// Nothing more comes of an upload.
+    /// Releases the resources of a completed or cancelled upload: its transfer, snapshots and password.
     private func forget(_ upload: Upload) {
         waiting.removeAll { $0 == upload.id }
         engine.cancelUpload(upload.id)
@@ -266,12 +267,12 @@ extension UploadTask {
             held: row.progress.held, failure: row.error, snapshot: snapshot)
     }
 
-    /// Nobody has suspended it, and it has not failed.
+    /// Whether the upload is neither suspended nor failed.
     fileprivate var mayRun: Bool { failure == nil && !isSuspended }
 }
 
 extension Upload {
-    /// The names of its snapshots.
+    /// The names of the upload's snapshots.
     var files: [String] { [media.file] + [image?.file].compactMap { $0 } }
 }
 

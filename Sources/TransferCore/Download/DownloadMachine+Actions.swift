@@ -20,12 +20,12 @@ extension DownloadMachine {
         case connect(ConnectionID, ConnectRequest)
         /// Ends a connection; no further event of it is reported.
         case abort(ConnectionID)
-        /// Lets a connection end that has delivered its last byte; it may be reused for another request. No further
-        /// event of it is reported.
+        /// Releases a connection that has delivered its last byte: its exchange completes by itself, so that curl can
+        /// reuse the connection. No further event of it is reported.
         case release(ConnectionID)
-        /// Pauses a connection for a short time, since nobody waits for its bytes.
+        /// Pauses a connection briefly, because no reader waits for its bytes; it keeps its slot.
         case pause(ConnectionID)
-        /// Pauses a connection indefinitely: it stays open, but frees its slot.
+        /// Pauses a connection until its bytes are needed: it stays open, but frees its slot.
         case hold(ConnectionID)
         /// Resumes after `pause` or `hold`; after `hold` it needs a slot again.
         case resume(ConnectionID, forReader: Bool)
@@ -44,18 +44,18 @@ extension DownloadMachine {
         case failed(TransferError)
         /// Reports that bytes could not be stored for lack of space: everything stops until `storageAvailable`.
         case storageFull(TransferError)
-        /// Asks the owner for a newer address after a refusal; `addressRenewed` is the answer.
+        /// Asks the owner for a newer address after a refusal; the owner answers with `addressRenewed`.
         case renewAddress(TransferError)
-        /// Reports a changed priority of the task; its connections have the one at their start.
+        /// Reports a changed priority of the task, for connections that were started with the previous one.
         case prioritized(TransferPriority)
     }
 
     /// The treatment of the next bytes of a connection.
     package enum Step: Sendable, Equatable {
         case write(until: Int64?)
-        /// Present already: compare them with the file.
+        /// The bytes are already present: compare them with the file.
         case compare(until: Int64)
-        /// Present already and known to be of the same rendition: skip them.
+        /// The bytes are already present and known to be of the same rendition: skip them.
         case skip(until: Int64)
         /// The connection has delivered its last byte: end it.
         case stop
@@ -67,7 +67,7 @@ extension DownloadMachine {
         case complete
         /// `Step.stop` was reached.
         case stopped
-        /// A transient failure. During a body, it ended early.
+        /// A transient failure; if it occurred during a body, the body ended early.
         case failure(TransferError)
         /// A permanent failure.
         case refusal(TransferError)

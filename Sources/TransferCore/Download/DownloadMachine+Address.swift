@@ -1,7 +1,7 @@
 // Renewal of an address that is no longer valid.
 extension DownloadMachine {
-    /// Requests a newer address from the owner after a refusal, since the feed may have changed. At most once within
-    /// the time for which a failure is remembered.
+    /// Requests a newer address from the owner after a refusal, since the feed may have changed. Does so at most once
+    /// within `Limits.failureMemory`.
     ///
     /// - Returns: `nil` if a newer address would not help, or must not be requested.
     mutating func renewAddress(after error: TransferError, now: Int64) -> [Action]? {
@@ -12,7 +12,8 @@ extension DownloadMachine {
         return dropAll() + [.renewAddress(error)]
     }
 
-    /// Handles the owner's answer. A rendition at a new address has to prove by its bytes that it is the same.
+    /// Handles the owner's answer. Responses from a new address are joined only after their bytes were compared with
+    /// the present ones.
     ///
     /// - Parameter isNew: Whether there is a new address. If not, the earlier failure is final.
     package mutating func addressRenewed(_ isNew: Bool, now: Int64) -> [Action] {

@@ -12,7 +12,7 @@ extension DownloadMachine {
             head, offset: connection.request.offset, pin: pin, hasBytes: !present.isEmpty)
     }
 
-    /// Handles the head of a response. The driver reports it before any byte of the body, and learns from the actions
+    /// Handles the head of a response. The driver reports it before any byte of the body, and the returned actions say
     /// whether the connection continues.
     ///
     /// - Parameter content: The content shown by the first bytes of the body, if `needsContent`.
@@ -77,7 +77,8 @@ extension DownloadMachine {
         return last.upperBound > total
     }
 
-    /// Rejects a response that cannot be joined: its head confirms the size, its body is unusable.
+    /// Rejects a response that cannot be joined to the present bytes. Its head still confirms the size; its body is
+    /// unusable.
     private mutating func refuseLoose(_ id: ConnectionID, _ found: Pin, now: Int64) -> [Action] {
         connections[id] = nil
         var known = found

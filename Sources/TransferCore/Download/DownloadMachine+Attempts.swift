@@ -13,10 +13,10 @@ extension DownloadMachine {
         var lastError: TransferError?
         /// The last error of a running task, shown until there is progress.
         var recentError: TransferError?
-        /// When the last connection was started.
+        /// The time at which the last connection was started.
         var lastTry: Int64?
         private(set) var lastProgress: Int64?
-        /// The number of new bytes since a time at most a reader's deadline ago.
+        /// The new bytes in the current measuring window, which is at most `Limits.readerDeadline` long.
         private var recent: Count?
 
         /// Records the loss of a connection.
@@ -48,7 +48,7 @@ extension DownloadMachine {
             self.recent = recent
         }
 
-        /// Resets the failures, on a person's request or after a time.
+        /// Resets the failures: at a user's request, for a new address, or when the remembered failure has expired.
         mutating func forget() {
             count = 0
             firstFailure = nil

@@ -2,8 +2,8 @@ extension DownloadMachine {
     /// A request and the state of its answer.
     struct Connection: Sendable, Equatable {
         enum Stage: Sendable, Equatable {
-            /// The head has not arrived. `since` is when the request was sent; `nil` while it waits for a slot. →
-            /// receiving
+            /// The head has not arrived. `since` is the time at which the request was sent; `nil` while it waits for a
+            /// slot. → receiving
             case requested(since: Int64?)
             case receiving(Body)
         }
@@ -12,9 +12,9 @@ extension DownloadMachine {
         struct Body: Sendable, Equatable {
             enum Flow: Sendable, Equatable {
                 case running
-                /// Paused for a short time, because nobody waits for its bytes.
+                /// Paused briefly, because no reader waits for its bytes.
                 case paused
-                /// Paused indefinitely; ended at this time.
+                /// Paused without a slot until its bytes are needed; ended at this time if they are not.
                 case held(until: Int64)
             }
 
@@ -22,12 +22,13 @@ extension DownloadMachine {
             let isPart: Bool
             /// The end of the body according to its head.
             var end: Int64?
-            /// The excessive length in its head.
+            /// The Content-Length in its head, if that is larger than any file (`BodyFraming.excessive`).
             let excess: String?
-            /// The answer's validator, valid only after a successful comparison.
+            /// The answer's validator. If the connection compares, it applies to the file only after the comparison has
+            /// succeeded.
             var found: Validator?
             var flow = Flow.running
-            /// Whether it has delivered a missing byte.
+            /// Whether the connection has delivered a byte that was missing.
             var hasWritten = false
 
             var isHeld: Bool { if case .held = flow { true } else { false } }
@@ -36,14 +37,16 @@ extension DownloadMachine {
         let request: ConnectRequest
         /// The offset of the next byte.
         var position: Int64
-        /// The byte at which it must stop, since the following ones belong to other connections.
+        /// The offset at which it must stop: the end of the file, or the first byte that is present or belongs to
+        /// another connection.
         var limit: Int64?
         /// Whether present bytes have to be compared with received ones.
         var compares: Bool
         /// Whether a blocked reader waits for its bytes, as last reported to the driver.
         var serves: Bool
         var stage = Stage.requested(since: nil)
-        /// When it last brought bytes of the body, or was last kept from it.
+        /// The time of the head or of the last bytes of the body, or at which the driver last blocked or resumed the
+        /// connection.
         var heard: Int64 = .min
 
         /// The accepted answer; `nil` until its head has arrived.
@@ -54,7 +57,7 @@ extension DownloadMachine {
 
         var isReceiving: Bool { body != nil }
 
-        /// Since when the server owes a head or bytes; `nil` while nothing is expected of it.
+        /// The time since which a head or bytes have been expected from the server; `nil` while none are.
         var silentSince: Int64? {
             switch stage {
             case .requested(let since): since

@@ -91,7 +91,8 @@ extension DownloadMachine {
             return endedEarly(id, connection, error, now: now, random: random)
         }
         connections[id] = nil
-        // The end of a body without a length is the end of the file; that of a part only if nothing follows.
+        // The end of a body is the end of a file of unknown size, except after a 206 with new bytes, which more may
+        // follow.
         if pin?.total == nil, connection.request.end == nil, !(body.isPart && body.hasWritten) {
             if let last = present.ranges.last, last.upperBound > connection.position {
                 return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
@@ -104,8 +105,9 @@ extension DownloadMachine {
         return plan(now)
     }
 
-    /// Handles a lost connection, possibly during a body. If several bodies end at the same byte the server has no
-    /// more, whatever it announces. A stall at that byte may still continue.
+    /// Handles a lost connection, possibly during a body. If `Limits.sameEnds` bodies in a row end at the same byte,
+    /// the download fails: the server has no more bytes, whatever it announces. Timeouts are not counted, since the
+    /// transfer may continue after a stall.
     private mutating func endedEarly(
         _ id: ConnectionID, _ connection: Connection, _ error: TransferError, now: Int64, random: Double
     ) -> [Action] {
@@ -228,7 +230,7 @@ extension DownloadMachine {
         if let connection, !connection.isReceiving, connection.request.direct { address.knowsDirect = false }
         let without = attempts.failed(error, now: now)
         if without >= limits.retry.giveUp { return fail(error, now: now) }
-        // An open that hangs without a network would help nobody.
+        // Without a network, opens fail at once instead of waiting for the retry.
         let actions = error.code == .unreachable ? readers.answerOpens(error) : []
         if isWanted, case .fetching = phase {
             let pause = limits.retry.pause(attempt: attempts.count, retryAfter: after, random: random)
@@ -257,7 +259,7 @@ extension DownloadMachine {
         phase = .failed(error, until: now + limits.failureMemory)
         attempts.recentError = nil
         faults.forgetEnd()
-        // First, since an answered reader queries the error.
+        // `failed` comes first, because a reader queries the error as soon as it is answered.
         return actions + [.failed(error)] + readers.answerAll(error)
     }
 }

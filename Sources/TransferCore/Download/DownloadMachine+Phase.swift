@@ -20,7 +20,7 @@ extension DownloadMachine {
     /// The delay after the loss of a connection.
     struct Retry: Sendable, Equatable {
         var at: Int64
-        /// Whether the server requested the delay, which a new reader then does not shorten.
+        /// Whether the server requested the delay (Retry-After); if so, a new reader does not shorten it.
         var isServers: Bool
     }
 
@@ -32,7 +32,7 @@ extension DownloadMachine {
         var present = ByteRanges()
         /// Whether the generation has a cache file.
         var hasFile = false
-        /// Whether a response lacked the rendition's validator, which then proves nothing any more.
+        /// Whether a response lacked the rendition's validator, so that the validator no longer proves anything.
         var distrusts = false
         /// Whether a response has shown that there is no strong validator.
         var lacksValidator = false
@@ -65,14 +65,15 @@ extension DownloadMachine {
         }
 
         var wish = Wish.nothing
-        /// The priority of the task without a reader.
+        /// The priority of the task, regardless of blocked readers.
         var priority: TransferPriority
         /// Whether automatic tasks may run, for example because the link is unmetered.
         var allowsAutomatic = true
-        /// The lack of space for the whole file: it is not filled in the background, and readers are served.
+        /// The error while there is no space for the whole file: it is not filled in the background, but readers are
+        /// served.
         var awaitsSpace: TransferError?
 
-        /// Whether bytes may be fetched on which no reader is blocked.
+        /// Whether bytes may be fetched that no reader waits for.
         var runsInBackground: Bool {
             wish == .whole && awaitsSpace == nil && (allowsAutomatic || priority > .automatic)
         }

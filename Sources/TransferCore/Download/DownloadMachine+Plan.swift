@@ -32,8 +32,8 @@ extension DownloadMachine {
         return now >= retry.at
     }
 
-    /// Whether a continuation has to prove by its bytes that it belongs to the present ones. Also if the address must
-    /// be resolved again, since it may lead to another rendition now.
+    /// Whether a continuation has to be compared with the present bytes: no validator identifies the rendition, or the
+    /// feed's address is requested again and may now lead to another rendition.
     private var needsComparison: Bool { !rendition.isProven || !address.knowsDirect }
 
     /// Returns the connections that will deliver a byte on which a reader is blocked.
@@ -46,7 +46,8 @@ extension DownloadMachine {
         return serving
     }
 
-    /// Returns the connection that will arrive at `offset` soon enough.
+    /// Returns the nearest connection that will reach `offset`: from within `Limits.reach` bytes, or from any distance
+    /// if no new connection can start there.
     private func connectionReaching(_ offset: Int64) -> ConnectionID? {
         let isPatient = !canSeek(to: offset)
         var best: ConnectionID?
@@ -88,8 +89,8 @@ extension DownloadMachine {
     private mutating func connect(for need: Int64, now: Int64) -> [Action] {
         guard canSeek(to: need) else {
             if pin == nil, !connections.isEmpty { return [] }  // The head that is on its way will say more.
-            // The single stream has to arrive there. One that would have stopped earlier may continue; if there is none
-            // before `need`, it starts again.
+            // The single stream has to reach `need`: extend the limit of one that is before it, or start again if there
+            // is none.
             for id in connections.ids {
                 guard let connection = connections[id], connection.position <= need, connection.request.end == nil,
                     connection.body?.end.map({ need < $0 }) ?? true
@@ -134,8 +135,9 @@ extension DownloadMachine {
         for other in connections.ids {
             guard let running = connections[other], running.position < first else { continue }
             connections[other]?.limit = min(running.limit ?? first, first)
-            // The bytes that its server sends beyond are wasted; while it is paused the sockets' buffers fill with
-            // them. If they cost more than a request, end it; a later one with an end fetches what lies between.
+            // The bytes that its server sends beyond this limit are wasted: while it is paused they fill the socket
+            // buffers. If they cost more than a request, end the connection; a later request with an end fetches the
+            // gap.
             let excess = (running.body?.end ?? running.request.end ?? pin?.total ?? first) - first
             if rendition.isProven, running.isReceiving, !serving.contains(other), excess > limits.excess {
                 connections[other] = nil

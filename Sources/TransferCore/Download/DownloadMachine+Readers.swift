@@ -45,8 +45,8 @@ extension DownloadMachine {
         return dropUnwanted()
     }
 
-    /// Requests the whole file, for a person, a reader, or automatically. A request can raise the priority; a
-    /// remembered failure and a suspension stay.
+    /// Requests the whole file, for a person, a reader, or automatically. A request can raise the priority of an
+    /// existing task; it clears neither a remembered failure nor a suspension.
     package mutating func fill(_ priority: TransferPriority = .asked, now: Int64) -> [Action] {
         guard !isCached else { return [] }
         let changed = isFilling ? raise(to: priority) : setPriority(priority)

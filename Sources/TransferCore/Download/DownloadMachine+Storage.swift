@@ -1,7 +1,7 @@
 // Handling of missing space and storage failures.
 extension DownloadMachine {
-    /// Handles bytes that could not be stored: everything stops, present bytes stay. For lack of space the task waits
-    /// for it; any other reason is a failure.
+    /// Handles a failed write: all connections end, and present bytes stay. If there is no space the task waits for it;
+    /// for any other reason it fails.
     package mutating func storageFailed(_ error: TransferError, now: Int64) -> [Action] {
         guard error.code == .diskFull else { return fail(error, now: now) }
         return storageIsFull(error, now: now) + [.storageFull(error)]
@@ -18,7 +18,7 @@ extension DownloadMachine {
     package mutating func lostStored(keeping ranges: ByteRanges, _ error: TransferError, now: Int64) -> [Action] {
         leaveFinishing()
         rendition.present = present.intersection(ranges)
-        // They would continue after bytes that are now missing.
+        // The connections would continue after bytes that are now missing.
         return dropAll() + storageFailed(error, now: now)
     }
 
@@ -39,8 +39,8 @@ extension DownloadMachine {
         changeFilling(now) { $0.awaitsSpace = reason }
     }
 
-    /// Handles a file that can never fit: the task fails, unless it is read. The failure is not remembered, so that a
-    /// later reader is served.
+    /// Handles a file that can never fit: the task fails, unless a program has the file open. The failure is not
+    /// remembered, so that a later reader is served.
     package mutating func exceedsSpace(_ error: TransferError, now: Int64) -> [Action] {
         guard isFetching, isFilling, readers.isEmpty else { return [] }
         let actions = fail(error, now: now)

@@ -14,12 +14,12 @@ extension DownloadMachine {
 
         var opens: [Open] = []
         var reads: [Read] = []
-        /// The number of open files; while there is one, a held response is kept.
+        /// The number of opens without a close. A held response is dropped at the last close.
         var handles = 0
 
         /// Whether a request is waiting.
         var areBlocked: Bool { !reads.isEmpty || !opens.isEmpty }
-        /// Whether nobody has the file open or waits.
+        /// Whether the file is not open and no request is waiting.
         var isEmpty: Bool { handles == 0 && !areBlocked }
 
         mutating func remove(_ id: WaitID) {

@@ -26,7 +26,7 @@ package struct DownloadMachine: Sendable {
     var rendition: Rendition
     var phase: Phase
     var filling: Filling
-    /// The lack of space for any bytes: nothing is requested until there is some.
+    /// The error while there is no space for any bytes: nothing is requested until `storageAvailable`.
     package internal(set) var storageFull: TransferError?
     var readers = Readers()
     var connections = Connections()
@@ -67,7 +67,7 @@ package struct DownloadMachine: Sendable {
     package var priority: TransferPriority { filling.priority }
     /// The reason why the whole file has no space yet; `nil` if it has.
     package var awaitsSpace: TransferError? { filling.awaitsSpace }
-    /// The number of open files.
+    /// The number of opens without a close.
     package var handles: Int { readers.handles }
     package var isCached: Bool { phase == .cached }
     package var isFinishing: Bool { phase == .finishing }
@@ -161,6 +161,6 @@ package struct DownloadMachine: Sendable {
         return result
     }
 
-    /// Returns the time at which a wait ends if neither it nor the download progresses.
+    /// Returns the time at which a wait that began at `since` fails, unless the download progresses before.
     func giveUpTime(since: Int64) -> Int64 { max(since, attempts.lastProgress ?? since) + limits.readerDeadline }
 }

@@ -11,7 +11,7 @@ package struct DownloadSnapshot: Sendable, Equatable {
     package var present: ByteRanges
     /// Whether there is a task: the whole file is wanted.
     package var isTask: Bool
-    /// The priority of the task. A reader raises it to a requested one.
+    /// The priority of the task. A read raises `automatic` to `asked`.
     package var priority: TransferPriority
     /// Whether the task is automatic and waits until such tasks may run.
     package var isWaitingForConditions: Bool
@@ -41,7 +41,8 @@ package struct DownloadSnapshot: Sendable, Equatable {
         self.isRetrying = isRetrying
     }
 
-    /// Whether there are more bytes than it says, or it shows a rate, which falls by itself while none come.
+    /// Whether the machine has more bytes than the snapshot shows, or the snapshot shows a rate, which falls with time
+    /// while no bytes arrive.
     package func isOutdated(by machine: DownloadMachine) -> Bool {
         received != machine.present.byteCount || rate ?? 0 > 0
     }

@@ -7,7 +7,7 @@ package enum BodyContent: Sendable, Equatable {
     case media(MediaFormat)
     /// A document, to be read rather than played.
     case document(Document)
-    /// Neither: possibly media of an unknown format.
+    /// Neither a known format nor a document: possibly media of an unknown format.
     case binary
 
     /// A kind of document that is not media.

@@ -2,11 +2,11 @@
 package enum BodyFraming: Sendable, Equatable {
     /// Content-Length, in bytes.
     case length(Int64)
-    /// A Content-Length that no file can have, as sent. The body ends early.
+    /// A Content-Length above `largestSize`, as sent: the body will end before it.
     case excessive(String)
     /// Transfer-Encoding: chunked. The body marks its own end; a Content-Length is ignored.
     case chunked
-    /// Neither: the body ends with the connection.
+    /// Neither field: the body ends with the connection.
     case untilClose
     /// The fields are malformed or contradict each other: the body must not be used.
     case invalid(String)

@@ -15,7 +15,7 @@ package enum ContentExpectation: Sendable, Equatable {
         }
     }
 
-    /// Returns the reason why a body is not what is expected, if it is not.
+    /// Returns the reason to reject a body with unexpected content; `nil` if it is acceptable.
     ///
     /// - Parameters:
     ///   - doubt: How strongly its head suggests that it is not media. With strong doubt only a known format is

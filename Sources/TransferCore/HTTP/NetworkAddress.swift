@@ -138,7 +138,7 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
-    /// The blocks; the first that contains an address decides, otherwise it is public.
+    /// The special IPv4 blocks; the first that contains an address decides. Other addresses are public.
     private static let ipv4Blocks: [(block: AddressBlock, space: AddressSpace)] = [
         // "This network" (RFC 791 §3.2). Linux connects 0.0.0.0 to itself.
         (AddressBlock(ipv4: 0x0000_0000, 8), .loopback),
@@ -161,7 +161,7 @@ package struct NetworkAddress: Sendable, Hashable {
         (AddressBlock(ipv4: 0xE000_0000, 4), .local), (AddressBlock(ipv4: 0xF000_0000, 4), .local),
     ]
 
-    /// The blocks; the first that contains an address decides. Other addresses are local: unique-local (RFC 4193),
+    /// The IPv6 blocks; the first that contains an address decides. Other addresses are local: unique-local (RFC 4193),
     /// link-local (RFC 4291 §2.5.6), the former site-local (RFC 3879), multicast, discard-only (RFC 6666), local NAT64
     /// (RFC 8215), segment identifiers (RFC 9602), and all unassigned ones.
     private static let ipv6Blocks: [(block: AddressBlock, space: AddressSpace)] = [

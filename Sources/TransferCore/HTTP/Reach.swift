@@ -20,7 +20,7 @@ package struct ReachPolicy: Sendable, Equatable {
 
     /// A host or address block that is always allowed.
     package enum Exception: Sendable, Equatable {
-        /// A host name, whatever its address; in lower case, without a dot at its end.
+        /// A host name, whatever its address; in lower case, without a trailing dot.
         case host(String)
         case addresses(AddressBlock)
 
@@ -67,8 +67,8 @@ package struct ReachPolicy: Sendable, Equatable {
     }
 }
 
-/// The check of one exchange, hop by hop, by the addresses of the actual connections; later lookups of the names do not
-/// matter. Pure.
+/// The check of one exchange, hop by hop. It examines the addresses of the actual connections, so that a later DNS
+/// lookup with another result does not matter. A value without IO.
 package struct ReachTrail: Sendable {
     private let policy: ReachPolicy
     /// The most private space allowed for the next hop; `nil` for any.
@@ -96,7 +96,7 @@ package struct ReachTrail: Sendable {
         self.limit = limit
     }
 
-    /// Checks a connection before it is made. For a name with several addresses several are tried.
+    /// Checks a connection before it is made. Called once for each address of the host that curl tries.
     package mutating func mayConnect(to peer: Peer, host: String) -> Bool {
         let (space, address) = judge(peer, host)
         guard let limit, space > limit, !policy.excepts(address, host: host) else {

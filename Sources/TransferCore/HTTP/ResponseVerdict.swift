@@ -19,8 +19,8 @@ package struct Pin: Sendable, Equatable {
 
 /// The meaning of a response head for the download.
 package enum ResponseVerdict: Sendable, Equatable {
-    /// The body contains the file's bytes from `offset` to `end`, or to the file's end. `compare`: no strong validator
-    /// proves that it is the same rendition, so present bytes have to be compared.
+    /// The body contains the file's bytes from `offset` to `end`, or to the file's end. With `compare`, no strong
+    /// validator proves that it is the same rendition, so present bytes have to be compared.
     case accept(offset: Int64, end: Int64?, pin: Pin, compare: Bool)
     /// The body is another rendition, from byte 0, and starts a new generation.
     case replaced(pin: Pin)
@@ -54,7 +54,7 @@ extension ResponseVerdict {
         case 200:
             self = Self.whole(head, ranged: ranged, pin: pin, expects, content)
         case 206:
-            // Some servers send a 206 without a Range; one with the whole file is equivalent to a 200.
+            // Some servers answer a request without a Range with 206; one with the whole file is equivalent to a 200.
             if !ranged {
                 guard let content = head.contentRange, let total = content.total, content.range == 0..<total else {
                     self = .drop(reason: "the server sent a part that was not asked for")
@@ -127,15 +127,15 @@ extension ResponseVerdict {
         let found = Pin(
             total: head.contentLength, validator: Validator(head), acceptsRanges: !saysNoRanges,
             mediaType: head.mediaType)
-        // The whole where a part was asked for is how a server says that it has no ranges; but also how it answers an
-        // If-Range that does not hold, and then it is another rendition.
+        // A server answers a range request with the whole file if it does not support ranges, or if the If-Range
+        // condition is false; in the latter case the file is another rendition.
         var same = found
         if ranged { same.acceptsRanges = false }
         guard let pin else { return .accept(offset: 0, end: same.total, pin: same, compare: false) }
         if let total = pin.total, let other = found.total, total != other { return .replaced(pin: found) }
         let agreement = pin.validator.map { $0.agrees(with: head) } ?? nil
         if agreement == false { return .replaced(pin: found) }
-        // Neither tag nor length: nothing says that it ends where the known one does.
+        // Neither tag nor length: nothing shows that the body has the known size.
         if agreement == nil, pin.total != nil, found.total == nil { return .replaced(pin: found) }
         let merged = merged(pin, same)
         return .accept(offset: 0, end: merged.total, pin: merged, compare: agreement == nil)
@@ -170,10 +170,11 @@ extension ResponseVerdict {
         let merged = merged(pin, found)
         switch pin.validator {
         case .entityTag:
-            // RFC 9110 §15.3.7 wants the tag in a 206 too. Without it, the server may not know of If-Range at all.
+            // RFC 9110 §15.3.7 requires the tag in a 206 too. A server that omits it may not support If-Range.
             return .accept(offset: offset, end: range.upperBound, pin: merged, compare: agreement == nil)
         case .lastModified:
-            // Last-Modified is to be left out of the answer to an If-Range (the same section): a 206 says it.
+            // A server should omit Last-Modified in a 206 to a request with If-Range (same section): the status alone
+            // confirms the date.
             return .accept(offset: offset, end: range.upperBound, pin: merged, compare: false)
         case nil:
             return .accept(offset: offset, end: range.upperBound, pin: merged, compare: true)

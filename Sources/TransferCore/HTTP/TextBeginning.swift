@@ -64,7 +64,7 @@ struct TextBeginning {
         "ffconcat version", "file \"", "rem genre", "rem date", "performer \"", "title \"", "rtsptext", "smiltext",
     ]
 
-    /// Elements at the start of a page, or of one without its head.
+    /// Elements with which an HTML page starts, also without its `head`.
     private static let pageElements: Set<String> = [
         "a", "b", "body", "br", "center", "div", "font", "form", "h1", "h2", "head", "html", "iframe", "img", "link",
         "meta", "p", "pre", "script", "span", "style", "table", "title",
@@ -93,7 +93,7 @@ struct TextBeginning {
         return .document(Self.pageElements.contains(String(name)) || !text.hasPrefix("<") ? .webPage : .xml)
     }
 
-    /// Handles markup of unknown kind: at the end of the window it is named after its beginning.
+    /// Classifies markup whose first element has not arrived: at the end of the window, by its first characters.
     private func cut(_ isWhole: Bool) -> Finding {
         guard isWhole || bytes.count >= BodyContent.textWindow else { return .undecided }
         return .document(bytes.starts(with: "<?xml".utf8) ? .xml : .webPage)

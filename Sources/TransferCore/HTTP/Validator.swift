@@ -35,7 +35,7 @@ package enum Validator: Sendable, Hashable {
         return bytes.dropFirst().dropLast().allSatisfy { $0 == 0x21 || (0x23...0x7E).contains($0) }
     }
 
-    /// Whether a response is of the rendition that this identifies.
+    /// Whether a response is of the rendition that this validator identifies.
     ///
     /// - Returns: `nil` if the response does not say: a server may omit a field, or only some of its machines may send
     ///   it.

@@ -8,7 +8,7 @@
 /// A value without IO: the driver requests a slot before it connects, reports the connection's state, and ends the
 /// connections that `preempted` returns. Times are milliseconds of a monotonic clock.
 package struct ConnectionPools: Sendable {
-    /// The numbers of connections allowed.
+    /// The maximum numbers of connections, and the times of their slots in milliseconds.
     package struct Limits: Sendable, Equatable {
         /// The maximum number of background connections in all, and to one host.
         package var filling = 3
@@ -51,7 +51,8 @@ package struct ConnectionPools: Sendable {
 
     package init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Requests a slot. `false` means that it waits, and that the result of a later call will contain it.
+    /// Requests a slot. Returns `false` if the connection has to wait; the result of a later call then contains its
+    /// token.
     package mutating func request(
         _ token: Token, host: String, forReader: Bool, priority: TransferPriority = .asked, now: Int64
     ) -> Bool {
@@ -126,7 +127,7 @@ package struct ConnectionPools: Sendable {
 
     // MARK: -
 
-    /// Returns the lingering connection to end for a reader: the one with its slot the longest.
+    /// Returns the lingering connection to end for a reader: the one that has had its slot the longest.
     private func candidate(for waiting: Entry, besides chosen: [Token]) -> Token? {
         let sameHost = active.filter { $0.value.forReader && $0.value.host == waiting.host && !chosen.contains($0.key) }
         let full = sameHost.count >= limits.readersPerHost
@@ -138,7 +139,7 @@ package struct ConnectionPools: Sendable {
     /// Returns the filling connections to end for tasks of higher priority.
     private func outranked(besides gone: [Token]) -> [Token] {
         var chosen: [Token] = []
-        // The state after these have ended and the waiting ones were admitted.
+        // The state after the chosen connections have ended and the waiting ones were admitted.
         var later = self
         for token in gone { later.active[token] = nil }
         for request in waitingByPriority where !request.entry.forReader && request.entry.priority > .automatic {
@@ -151,7 +152,7 @@ package struct ConnectionPools: Sendable {
                     without.active[token] = nil
                     return without.mayStart(request.entry)
                 }
-                // The one with the shortest time in its slot, so that the others can complete.
+                // The one that got its slot last, so that the others can complete.
                 let last = outranked.max { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
                 guard let token = last?.key else { continue }
                 later.active[token] = nil

@@ -2,7 +2,7 @@
 ///
 /// The permitted bytes are divided into equal shares, so a reader's connection gets as much as any other; what one does
 /// not use (its server is slow, or nobody wants its bytes now) goes to the others. A connection may receive while it
-/// has credit; a larger piece makes a debt, which delays the next.
+/// has credit; a piece larger than the credit leaves a debt, which delays the next piece.
 ///
 /// A value without IO: the driver reports received bytes, asks which connections may continue, and calls again at
 /// `deadline`. Times are milliseconds of a monotonic clock.
@@ -12,8 +12,8 @@ package struct RateLimits: Sendable {
     /// The connections of one file, which may have a limit of their own.
     package typealias Group = MediaID
 
-    /// One limit and the connections that share it. Levels are thousandths of a byte: the credit of one byte a second
-    /// in a millisecond.
+    /// One limit and the connections that share it. Levels are in thousandths of a byte: the credit for one millisecond
+    /// at a limit of one byte a second.
     private struct Bucket: Sendable {
         var limit: Int64
         var levels: [ID: Int64] = [:]
@@ -26,7 +26,7 @@ package struct RateLimits: Sendable {
 
         init(limit: Int64) { self.limit = min(limit, Self.largest) }
 
-        /// Above any link; a thousand times a thousand of it fits into 64 bits.
+        /// The maximum limit in bytes per second, above any link. A million times it fits into 64 bits.
         private static let largest: Int64 = 1_000_000_000_000
 
         func allows(_ id: ID) -> Bool { levels[id, default: 1] > 0 }
@@ -44,7 +44,7 @@ package struct RateLimits: Sendable {
             guard amount > 0, !levels.isEmpty else { return }
             let most = max(limit * Self.saved / Int64(levels.count), 1)
             var rest = Int64(levels.count)
-            // The fullest first, so that the others share what these do not need.
+            // Connections with the highest level first, so that the others share what these cannot use.
             for (id, level) in levels.sorted(by: { ($0.value, $0.key) > ($1.value, $1.key) }) {
                 let given = max(0, min(amount / rest, most - level))
                 levels[id] = level + given
@@ -71,8 +71,8 @@ package struct RateLimits: Sendable {
 
     /// The granularity of refills in milliseconds: smaller steps would cost processor time without a visible effect.
     private static let step: Int64 = 20
-    /// The maximum time credited at once, so that the products fit into 64 bits: debts are paid in less than half an
-    /// hour.
+    /// The maximum time credited at once, in milliseconds, so that the products fit into 64 bits: debts are paid in
+    /// less than half an hour.
     private static let longest: Int64 = 1_800_000
 
     /// - Parameter limit: Bytes per second of all connections; 0 for no limit.

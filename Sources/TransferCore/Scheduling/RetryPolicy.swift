@@ -7,8 +7,8 @@ package struct RetryPolicy: Sendable, Equatable {
     /// The time after which a task without progress fails, in milliseconds.
     package var giveUp: Int64
 
-    /// Half a second, doubled up to five minutes: a Wi-Fi hand-over is bridged quickly, and a server that is down for
-    /// an hour gets about fifteen requests.
+    /// The default delays start at half a second and double up to five minutes: a Wi-Fi hand-over is bridged quickly,
+    /// and a server that is down for an hour gets about 25 requests.
     package init(first: Int64 = 500, longest: Int64 = 300_000, giveUp: Int64 = 24 * 3_600_000) {
         self.first = first
         self.longest = longest

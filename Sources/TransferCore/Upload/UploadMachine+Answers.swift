@@ -36,7 +36,7 @@ extension UploadMachine {
     // MARK: Redirects
 
     /// Handles a redirect. 301, 307 and 308 move the request unchanged. So does 302, except for a POST: before 303
-    /// existed programs sent it with that meaning, and browsers interpret it so (RFC 9110 §15.4.3).
+    /// existed, programs sent 302 in its place, and browsers treat it as a 303 (RFC 9110 §15.4.3).
     private mutating func redirected(_ request: Request, _ head: ResponseHead, to location: String?) -> [Action]? {
         let isPost = if case .post = request { true } else { false }
         guard [301, 307, 308].contains(head.status) || head.status == 302 && !isPost else { return nil }
@@ -87,7 +87,7 @@ extension UploadMachine {
                     "the server answered \(head.status) to the POST without saying where the media go; 303 or 201 with a "
                         + "Location was expected: is this the address of a list of videos?"))
         case 408, 425, 429, 503:
-            // The server says that it has not processed it.
+            // These statuses say that the server has not processed the POST.
             return takeBackPost()
                 + tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         case 500...599:
@@ -158,7 +158,7 @@ extension UploadMachine {
             guard let reached = head["upload-offset"].flatMap({ Int64(digits: $0) }), reached <= size,
                 reached > offset || offset == size
             else {
-                // The next HEAD will show it.
+                // The next HEAD returns that number.
                 let error = TransferError(.unusable, "the server did not say how many bytes it has received")
                 return tryLater(after: error, pause: nil, now: now, random: random)
             }
@@ -166,7 +166,7 @@ extension UploadMachine {
             namesLength = false
             return reached == size ? complete() : record(then: .patch(place, offset: reached))
         case 409, 423:
-            // Its offset differs, or a broken connection still holds the lock.
+            // 409: the server's offset differs. 423: a broken connection still holds the lock.
             return tryLater(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return failed(head, now: now, random: random)
         }
@@ -211,7 +211,7 @@ extension UploadMachine {
         }
     }
 
-    /// Whether a response to OPTIONS, or any other, names the protocol.
+    /// Whether a response names this version of tus, in Tus-Version or Tus-Resumable.
     private static func offersTus(_ head: ResponseHead) -> Bool {
         let fields = [head["tus-version"], head["tus-resumable"]].compactMap { $0 }
         return fields.flatMap { $0.split(separator: ",") }.contains {

@@ -42,10 +42,10 @@ package struct UploadMachine: Sendable {
         case send(RequestID, Request)
         /// Ends a request; no further event of it is reported.
         case abort(RequestID)
-        /// Persists the progress; `recorded` is the answer.
+        /// Persists the progress; the owner answers with `recorded`.
         case record(RecordID, UploadResumeData)
-        /// Asks whether the server has received a POST; `settled` is the answer. Contains the error of the last check,
-        /// if any.
+        /// Asks whether the server has received a POST; the owner answers with `settled`. Contains the last error, if
+        /// any.
         case settleDoubt(TransferError?)
         /// The server has the complete media.
         case completed
@@ -66,18 +66,20 @@ package struct UploadMachine: Sendable {
     }
 
     enum State: Sendable, Equatable {
-        /// Not started, or suspended by a person. → any below but `completed`, by `resume`; `cancelled`
+        /// Not started, or suspended by a person. → recording, doubtful, requesting, failed, cancelled
         case suspended
-        /// Waiting until the owner has persisted that a step is about to start. → requesting
+        /// Waiting until the owner has persisted that a step is about to start. → requesting, suspended, cancelled
         case recording(RecordID, then: Request)
-        /// The owner is checking whether the server has received the POST. → requesting, waiting, failed
+        /// The owner is checking whether the server has received the POST. → requesting, recording, waiting, failed,
+        /// suspended, cancelled
         case doubtful
-        /// → requesting, recording, waiting, completed, failed
+        /// A request waits for its slot or is in progress. → requesting, recording, waiting, completed, failed,
+        /// suspended, cancelled
         case requesting(RequestID, Request, hasBegun: Bool)
-        /// Waiting for the next retry. → requesting, recording, doubtful
+        /// Waiting for the next retry. → requesting, recording, doubtful, suspended, cancelled
         case waiting(until: Int64)
         case completed
-        /// Retained; a person may resume it. → any but `completed`, by `resume`; `cancelled`
+        /// Retained, so that a person may resume it. → recording, doubtful, requesting, cancelled
         case failed(TransferError)
         case cancelled
     }
@@ -98,8 +100,8 @@ package struct UploadMachine: Sendable {
     var attempts = 0
     var firstFailure: Int64?
     var lastError: TransferError?
-    /// The maximum number of bytes of any attempt: only more than that is progress. Otherwise a server that accepts a
-    /// part and disconnects each time would be retried forever.
+    /// The maximum number of bytes that any attempt has reached: only more than that is progress. Otherwise a server
+    /// that accepts a part and disconnects each time would be retried forever.
     var furthest: Int64
     /// The number of POSTs in this run.
     var posts = 0
@@ -112,7 +114,7 @@ package struct UploadMachine: Sendable {
     static let longestChain = 10
     package static let tusVersion = "1.0.0"
 
-    /// An upload, suspended until `resume`.
+    /// Creates an upload that is suspended until `resume`.
     package init(
         url: String, size: Int64, resumeData: UploadResumeData = UploadResumeData(), retry: RetryPolicy = RetryPolicy()
     ) {
@@ -130,6 +132,7 @@ package struct UploadMachine: Sendable {
 
     // MARK: State
 
+    /// The state as shown to people.
     package var people: TaskState {
         switch state {
         case .suspended: .suspended
@@ -151,7 +154,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    /// Whether nothing happens unless somebody requests it.
+    /// Whether the machine does nothing by itself: it is suspended, has failed or has ended.
     package var isIdle: Bool {
         switch state {
         case .suspended, .completed, .failed, .cancelled: true
@@ -277,7 +280,7 @@ package struct UploadMachine: Sendable {
         return send(request)
     }
 
-    /// Handles the owner's finding.
+    /// Handles the owner's finding about a POST with an unknown outcome.
     package mutating func settled(_ finding: Finding, now: Int64, random: Double) -> [Action] {
         guard state == .doubtful else { return [] }
         switch finding {
@@ -326,7 +329,7 @@ package struct UploadMachine: Sendable {
         lastError = nil
     }
 
-    /// Handles the `deadline`.
+    /// Handles the passing of `deadline`.
     package mutating func tick(now: Int64) -> [Action] {
         guard case .waiting(let until) = state, until <= now else { return [] }
         return advance(now: now)

@@ -2,7 +2,7 @@
 package struct UploadSnapshot: Sendable, Equatable {
     package var key: TaskID
     package var state: TaskState
-    /// The number of media bytes in flight, or on the server according to it.
+    /// The number of media bytes sent, or confirmed by the server.
     package var sent: Int64
     package var size: Int64
     /// Bytes per second over the last seconds; `nil` if nothing is being sent.

@@ -15,14 +15,15 @@ package struct Authorities: Sendable, Equatable {
 
     /// The default paths of the system's curl.
     package static var inUse: Authorities {
-        // Members of the structure from its seventh version on, 7.70; constants of the library.
+        // Both members exist from the structure's seventh version on (curl 7.70), and point to constants of the
+        // library.
         let version = curl_version_info(CURLVERSION_SEVENTH)
         return Authorities(
             bundle: version?.pointee.cainfo.map { String(cString: $0) },
             folder: version?.pointee.capath.map { String(cString: $0) })
     }
 
-    /// Whether there are any: a non-empty bundle, or a folder with a file.
+    /// Whether the system has any authorities: a non-empty bundle, or a folder with a file.
     package var isPresent: Bool {
         if let bundle {
             var status = stat()
@@ -37,8 +38,8 @@ package struct Authorities: Sendable, Equatable {
         return false
     }
 
-    /// The remedy if no https server can be verified; `nil` if there are authorities, so that a failure is the
-    /// server's.
+    /// The remedy if no https server can be verified; `nil` if there are authorities, so that a failed verification is
+    /// the server's fault.
     package var advice: String? {
         isPresent
             ? nil

@@ -11,7 +11,7 @@ struct CurlCode: Equatable {
     /// Whether the write callback ended it.
     var isStopped: Bool { raw == CURLE_WRITE_ERROR }
 
-    /// Whether the scheme is not supported, or something else than HTTP came in place of a head.
+    /// Whether the scheme is not supported, or the response did not start with an HTTP head.
     var isUnsupported: Bool { raw == CURLE_UNSUPPORTED_PROTOCOL }
 
     /// Whether `EasyHandle` may have refused the address.
@@ -53,7 +53,7 @@ struct CurlCode: Equatable {
         }
     }
 
-    /// The differences for a request with a body.
+    /// The errors that differ for a request with a body.
     var uploadFailure: (error: TransferError, passes: Bool)? {
         switch raw {
         case CURLE_OPERATION_TIMEDOUT: return (TransferError(.timedOut, "the server stopped answering"), true)

@@ -50,8 +50,8 @@ extension EasyHandle {
         case .post(let parts):
             form = makeForm(parts)
             ccurl_set_form(handle, form)
-            // On a reused connection that turns out to be dead curl repeats a request by itself: a POST would arrive
-            // twice if the server has closed after reading it.
+            // If a reused connection turns out to be closed, curl repeats the request by itself: a POST would arrive
+            // twice if the server had read it before closing.
             ccurl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
         case .send(let name, let body):
             ccurl_set_long(handle, CURLOPT_UPLOAD, 1)

@@ -67,13 +67,14 @@ extension EasyHandle {
         if answeredWithoutHead(code) {
             var connections = 0
             ccurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &connections)
-            // On a kept connection the bytes may be what an answer before this one has left.
+            // On a reused connection the bytes may be left over from an earlier response.
             return (TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"), connections == 0)
         }
         return code.failure
     }
 
-    /// Whether bytes came that are no HTTP/1: curl has one code for that and for an address that it must not ask.
+    /// Whether the response did not start with an HTTP/1 head. curl has the same code for that and for an unsupported
+    /// scheme.
     func answeredWithoutHead(_ code: CurlCode) -> Bool {
         guard code.isUnsupported else { return false }
         var address: UnsafeMutablePointer<CChar>?

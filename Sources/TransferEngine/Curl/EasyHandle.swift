@@ -75,7 +75,7 @@ final class EasyHandle {
     private(set) var rejection: TransferError?
     private let followsRedirects: Bool
     private let reach: ReachTrail
-    /// Whether the request is a plain question that has not been repeated.
+    /// Whether the request may be repeated: it has no body, and has not been repeated yet.
     private var mayRepeat: Bool
     /// Whether curl may repeat a request whose Expect a server does not support (417).
     private var mayRepeatWithoutExpect: Bool
@@ -92,7 +92,7 @@ final class EasyHandle {
     /// The minimum share, four times curl's default. Also the buffer of responses that are received in memory, most of
     /// which are small: a larger buffer would be mapped and unmapped for each.
     private static let smallReceiveBuffer = 64 * 1024
-    /// The minimum that curl accepts.
+    /// The minimum in bytes that curl accepts.
     private static let smallestReceiveBuffer = 1_024
     /// The maximum number of redirects; tracking prefixes chain up to seven.
     private static let redirects = 10
@@ -197,7 +197,8 @@ final class EasyHandle {
         }
     }
 
-    /// Returns the buffer size with a rate limit: small compared with the limit, an eighth of a second of it.
+    /// Returns the size of curl's receive buffer in bytes: the handle's share of the total, but at most an eighth of a
+    /// second of the rate limit.
     static func receiveBuffer(rateLimit: Int64, others: Int) -> Int {
         let size = min(receiveBuffer, max(smallReceiveBuffer, sharedReceiveBuffer / (others + 1)))
         guard rateLimit > 0 else { return size }
@@ -291,8 +292,8 @@ final class EasyHandle {
         head.fields[name, default: ""] += " " + String(decoding: line, as: UTF8.self)
     }
 
-    /// Rejects the response if the field frames the body. curl may parse the malformed field differently, so that one
-    /// of the two would treat a part of the body as the whole, or its framing as content.
+    /// Rejects the response if the malformed field frames the body: curl may parse it differently from podfs, and treat
+    /// a part of the body as the whole, or framing as content.
     private func distrustFraming(_ name: String) {
         guard name == "content-length" || name == "transfer-encoding" else { return }
         rejection = TransferError(.unusable, "the server sent a malformed \(name) field")

@@ -74,7 +74,7 @@ final class Exchanges {
         add(handle, owner: .data(exchange, number: number))
     }
 
-    /// Keeps the handle of a completed data request, up to the limit.
+    /// Retains the handle of a completed data request for reuse, up to `mostIdleHandles`.
     func recycle(_ handle: EasyHandle) {
         if idleHandles.count < Self.mostIdleHandles, let idle = handle.surrender() { idleHandles.append(idle) }
     }

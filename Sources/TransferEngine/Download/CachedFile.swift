@@ -72,7 +72,8 @@ extension TransferEngine {
         try cache.state(of: name, size: size)
     }
 
-    /// Reads a file that should be complete, on a queue for that; writes a new checkpoint if it is.
+    /// Verifies the digest of a file that should be complete, on a separate queue; writes a new checkpoint if it
+    /// matches.
     ///
     /// - Returns: Its state, or its defect.
     package func verify(_ file: CachedFile) async -> Result<FileState, CacheFileDefect> {

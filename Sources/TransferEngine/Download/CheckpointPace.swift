@@ -15,11 +15,11 @@ struct CheckpointPace {
     private var lastSync: Int64 = .min
 
     private static let interval: Int64 = 1_000
-    /// The delay after a failed checkpoint, since each attempt costs a write.
+    /// The delay in milliseconds after a failed checkpoint, since each attempt costs a write.
     private static let retryInterval: Int64 = 5_000
     static let bytes: Int64 = 8 << 20
-    /// The interval of syncs. Bytes survive a kill without a sync, in the page cache; a sync protects against a power
-    /// failure. Every 64 MiB or ten seconds keeps its cost below what can be measured.
+    /// The interval of syncs in milliseconds. Bytes survive a kill without a sync, in the page cache; a sync protects
+    /// against a power failure. Every 64 MiB or ten seconds keeps its cost below what can be measured.
     private static let syncInterval: Int64 = 10_000
     private static let syncBytes: Int64 = 64 << 20
 

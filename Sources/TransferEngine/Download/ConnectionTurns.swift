@@ -9,7 +9,7 @@ final class ConnectionTurns {
     var rates: RateLimits
     /// Connections with a slot or waiting for one.
     private var connections: [ConnectionPools.Token: DownloadConnection] = [:]
-    /// The actions of waiting connections when they get their slots.
+    /// The closures that start waiting connections when they get their slots.
     private var starts: [ConnectionPools.Token: () -> Void] = [:]
     private var lastToken = 0
 

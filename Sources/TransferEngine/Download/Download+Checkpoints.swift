@@ -15,7 +15,8 @@ extension Download {
         return checkpoint
     }
 
-    /// Cancels the task; `answer` is called on any thread with the resume data, once a checkpoint contains the same.
+    /// Cancels the task; `answer` is called on any thread with the resume data, once a checkpoint contains the same
+    /// ranges.
     func cancelProducingResumeData(answer: @escaping @Sendable (ResumeData?) -> Void) {
         cancel()
         var data: ResumeData?
@@ -96,9 +97,9 @@ extension Download {
         engine.queues.hashing.async {
             let result: Result<String, StorageFailure>
             do {
-                // On the queue of the other checkpoints, so that an older one cannot overwrite it. Written before the
-                // sync: if the process is killed now, all bytes are in the page cache. A small file's final checkpoint
-                // follows as quickly as this one would.
+                // This checkpoint is written on the queue of the others, so that an older one cannot overwrite it, and
+                // before the sync: if the process is killed now, all bytes are in the page cache. A small file needs
+                // none, since its final checkpoint follows as quickly.
                 if size > CheckpointPace.bytes {
                     try storage.sync { try cache.save(partial, of: file, durably: false) }
                 }

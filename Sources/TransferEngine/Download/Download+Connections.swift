@@ -92,7 +92,7 @@ extension Download {
         giveBackTurn(connection)
     }
 
-    /// Ends a connection whose slot another reader needs; its missing bytes are requested again later.
+    /// Ends a connection that must free its slot; its missing bytes are requested again later.
     func preempt(_ connection: DownloadConnection) {
         if connection.head == nil, machine.isReceiving(connection.id) { _ = connection.flush() }
         end(connection)
@@ -146,7 +146,7 @@ extension Download {
             var content: BodyContent?
             if machine.needsContent(connection.id, head) {
                 content = connection.findContent(head)
-                // The head stays until then; the machine's deadline for it still applies.
+                // The head stays pending until there are enough bytes; the machine's deadline for it still applies.
                 if content == nil, connection.ending == nil { return }
             }
             connection.head = nil
@@ -159,7 +159,7 @@ extension Download {
             guard connections[connection.id] === connection, !connection.isReleased else { return }
         }
         if machine.isReceiving(connection.id), !connection.isEmpty, connection.mayStore, !connection.flush() {
-            // Also if curl has reached the end of the body already.
+            // This overrides the ending even if curl has already reached the end of the body.
             connection.ending = connection.stop
         }
         guard connections[connection.id] === connection else { return }
@@ -180,8 +180,8 @@ extension Download {
 
     // MARK: Bytes
 
-    /// The first piece of a connection is written separately, so that a waiting reader gets it before the rest is
-    /// copied: the size of the kernel's first reads, and a margin.
+    /// The maximum size in bytes of a connection's first piece, which is written separately so that a waiting reader
+    /// gets it before the rest is copied: the size of the kernel's first reads, and a margin.
     private static let firstPiece = 64 * 1024
 
     /// Processes the first of `bytes` according to the machine's step.

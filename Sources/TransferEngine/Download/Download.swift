@@ -94,7 +94,7 @@ final class Download {
         machine = DownloadMachine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: origin != nil,
             priority: source.priority, limits: limits)
-        // If all bytes are present this starts the remaining work.
+        // If all bytes are present, this starts to finish the file.
         if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
         if !engine.downloads.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
         if let full = engine.downloads.storageFull { _ = machine.storageIsFull(full, now: engine.now) }
@@ -165,7 +165,7 @@ final class Download {
 
     /// Cancels the task.
     ///
-    /// - Returns: Whether it has ended; if not, it completes.
+    /// - Returns: Whether the task has ended; `false` if all its bytes are present, so that it completes instead.
     @discardableResult
     func cancel() -> Bool {
         if machine.isFinishing { return false }
@@ -220,14 +220,14 @@ final class Download {
         apply(change(&machine, engine.now))
     }
 
-    /// Ends everything; the present ranges are in a checkpoint when this returns.
+    /// Ends all connections and fails waiting readers; the present ranges are in a checkpoint when this returns.
     func shutDown(_ error: TransferError) {
         apply(machine.shutDown(error))
         process()
         saveCheckpoint(synchronously: true)
     }
 
-    /// Ends everything about a removed file.
+    /// Ends the connections of a removed file, and fails its waiting readers.
     func forget() {
         apply(machine.shutDown(TransferError(.cancelled, "the file was removed from the cache")))
         process()
@@ -266,7 +266,7 @@ final class Download {
         case .abandonFile(let generation):
             abandonFile(generation: generation)
         case .answerOpen(let id, let error):
-            // Before the answer, since a failed reader queries the error.
+            // Report before answering, since a failed reader queries the error.
             if error != nil { report(force: false) }
             // An open does not create a task, so nothing else would report the error.
             if let error, machine.failure == nil, !machine.isFilling, [.unreachable, .timedOut].contains(error.code) {

@@ -18,7 +18,8 @@ final class DownloadConnection: EasyHandleReceiver {
     var ending: DownloadMachine.Ending?
     /// Whether the machine has released it; it only completes its exchange.
     var isReleased = false
-    /// The end caused by `flush`: another connection has the rest, or the body itself shows that it is rejected.
+    /// The ending set by `flush`: `stopped` if no more bytes are needed here, `refusal` if the body has unexpected
+    /// content.
     var stop: DownloadMachine.Ending?
     /// The content shown by the first bytes of its body, once there are enough.
     private(set) var content: BodyContent?
@@ -27,12 +28,12 @@ final class DownloadConnection: EasyHandleReceiver {
     var turn = Turn.none
     private let buffer = ReceiveBuffer()
 
-    /// Its slot of `ConnectionPools`. A held response has none.
+    /// The state of its slot in `ConnectionPools`. A connection paused by `Action.hold` has none.
     enum Turn {
         case none, awaited, held
     }
 
-    /// Whether it may receive nothing: because of a rate limit, or without a slot.
+    /// Whether the driver blocks it: it has no slot, or curl is paused.
     var isRestrained: Bool { turn != .held || handle?.isPaused == true }
 
     init(
@@ -99,7 +100,7 @@ final class DownloadConnection: EasyHandleReceiver {
         return .taken
     }
 
-    /// Writes the buffered bytes where the machine says.
+    /// Processes the buffered bytes as the machine's steps say, and empties the buffer.
     ///
     /// - Returns: `false` if the connection must end.
     func flush() -> Bool {

@@ -32,8 +32,8 @@ final class Upload: EasyHandleReceiver {
     /// The maximum number of bytes read from a response's body, so that the connection can be reused.
     private static let longestAnswer = 1 << 20
 
-    /// The interval of checks of the connection in milliseconds; also the time to read what a server has sent before
-    /// closing its side.
+    /// The interval of checks of the connection in milliseconds; also the time allowed for reading the bytes that a
+    /// server has sent before closing its side.
     private static let lookInterval: Int64 = 1_000
 
     init(_ source: UploadSource, engine: EngineLoop) {

@@ -78,7 +78,7 @@ final class UploadBody {
         }
     }
 
-    /// Moves to an offset of the sent bytes.
+    /// Moves to a position, counted from `offset`; returns `false` if it is beyond the end.
     func seek(to position: Int64) -> Bool {
         guard (0...count).contains(position) else { return false }
         self.position = position

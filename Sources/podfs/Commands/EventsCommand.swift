@@ -51,7 +51,7 @@ struct EventsCommand: PodfsCommand {
                 print(event)
                 last = event.sequence
             }
-            // The daemon has exited; the next one has stored the events of tasks that ended.
+            // The daemon has exited; the next one has stored the final events of tasks.
             last = last ?? 0
         }
     }

@@ -53,7 +53,7 @@ struct ListCommand: PodfsCommand {
         if json { Terminal.print(try library.entries(of: found.id).isEmpty ? "[]" : "]") }
     }
 
-    /// Returns the running tasks if a daemon runs.
+    /// Returns the daemon's tasks by episode; empty if no daemon runs.
     private static func liveStates(_ installation: Installation) async throws -> [EpisodeID: TaskInfo] {
         guard let daemon = try installation.runningDaemon() else { return [:] }
         defer { daemon.end() }

@@ -9,7 +9,7 @@ enum ConfigurationValue: Sendable, Equatable {
     case double(Double)
     case boolean(Bool)
     case array([ConfigurationValue])
-    /// A table in place of a value, a date or a time: the name of its type.
+    /// The name of a type that no key accepts: a table, a date or a time.
     case other(String)
 
     func unexpected(_ expected: String) -> ConfigurationValueError {

@@ -86,7 +86,7 @@ struct Demo {
 
     /// Prints the tree of the mount.
     ///
-    /// - Returns: The first episode.
+    /// - Returns: The path of the first episode.
     private func printTree(_ folder: String) throws -> String {
         var first: String?
         let manager = FileManager.default

@@ -8,7 +8,7 @@ import PodcastProtocol
 import PodcastService
 import TransferEngine
 
-// Checks of the daemon and of what starts it.
+// Checks of the daemon, its systemd units, and its access to servers.
 extension Doctor {
     /// The time for a daemon to answer a hello.
     private static let patience = Duration.seconds(10)
@@ -109,7 +109,7 @@ extension Doctor {
         return .ok("certificates", place)
     }
 
-    /// Checks whether the catalogues answer. This takes a request, and a daemon to send it.
+    /// Checks whether the catalogues answer, if `online`. Starts a daemon to send the request if none runs.
     func catalogue(online: Bool) async -> Finding {
         guard online else { return .ok("catalogue", "not asked; podfs doctor --online does") }
         let remedy = "check the network, and search.itunes.url in podfs.conf(5)"

@@ -7,7 +7,7 @@ import PodcastClient
 
 // Checks of the system.
 extension Doctor {
-    /// Checks the kernel and its FUSE.
+    /// Checks whether the kernel supports FUSE.
     func kernel() -> Finding {
         var name = utsname()
         uname(&name)

@@ -6,7 +6,7 @@ import PodcastPages
 import PodcastProtocol
 import SystemPackage
 
-// Checks whether cached episodes are what was downloaded.
+// Checks of cached episodes against the digests of their downloads.
 extension Doctor {
     private struct Item {
         var rendition: Rendition
@@ -69,7 +69,8 @@ extension Doctor {
         return (try? reader.sha256(progress: progress)) == item.rendition.sha256
     }
 
-    /// Lets the daemon check files that seem bad: one that was only restored from a backup is good.
+    /// Asks the daemon to check suspect files again: a file restored from a backup has another state than the recorded
+    /// one, although its content is good.
     private func judge(_ suspects: [Item]) async -> [Finding] {
         let daemon: DaemonConnection
         do {

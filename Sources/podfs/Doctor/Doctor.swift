@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The checks of `podfs doctor`. They only read and start nothing, except as their comments say.
+/// The checks of `podfs doctor`. They only read and start no process, unless their comments say otherwise.
 struct Doctor: Sendable {
     let installation: Installation
 

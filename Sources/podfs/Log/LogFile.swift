@@ -29,7 +29,7 @@ struct LogFile: Sendable {
         guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG, Int64(own.st_size) >= limit,
             flock(descriptor, LOCK_EX | LOCK_NB) == 0
         else { return }
-        // Running hooks may keep the old open file description, and with it the lock, for long.
+        // Unlocks explicitly: running hooks may keep the old open file description, and with it the lock, for long.
         defer { flock(descriptor, LOCK_UN) }
         var there = stat()
         let isThere = lstat(path, &there) == 0

@@ -22,14 +22,14 @@ struct StatusLog {
         let wasKnown = said[task] != nil
         let hasEnded = event.kind == .completed || state == .remote
         said[task] = hasEnded ? nil : (state, tenth)
-        // That an unknown task is not active is not worth a line.
+        // The end of a task that was never printed needs no line.
         if state == .remote, !wasKnown { return nil }
         if isFeed { return "\(state == .remote ? "done" : report.kind): \(PlainText.oneLine(report.path))" }
         if state == .remote { report.state = .cancelled }
         return report.line
     }
 
-    /// Records tasks that were printed otherwise.
+    /// Records the states of tasks that another part of the output has shown.
     mutating func note(_ tasks: [StatusReport.Task]) {
         for task in tasks { said[task.id] = (task.state, Int((task.progress ?? 0) / 10)) }
     }

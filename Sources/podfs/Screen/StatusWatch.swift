@@ -23,7 +23,7 @@ struct StatusWatch {
     func run() async throws {
         let (inputs, inbox) = AsyncStream<Input>.makeStream()
         let traits = TerminalTraits(descriptor: 1)
-        // When lines are printed one after the other, a signal needs no cleanup.
+        // Output as consecutive lines needs no cleanup after a signal.
         let numbers = traits.isScreen ? [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH] : []
         let sources = numbers.map { number in
             Self.source(number) { inbox.yield(.signal(number)) }
@@ -40,7 +40,7 @@ struct StatusWatch {
                 connection = made
                 wanted = picture.replace(with: tasks)
             case .event(let event):
-                // A daemon that sends an event works.
+                // An event shows that the daemon works.
                 failures = 0
                 wanted = picture.take(event)
             case .lost(let error):

@@ -26,7 +26,7 @@ struct Service {
 
     var isInstalled: Bool { units.all.contains { access(path($0.name), F_OK) == 0 } }
 
-    /// A unit that another version of podfs has written, or that was edited.
+    /// The path of a unit that is missing, was edited, or was written by another version of podfs.
     var staleUnit: String? {
         units.all.first {
             FileManager.default.contents(atPath: path($0.name)).map { [UInt8]($0) } != Array($0.text.utf8)

@@ -18,8 +18,8 @@ struct Units: Sendable {
         [(Self.socketName, socket), (Self.serviceName, service), (Self.mountName, mount)]
     }
 
-    /// The reason why these units cannot be written, `nil` if there is none: a line feed in a path would start another
-    /// line of the unit, chosen by whoever named the path, and not every setting supports an escape for it.
+    /// The reason why these units cannot be written; `nil` if there is none. A line feed in a path would start another
+    /// line of the unit, with text chosen by the creator of the path, and not every setting supports an escape for it.
     var obstacle: String? {
         let values =
             [("the program's path", executable), ("the socket's path", places.socket)]

@@ -109,7 +109,7 @@ struct HostQueueTests {
         #expect(queue.runningCount == 2 && queue.waitingCount == 0)
     }
 
-    /// Against a model that looks through a plain list.
+    /// Compares the queue with a model that searches a plain list.
     @Test(arguments: 1...40) func randomArrivalsAndEndsKeepToTheLimits(seed: Int) {
         var dice = SeededGenerator(seed: UInt64(seed))
         let total = Int.random(in: 1...8, using: &dice)

@@ -21,7 +21,7 @@ struct RefreshScheduleTests {
         ResponseHead(status: status, fields: fields)
     }
 
-    /// Episodes at random hours, so that the gap alone counts: one a week.
+    /// Episodes at random hours, so that only the average gap counts: one a week.
     private static let irregular = (0..<20).map {
         now - Int64($0) * week - [0, 9, 31, 58, 77, 101, 122][$0 % 7] * hour
     }
@@ -49,7 +49,7 @@ struct RefreshScheduleTests {
             for _ in 0..<1_000 {
                 perMinute[delay(facts, random: .random(in: 0..<1, using: &dice)) / 60, default: 0] += 1
             }
-            // The narrowest spread there is: a tenth of the quarter of an hour.
+            // The smallest random spread: a tenth of a quarter of an hour.
             let most = facts.failures == 1 ? 900 : 250
             #expect((perMinute.values.max() ?? .max) < most, "\(facts)")
         }
@@ -74,10 +74,10 @@ struct RefreshScheduleTests {
         }
         #expect(delay("max-age=21600", random: 0) == 6 * Self.hour)
         #expect(delay("max-age=86400", random: 0) == Self.day)
-        // A mistaken year does not silence a show.
+        // A mistaken max-age of a year does not stop the refreshes of a show.
         #expect(delay("max-age=31536000", random: 0) == Self.day)
         #expect(delay("max-age=31536000", random: 0.999) < Self.day * 11 / 10)
-        // What is fresh for less does not make looks more frequent.
+        // A short max-age does not make refreshes more frequent.
         #expect(delay("max-age=60", random: 0.5) == 4 * Self.hour)
         #expect(delay("no-cache", random: 0.5) == 4 * Self.hour)
     }
@@ -94,7 +94,7 @@ struct RefreshScheduleTests {
         let delays = (1...10).map { delay(RefreshFacts(failures: $0)) }
         let quarters: [Int64] = [1, 2, 4, 8, 16, 32, 64].map { $0 * 900 }
         #expect(zip(delays.dropFirst(), quarters.dropFirst()).allSatisfy { abs($0 - $1) <= 1 })
-        // The first waits a quarter of an hour or a tenth more, since the minimum holds.
+        // The first delay is a quarter of an hour plus at most a tenth, since the minimum applies.
         #expect(delays[0] >= 900 && delays[0] <= 990)
         #expect(delays.suffix(3).allSatisfy { $0 > Self.day * 9 / 10 && $0 <= Self.day })
         #expect(delay(RefreshFacts(failures: .max)) <= Self.day)
@@ -131,21 +131,21 @@ struct RefreshScheduleTests {
     }
 
     @Test func skippedHoursAndDaysAreLeftOut() {
-        // At 14:00 on a Friday without them.
+        // Without quiet times it would be at 14:00 on a Friday.
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: [14]))) == 5 * Self.hour)
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: [14, 15, 16]))) == 7 * Self.hour)
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: [3]))) == 4 * Self.hour)
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(days: [5]))) == 14 * Self.hour)
-        // The whole week, or more than the maximum: a publisher cannot switch a show off.
+        // Quiet times of the whole week, or beyond the maximum: a publisher cannot stop the refreshes of a show.
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(hours: Set(0..<24)))) == 4 * Self.hour)
         #expect(delay(RefreshFacts(quietTimes: QuietTimes(days: [5, 6, 0]))) == 4 * Self.hour)
     }
 
-    /// A year of a weekly show: how often it is asked, and how soon its episodes are found.
+    /// A year of a weekly show: the number of refreshes, and the delay until an episode is found.
     @Test func aWeeklyShowIsFoundSoonAndAskedSeldom() throws {
         var dice = SeededGenerator(seed: 42)
         let start = Self.now
-        // Fridays at ten, up to twenty minutes late, and up to two hours at times.
+        // Fridays at ten, up to twenty minutes late, and sometimes up to two hours.
         let episodes = (-10..<52).map { number in
             start + Int64(number) * Self.week
                 + Int64.random(in: 0...(number % 5 == 0 ? 7_000 : 1_200), using: &dice)
@@ -226,7 +226,7 @@ struct RefreshScheduleTests {
             #expect(result >= schedule.minimum && result >= word, "\(facts)")
             #expect(result <= max(schedule.maximum, word + word / 10), "\(facts)")
 
-            // Skipping hours is a step function: the rest is monotonic without it.
+            // Skipped hours make the delay a step function; without them it is monotonic.
             var plain = facts
             plain.quietTimes = QuietTimes()
             #expect(delay(plain, random) <= result)

@@ -28,7 +28,7 @@ struct ReleaseRhythmTests {
     @Test func theMedianGapIsNotMovedByAHolidayOrABatch() {
         var dates = Self.every(Self.week, 10, last: Self.now)
         dates.remove(at: 4)
-        // A bonus a few minutes after its episode, an announcement, and dates that are none.
+        // A bonus episode a few minutes after its episode, an announcement, and invalid dates.
         dates += [Self.now - Self.week + 600, Self.now + Self.day, 0, -5, .max, .min]
         let rhythm = rhythm(dates.shuffled())
         #expect(rhythm.gap == Self.week && rhythm.newest == Self.now)
@@ -45,7 +45,7 @@ struct ReleaseRhythmTests {
         var dates: [Int64] = []
         for week in 0..<6 {
             for day in [0, 2, 4] as [Int64] {
-                // Twenty minutes earlier or later, as people are.
+                // Twenty minutes early or late, as publishers are.
                 let wobble = Int64(week % 3 - 1) * 1_200
                 dates.append(Self.now - Int64(week) * Self.week - day * Self.day + wobble)
             }
@@ -53,7 +53,7 @@ struct ReleaseRhythmTests {
         let rhythm = rhythm(dates, at: Self.now + Self.hour)
         #expect(rhythm.windows.count == 3)
         #expect(rhythm.windows.allSatisfy { $0.length == 2 * Self.hour + 2_400 })
-        // Friday's is out; the next is Monday's, 1,200 s before the hour.
+        // Friday's episode is published; the next is Monday's, 1,200 s before the hour.
         let sunday = Self.now + 2 * Self.day + 12 * Self.hour
         #expect(rhythm.wish(now: sunday, minimum: Self.minimum) != .after(Self.minimum))
         let monday = Self.now + 3 * Self.day
@@ -81,9 +81,9 @@ struct ReleaseRhythmTests {
         #expect(rhythm.wish(now: due - 3 * Self.hour, minimum: Self.minimum) == .appointment(3 * Self.hour))
         #expect(rhythm.wish(now: due + 60, minimum: Self.minimum) == .after(Self.minimum))
         #expect(rhythm.wish(now: due + 90 * 60, minimum: Self.minimum) == .after(Self.minimum))
-        // Late: still due, and no longer by the minute.
+        // The episode is late: it is still expected, but no longer checked at the minimum interval.
         #expect(rhythm.wish(now: due + 3 * Self.hour, minimum: Self.minimum) == .after(Self.week / 24))
-        // Just out.
+        // Just published.
         let next = ReleaseRhythm(published: Self.every(Self.week, 9, last: due), now: due + 60)
         #expect(next.wish(now: due + 60, minimum: Self.minimum) == .after(Self.week / 8))
     }

@@ -57,7 +57,7 @@ struct TaskHoldsTests {
         #expect(result11 == [])
     }
 
-    /// Against the plainest model: a list of (client, task) pairs.
+    /// Compares with the simplest model: a list of (client, task) pairs.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func anyOrderOfCallsKeepsTheCounts(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)

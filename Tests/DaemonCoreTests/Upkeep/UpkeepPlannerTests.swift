@@ -33,7 +33,7 @@ struct UpkeepPlannerTests {
         #expect(tick(Self.idle).contains(.leave))
         pass(.seconds(1))
         #expect(!tick(Self.idle).contains(.leave))
-        // Somebody has come in between: it counts anew.
+        // A client has connected meanwhile, so the idle time starts again.
         #expect(!planner.plan(Self.connected, at: now).contains(.leave))
         pass(.seconds(400))
         #expect(!tick(Self.idle).contains(.leave))
@@ -51,7 +51,7 @@ struct UpkeepPlannerTests {
         #expect(tick(Self.connected) == [.readSchedule, .wake(at: .milliseconds(50_000 + 700_010))])
     }
 
-    /// A refresh that stays due, whatever the reason, must not keep the processor busy.
+    /// A refresh that stays due for any reason must not cause a busy loop.
     @Test mutating func whatStaysDueIsPerformedWithPauses() {
         var performed = 0
         for _ in 0..<1_000 {

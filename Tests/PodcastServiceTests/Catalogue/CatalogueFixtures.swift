@@ -1,4 +1,4 @@
-/// Answers in the documented formats, with invented shows.
+/// Responses in the documented formats, with invented shows.
 enum CatalogueFixtures {
     /// The iTunes Search API: the line feeds before the object are Apple's.
     static let iTunes = """

@@ -9,7 +9,7 @@ struct SearchTermTests {
     func spellingsAreMadeOne(written: String, text: String) {
         let term = SearchTerm(written)
         #expect(term?.text == text)
-        // Swift takes both forms of ü for equal; a server does not.
+        // Swift considers both forms of ü equal; a server does not.
         #expect(term.map { Array($0.text.utf8) } == Array(text.utf8))
     }
 
@@ -20,7 +20,7 @@ struct SearchTermTests {
     @Test func twoHundredCharactersAreEnough() {
         #expect(SearchTerm(String(repeating: "ä", count: 200)) != nil)
         #expect(SearchTerm(String(repeating: "ä", count: 201)) == nil)
-        // One letter under a heap of accents.
+        // One letter with 10,000 combining accents.
         #expect(SearchTerm("a" + String(repeating: "\u{301}", count: 10_000)) == nil)
     }
 
@@ -66,7 +66,7 @@ struct SearchCacheTests {
         var cache = SearchCache()
         for number in 0..<100 { cache.store(Self.entries(number), for: try term("t\(number)"), now: Int64(number)) }
         #expect(cache.entries(for: try term("t0"), now: 200) != nil)
-        // One that is there already needs no place.
+        // Replacing an existing entry evicts no other.
         cache.store(Self.entries(5), for: try term("t5"), now: 200)
         #expect(cache.count == 100)
         cache.store(Self.entries(100), for: try term("t100"), now: 201)

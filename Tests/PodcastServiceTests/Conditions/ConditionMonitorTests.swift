@@ -6,11 +6,11 @@ import Testing
 
 @testable import PodcastService
 
-/// The monitor with made-up power supplies and events, and a bus that does not exist.
+/// The monitor with simulated power supplies and events, and with a bus that does not exist.
 struct ConditionMonitorTests {
     private let tree: PowerSupplyTree
     private let folder: TemporaryDirectory
-    /// The test's end of the socket that stands for the kernel's.
+    /// The test's end of the socket that replaces the kernel's.
     private let kernel: Int32
     private let options: ConditionMonitor.Options
 
@@ -61,14 +61,14 @@ struct ConditionMonitorTests {
         let bound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(silent, $0, length) }
         }
-        // Connections are taken by the kernel, and nobody answers on them.
+        // The kernel accepts connections, but nobody answers on them.
         try #require(bound == 0 && listen(silent, 8) == 0)
         var options = options
         options.patience = .milliseconds(50)
         let source = ConditionSource.system(options)
         let first = try await change(in: source.changes()) { _ in true }
         #expect(first == LinkConditions(isMetered: nil, isOnBattery: false))
-        // Power is followed all the same.
+        // Power supplies are monitored nevertheless.
         let stream = source.changes()
         try tree.set("BAT0", ["type": "Battery", "status": "Discharging"])
         announce()
@@ -105,7 +105,7 @@ struct ConditionMonitorTests {
             announce()
             _ = try await change(in: quick) { $0.isOnBattery == (status == "Discharging") }
         }
-        // The quick one may have been served first, but nothing older than the last state is ever left.
+        // The fast reader may have been served first, but the last state delivered is never an older one.
         #expect(try await change(in: slow) { $0.isOnBattery == true }.isOnBattery == true)
     }
 
@@ -117,7 +117,7 @@ struct ConditionMonitorTests {
         source = nil
         // The stream ends...
         for await _ in stream {}
-        // ... and the socket is closed: its other end reads the end of file.
+        // ... and the socket is closed: its other end reads end of file.
         let kernel = kernel
         try await waitUntil(description: "the monitor closes its socket") {
             var byte: UInt8 = 0
@@ -144,7 +144,7 @@ struct ConditionMonitorTests {
         close(kernel)
         close(try #require(options.powerEvents))
         var options = ConditionMonitor.Options()
-        // Without the bus, which is not for a test to talk to.
+        // Without a bus: tests must not use the system's.
         options.busAddress = PrivateBus.address(in: folder)
         let source = ConditionSource.system(options)
         let first = try await change(in: source.changes()) { _ in true }

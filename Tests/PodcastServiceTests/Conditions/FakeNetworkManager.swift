@@ -5,16 +5,15 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Owns NetworkManager's name on a bus, and answers for its property `Metered`. Leaves the bus with `stop`, or with the
-/// value.
+/// Owns NetworkManager's name on a bus and serves its property `Metered`. Leaves the bus at `stop` or deinitialization.
 final class FakeNetworkManager: Sendable {
     /// A way to announce a change of the property.
     enum Announcement: Sendable {
-        /// With the new value, after that of another property.
+        /// With the new value, listed after another property.
         case value
-        /// By name only.
+        /// By name only, as an invalidated property.
         case invalidated
-        /// As a change of another property alone; `Metered` must not be taken from it.
+        /// As a change of another property alone; the receiver must not use it for `Metered`.
         case other
     }
 
@@ -24,7 +23,8 @@ final class FakeNetworkManager: Sendable {
     init(on address: String, metered: UInt32) throws {
         core.state.withLock { $0.metered = metered }
         let bus = try Self.connect(to: address)
-        // The only reference passes to the thread; sd-bus may move between threads, but not be on two.
+        // Only the thread has the reference from here on; an sd-bus may move between threads, but must not be used by
+        // two.
         let pointer = UInt(bitPattern: bus)
         let thread = Thread { [core, ended] in
             if let bus = OpaquePointer(bitPattern: pointer) {
@@ -33,7 +33,7 @@ final class FakeNetworkManager: Sendable {
             }
             ended.signal()
         }
-        // Registered here, so that the name is taken when this returns.
+        // Requested here, so that the name is owned when this returns.
         guard
             sd_bus_add_object(
                 bus, nil, Core.path,
@@ -139,7 +139,7 @@ final class FakeNetworkManager: Sendable {
             sd_bus_message_new_signal(bus, &signal, Self.path, Self.properties, "PropertiesChanged")
             append(Self.name, to: signal)
             open("a", "{sv}", in: signal)
-            // As NetworkManager does: several properties in one signal.
+            // NetworkManager too sends several properties in one signal.
             entry("State", 70, in: signal)
             if announcement == .value { entry("Metered", metered, in: signal) }
             sd_bus_message_close_container(signal)

@@ -48,7 +48,7 @@ struct LinkConditionsTests {
     }
 }
 
-/// Waits for the first element that fits. The stream may be waited on again after it, not after a failure.
+/// Waits for the first element that matches. The stream can be used again afterwards, except after a failure.
 func change(
     in stream: AsyncStream<LinkConditions>, deadline: Duration = .seconds(60),
     where fits: @escaping @Sendable (LinkConditions) -> Bool

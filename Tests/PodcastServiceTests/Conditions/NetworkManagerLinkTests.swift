@@ -5,7 +5,7 @@ import Testing
 
 @testable import PodcastService
 
-/// The monitor on a bus of its own, with a NetworkManager that does as it is told.
+/// The monitor on a private bus, with a scripted NetworkManager.
 @Suite(.enabled(if: PrivateBus.isInstalled, "dbus-daemon is not installed (package dbus-daemon)"))
 struct NetworkManagerLinkTests {
     private let folder: TemporaryDirectory
@@ -45,7 +45,7 @@ struct NetworkManagerLinkTests {
         _ = try await change(in: stream) { $0.isMetered == false }
         manager.set(0)
         _ = try await change(in: stream) { $0.isMetered == nil }
-        // The values came with the signals: nobody asked again.
+        // The values came with the signals: the property was not requested again.
         #expect(manager.questions == 1)
     }
 
@@ -124,7 +124,7 @@ struct NetworkManagerLinkTests {
         _ = try await change(in: stream) { $0.isMetered == false }
         source = nil
         for await _ in stream {}
-        // The bus still serves others: the monitor's end was its own.
+        // The bus still serves other connections: only the monitor's has ended.
         let next = try makeSource()
         #expect(try await change(in: next.changes()) { _ in true }.isMetered == false)
         #expect(manager.questions == 2)

@@ -36,7 +36,7 @@ struct PowerEventsTests {
         #expect(events.drain() == .ended)
     }
 
-    /// A device that has nothing to do with power, whose announcement root may ask for.
+    /// A device unrelated to power; root may trigger its uevents.
     private static let device = "/sys/class/mem/null/uevent"
     private static var mayAnnounce: Bool { access(device, W_OK) == 0 }
 

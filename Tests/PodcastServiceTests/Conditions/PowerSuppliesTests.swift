@@ -95,7 +95,7 @@ struct PowerSuppliesTests {
         #expect(isOnBattery == false)
     }
 
-    // MARK: What does not count
+    // MARK: Ignored supplies
 
     @Test func theBatteryOfAMouseDoesNotCount() throws {
         try tree.set("hidpp_battery_0", ["type": "Battery", "scope": "Device", "status": "Discharging"])

@@ -11,7 +11,7 @@ struct PowerSupplyTree {
         path = try folder.makeDirectory("power_supply")
     }
 
-    /// Adds a supply, or sets properties of one. As in sysfs every value ends with a newline.
+    /// Adds a supply, or changes the properties of one. As in sysfs, every value ends with a newline.
     func set(_ name: String, _ properties: KeyValuePairs<String, String>) throws {
         try folder.makeDirectory("power_supply/\(name)")
         for (property, value) in properties { try folder.write("power_supply/\(name)/\(property)", text: value + "\n") }

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A bus of the test's own, in place of the system's. It ends with the value.
+/// A private bus in place of the system's. Ends at deinitialization.
 final class PrivateBus: Sendable {
     let folder: TemporaryDirectory
     let process: ChildProcess

@@ -6,7 +6,7 @@ import PodcastService
 import TestSupport
 import Testing
 
-/// Feeds beyond what is read of one.
+/// Feeds that exceed the parser's limits.
 @Suite struct CutFeedTests {
     private let home: ServiceHome
 
@@ -57,14 +57,14 @@ import Testing
         #expect(grown.error == nil && grown.added >= 20 && grown.added < 40, "\(grown)")
         let cut = try #require(try daemon.library.podcasts().first)
         #expect(cut.state == "active" && cut.error == nil && cut.episodes == 20 + grown.added)
-        // What lies behind the cut has not left the feed.
+        // Items behind the cut do not count as removed from the feed.
         let episodes = try daemon.library.episodes(of: show.id)
         #expect(episodes.allSatisfy { $0.listed } && episodes.contains { $0.title == "Episode 1" })
         #expect(episodes.first?.title == "Episode 60")
         #expect(try facts(cut).contains("larger than \(limits.bytes) bytes; the rest is left out"))
         #expect(try document(cut) == Data(text(60).utf8.prefix(limits.bytes)))
 
-        // The same document is not fetched again, and a new episode comes.
+        // The unchanged document is not fetched again; a new episode is added.
         #expect(try await refresh(client) == RefreshResult(name: "Show", added: 0))
         #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
         serve(text(61), etag: "\"longer\"")
@@ -99,7 +99,7 @@ import Testing
         await daemon.stop()
     }
 
-    /// A document that just fits is whole: it has ended where the limit is.
+    /// A document of exactly the maximum size counts as whole.
     @Test func aFeedOfJustThatSizeIsWhole() async throws {
         serve(text(20), etag: "\"whole\"")
         let size = text(20).utf8.count

@@ -147,14 +147,14 @@ struct FeedMoveTests {
         let known = Self.marks(Self.feed(items: 0..<20))
         func confirms(_ feed: Feed) -> Bool { FeedMove.confirms(feed, known: known, episodes: 20) }
         #expect(confirms(Self.feed(items: 0..<20, host: "other.example")))
-        // Fewer in the new feed, or more.
+        // Fewer or more items in the new feed.
         #expect(confirms(Self.feed(items: 10..<20)))
         #expect(confirms(Self.feed(items: 0..<30)))
         #expect(confirms(Self.feed(items: 10..<30)))
         #expect(!confirms(Self.feed(items: 11..<31)))
         #expect(!confirms(Self.feed(items: 20..<40)))
         #expect(!confirms(Self.feed(items: 0..<0)))
-        // Another guid, the same file.
+        // Another guid for the same file.
         var other = Self.feed(items: 0..<20)
         for index in other.items.indices { other.items[index].guid = nil }
         #expect(confirms(other))

@@ -35,7 +35,7 @@ struct PagedFeedTests {
         #expect(pages.next == nil && pages.isWhole)
         #expect(titles(pages.feed) == (0..<8).map { "Episode \($0)" })
         #expect(pages.feed.title == "Page from 0" && pages.feed.diagnostics.isEmpty && pages.feed.next == nil)
-        // Nothing is asked for any more, so nothing is taken.
+        // No page is requested any more, so none is accepted.
         pages.append(Self.page(8..<9), from: Self.url(4))
         #expect(pages.feed.items.count == 8)
     }

@@ -7,7 +7,7 @@ struct RetentionTests {
     private static let day: Int64 = 86_400
     private static let now: Int64 = 1_000 * day
 
-    /// Number 1 is the newest, a day apart.
+    /// Returns an episode; number 1 is the newest, and each is a day older than the one before.
     private static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
         -> RetainedEpisode
     {
@@ -28,7 +28,7 @@ struct RetentionTests {
                 $0.complete = number == 5
             }
         }
-        // 1 is listed still, 5 is a complete copy: only 4 cannot be read by anyone any more.
+        // 1 is still in the feed, 5 has a complete copy: only 4 is no longer readable.
         #expect(rows(episodes, .all) == [96])
     }
 
@@ -79,7 +79,7 @@ struct RetentionTests {
                 #expect(!rows(episodes, .all).contains(91))
             }
         }
-        // Heard to the end, or never begun.
+        // Played to the end, or never started.
         let heard = Self.episode(9) {
             $0.position = 12
             $0.played = true
@@ -156,10 +156,10 @@ struct AutoDownloadTests {
             { $0.isMediaGone = true },
         ]
         for change in changes {
-            // The place does not go to the third.
+            // The third does not replace it.
             #expect(plan([Self.episode(1), Self.episode(2, change), Self.episode(3)], 2).enqueue == [99])
         }
-        // A part that is there is carried on.
+        // A partial file is continued.
         #expect(plan([Self.episode(1) { $0.cachedBytes = 5 }], 1).enqueue == [99])
     }
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Numbers in the heads of answers and in what the library keeps of feeds.
+/// Numbers in response headers and in stored feed data.
 @Suite struct ServerNumberTests {
     private static let now: Int64 = 1_800_000_000
 
@@ -76,7 +76,7 @@ import TransferCore
         }
     }
 
-    /// Ten files of 10^18 bytes each are more than 64 bits hold.
+    /// Ten files of 10^18 bytes each: their sum exceeds 64 bits.
     @Test func feedsThatClaimHugeFilesStopNobody() async throws {
         let home = try ServiceHome()
         home.publish(episodes: 12, size: 20_000)

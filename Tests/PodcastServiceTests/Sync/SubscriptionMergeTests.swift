@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Both sides' subscriptions, joined without a server.
+/// Merges of local and remote subscriptions, without a server.
 @Suite struct SubscriptionMergeTests {
     private let url = "https://a.example/feed"
 
@@ -53,7 +53,7 @@ import TransferCore
         #expect(merge.notes.count == 2)
     }
 
-    /// With a look at all others for each this took minutes.
+    /// Comparing each show with all others took minutes.
     @Test func thousandsThatAreRemovedThereAreMergedInATrice() {
         let urls = (0..<6_000).map { "https://a.example/feed/\($0)" }
         let server = urls.enumerated().map { ServerFeed(url: $1, subscribed: true, podcast: ShowID(Int64($0))) }
@@ -66,7 +66,7 @@ import TransferCore
             (0..<6_000).map { PendingSubscription(url: urls[$0], podcast: ShowID(Int64($0)), subscribed: false) },
             book: book(server: server))
         #expect(upload.remove.count == 6_000)
-        // A second or so on a loaded machine, unoptimised.
+        // About a second on a loaded machine in a debug build.
         #expect(ContinuousClock.now - begin < .seconds(20))
     }
 
@@ -91,7 +91,7 @@ import TransferCore
         #expect(merge == SubscriptionMerge(add: [], remove: [], book: book()))
     }
 
-    /// Subscribed, sent, the answer lost, removed again.
+    /// The show is subscribed and sent, the response is lost, and the show is removed again.
     @Test func anEchoOfAnUnansweredRequestDoesNotBringAShowBack() {
         let removed = PendingSubscription(url: url, podcast: 1, subscribed: false, sent: true)
         let merge = SubscriptionMerge(add: [url], remove: [], book: book(pending: [removed]))
@@ -129,7 +129,7 @@ import TransferCore
         #expect(merge.refused.count == 5)
     }
 
-    // MARK: What is sent
+    // MARK: Upload
 
     @Test func aShowIsRemovedByTheAddressThatTheServerHas() {
         let server = [ServerFeed(url: "https://spelled.example/", subscribed: true, podcast: 7)]
@@ -146,7 +146,7 @@ import TransferCore
         ]
         let upload = SubscriptionUpload(changes, book: book(server: [old], local: [(7, url)]))
         #expect(upload.add == [url] && upload.remove == [old.url])
-        // The server has heard of the new address from another device.
+        // Another device has reported the new URL to the server.
         let known = [old, ServerFeed(url: url, subscribed: true, podcast: 7)]
         let rest = SubscriptionUpload([changes[0]], book: book(server: known, local: [(7, url)]))
         #expect(rest.add.isEmpty && rest.remove == [old.url])

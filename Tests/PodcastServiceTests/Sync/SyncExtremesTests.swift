@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-/// Numbers of a sync server that no clock has given.
+/// Numbers from a sync server outside any clock's range.
 @Suite struct SyncExtremesTests {
     @Test func noTwoClocksOverflow() {
         let reach = 2 * SyncMoment.latest
@@ -70,7 +70,7 @@ import TransferCore
         #expect(try library.syncQueue().parked > 10)
     }
 
-    /// The answer that ended every daemon from then on, and what an earlier version has stored of it.
+    /// A response that crashed every daemon from then on, and the row that an earlier version stored of it.
     @Test func aDaemonOutlivesTheAnswerAndTheRow() async throws {
         let home = try ServiceHome()
         home.publish(episodes: 2)
@@ -123,7 +123,7 @@ import TransferCore
         let client = try await daemon.connect()
         try await client.subscribe(home.web.url("/feed.xml"))
         let id = try daemon.episode().id
-        // The show and the episode are number 1.
+        // The show and the episode both have the id 1.
         for number in ExtremeNumbers.integers where number != id.rawValue {
             for command: Command in [
                 .events(since: number), .act(.download, episodes: [EpisodeID(number)]),
@@ -143,7 +143,7 @@ import TransferCore
                     frame, EpisodeReference(episode: EpisodeID(number) == id ? 0 : EpisodeID(number)).payload)
             }
             for (from, to) in [(number, number), (0, number), (number, Int64.max)] {
-                // As `ReadRequest` writes it, which refuses what is no range.
+                // Encoded like `ReadRequest`, which itself rejects an invalid range.
                 let words = [id.rawValue, number, from, to].flatMap { word in
                     withUnsafeBytes(of: word.littleEndian) { Array($0) }
                 }

@@ -3,7 +3,7 @@ import PodcastLibrary
 import PodcastService
 import Testing
 
-/// Encoding of requests, and parsing of arbitrary answers.
+/// Encoding of requests, and parsing of arbitrary responses.
 @Suite struct SyncMessagesTests {
     private let action = SyncAction(
         podcast: "https://a.example/feed", episode: "https://a.example/1.mp3", guid: "g", kind: .play, device: "d",
@@ -95,7 +95,7 @@ import Testing
         #expect(try SyncAnswers.uploaded(Array(" \n".utf8)).timestamp == nil)
     }
 
-    // MARK: Addresses that people give
+    // MARK: Addresses entered by users
 
     @Test func addressesOfServersAreTakenAsTheyAreCopied() throws {
         #expect(try SyncAddress("cloud.example.com", allowsHTTP: false).url == "https://cloud.example.com")
@@ -126,7 +126,7 @@ import Testing
         #expect(name != SyncAddress.device(host: host, random: 8))
     }
 
-    // MARK: When
+    // MARK: Schedule
 
     @Test func failuresAreFarBetweenAndTheServersWordCounts() {
         let schedule = SyncSchedule(interval: 3_600, delay: 30)

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A wall clock that somebody sets; by so many seconds beside the machine's.
+/// A settable wall clock, as an offset in seconds from the machine's.
 private final class SetClock: Sendable {
     let offset = Atomic<Int64>(0)
     var now: Int64 { Self.machine + offset.load(ordering: .relaxed) }
@@ -16,7 +16,7 @@ private final class SetClock: Sendable {
 private let year: Int64 = 31_557_600
 
 extension SyncServiceTests {
-    /// For any jump, at any request of the exchange: a local change keeps its real time, so that it wins over earlier
+    /// For any jump, at any request of the exchange: a local change retains its real time, so that it wins over earlier
     /// changes of another device, and loses to later ones.
     @Test(arguments: [-50 * year, -3 * 86_400, -7_200, 120, 3 * 86_400, 20 * year] as [Int64])
     func aClockThatIsSetDuringAnExchangeLosesNothing(jump: Int64) async throws {
@@ -45,7 +45,7 @@ extension SyncServiceTests {
             #expect(sent?["position"] as? Int == 500 && sent?["episode"] as? String == home.web.url(home.media(number)))
             let time = SyncTime.seconds(sent?["timestamp"] as? String) ?? 0
             #expect(abs(time - SetClock.machine) < 120, "dated \(time - SetClock.machine) s beside now")
-            // It is set right again, and the next exchange knows nothing new.
+            // The clock is corrected, and the next exchange has no changes.
             server.setFault { _ in nil }
             clock.offset.store(0, ordering: .relaxed)
             try await sync(client)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import TransferCore
 
-// Servers that are away, refuse, or answer nonsense; devices and clocks that disagree.
+// Servers that are unreachable, refuse, or send invalid responses; devices and clocks that disagree.
 extension SyncServiceTests {
     @Test(arguments: ["gpodder", "nextcloud"])
     func aServerThatIsAwayLosesNothing(kind: String) async throws {
@@ -24,7 +24,7 @@ extension SyncServiceTests {
         let waiting = try await status(client)
         #expect(waiting.state == .failed && waiting.waitingActions == 1 && waiting.nextSync != nil)
         #expect(waiting.waitingSubscriptions == 1)
-        // Neither does the daemon's end.
+        // Stopping the daemon does not either.
         await first.stop()
         let second = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 3_600) }
         let other = try await second.connect()
@@ -44,7 +44,7 @@ extension SyncServiceTests {
         await second.stop()
     }
 
-    /// Feeds that answer one after the other, each when it is let, and a person who has had enough.
+    /// Makes an exchange long: the server adds 100 missing feeds, and one whose response the returned gate holds.
     private func beginLongSync() -> Gate {
         let gate = Gate(heldAt: 0)
         home.publish("Slow", path: "/slow.xml")
@@ -61,7 +61,7 @@ extension SyncServiceTests {
         async let failure = client.failure(of: .syncNow(despiteHold: true))
         try await gate.waitUntilReached()
         #expect(try await status(other).state == .running)
-        // The slow feed does not answer, and is not waited for.
+        // The slow feed does not respond, and logging out does not wait for it.
         _ = try await other.perform(.syncLogout)
         #expect(try await status(other).state == .none)
         let said = await failure
@@ -80,7 +80,7 @@ extension SyncServiceTests {
         let other = try await daemon.connect()
         try await waitUntil(description: "the exchange has ended") { try await status(other).state == .failed }
         #expect(try await status(other).error?.contains("the next one continues where it stopped") == true)
-        // The next exchange does the rest.
+        // The next exchange completes the rest.
         home.publish("Slow", path: "/slow.xml")
         gate.open()
         try await sync(other)
@@ -104,7 +104,7 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
-    /// In seconds, and as a moment by the server's own clock, whatever that is.
+    /// Retry-After in seconds, and as a date by the server's own clock, whatever its time.
     @Test(arguments: ["gpodder", "nextcloud"], [false, true])
     func aServerThatWantsPatienceGetsIt(kind: String, isDate: Bool) async throws {
         let (daemon, client) = try await begin(kind: kind)
@@ -137,7 +137,7 @@ extension SyncServiceTests {
         try await sync(client)
         #expect(server.actions.count == 60)
         #expect(try await status(client).waitingActions == 0)
-        // What is too large by itself holds nothing up.
+        // A single item that is too large does not block the others.
         server.change { $0.largestBody = 50 }
         try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 5))
         try await sync(client)
@@ -235,7 +235,7 @@ extension SyncServiceTests {
     func ofTwoDevicesTheLaterHoldsWhicheverIsHeardOfFirst(kind: String) async throws {
         let (daemon, client) = try await begin(kind: kind)
         let (one, two) = (try daemon.episode(1).id, try daemon.episode(2).id)
-        // Heard on the other device before, and after, it was heard here.
+        // Played on the other device before and after it was played here.
         try await client.perform(.setPosition(episode: one, seconds: 20))
         server.upload(action(1, 900, guid: "1", ago: 600))
         try await client.perform(.setPosition(episode: two, seconds: 20))
@@ -243,7 +243,7 @@ extension SyncServiceTests {
         try await sync(client)
         #expect(try daemon.episode(1).position == 20)
         #expect(try daemon.episode(2).position == 900)
-        // The server has the later one too: a third device would see it.
+        // The server has the later position too, so that a third device would get it.
         try await sync(client)
         let last = { (guid: String) -> Int? in
             server.actions.filter { $0["guid"] as? String == guid }.max {
@@ -254,7 +254,7 @@ extension SyncServiceTests {
         await daemon.stop()
     }
 
-    /// gpodder.net answers 404 for a device that somebody has deleted on its pages.
+    /// gpodder.net responds with 404 for a device that the user has deleted on its website.
     @Test func aDeviceThatWasDeletedThereIsMadeKnownByTheNextLogin() async throws {
         server.change { $0.keepsDevicesApart = true }
         let (daemon, client) = try await begin()
@@ -274,7 +274,7 @@ extension SyncServiceTests {
         server.change { $0.clockSkew = 5 * 3_600 }
         let (daemon, client) = try await begin(kind: kind)
         try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 20))
-        // Heard on another device a second ago, by the server's clock.
+        // Played on another device a second ago, by the server's clock.
         server.upload(action(1, 10, ago: -5 * 3_600 + 60))
         try await sync(client)
         #expect(try daemon.episode(1).position == 20)

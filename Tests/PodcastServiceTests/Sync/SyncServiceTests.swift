@@ -5,7 +5,7 @@ import PodcastService
 import TestSupport
 import Testing
 
-/// The daemon and a sync server that behaves, and one that does not.
+/// The daemon with a conforming sync server and with a faulty one.
 @Suite(.timeLimit(.minutes(10))) struct SyncServiceTests {
     let home: ServiceHome
     let server: SyncServer
@@ -31,13 +31,15 @@ import Testing
         return status
     }
 
-    /// Logged in and synced once, with a show.
+    /// Starts a daemon with a show, logs in and syncs once.
     func begin(kind: String? = nil) async throws -> (RunningService, ServiceClient) {
         let daemon = try await home.start { $0.sync = SyncSchedule(interval: 3_600, delay: 3_600) }
         let client = try await daemon.connect()
         try await client.subscribe(feed)
         _ = try await client.perform(.syncLogin(request(kind: kind)))
         _ = try await status(client, .syncNow(despiteHold: false))
+        // The login has scheduled an exchange too, which may come second.
+        try await waitUntil(description: "no exchange is running") { try await status(client).state == .idle }
         return (daemon, client)
     }
 
@@ -132,7 +134,7 @@ import Testing
         await daemon.stop()
     }
 
-    // MARK: What moves
+    // MARK: Synchronization
 
     @Test(arguments: ["gpodder", "nextcloud"])
     func whatIsDoneHereIsThereAndTheOtherWayRound(kind: String) async throws {
