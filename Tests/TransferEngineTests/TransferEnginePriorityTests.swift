@@ -41,7 +41,7 @@ import TransferCore
         try bench.fill(5)
         gate.open()
         try await bench.waitUntilWhole(1, 2, 3, 4, 5)
-        // Of two equals the later one may be first, if the connection that was kept for the earlier one had been closed.
+        // Of two equals either may be first: the connection kept for the earlier one may have been closed.
         let paths = bench.server.requests.map(\.path)
         #expect(paths.prefix(3) == ["/1.mp3", "/4.mp3", "/5.mp3"] && paths.suffix(2).sorted() == ["/2.mp3", "/3.mp3"])
     }
