@@ -93,7 +93,9 @@ import Testing
         try await waitUntil(description: "it has the keyboard again") { !watch.echoes }
         watch.signal(SIGTERM)
         #expect(try await watch.wait() == .signalled(SIGTERM))
-        #expect(watch.text.components(separatedBy: Self.leave).count == 3)
+        try await waitUntil(description: "it has left the screen twice") {
+            watch.text.components(separatedBy: Self.leave).count == 3
+        }
     }
 
     @Test func withoutATerminalChangesAreLines() async throws {
