@@ -52,7 +52,7 @@ package struct DaemonCore: Sendable {
     package mutating func reserve(_ numbers: Range<Int64>) { tasks.reserve(numbers) }
 
     /// Returns an event for a single client, with a number of its own.
-    package mutating func event(_ kind: Event.Kind, at now: Moment) -> Event { tasks.event(kind, at: now) }
+    package mutating func event(_ body: Event.Body, at now: Moment) -> Event { tasks.event(body, at: now) }
 
     /// Processes an input.
     ///
@@ -74,11 +74,7 @@ package struct DaemonCore: Sendable {
         case .opened, .closed, .evicted, .writeFailed, .planned: handleSpace(input, at: now)
         case .changedEpisode(let id, let formerName): change(id, formerName, at: now)
         case .changedShow(let id, let name, let formerName):
-            var event = tasks.event(.library, at: now)
-            event.podcast = id
-            event.path = name
-            event.formerName = formerName
-            outcome.effects.append(.tell(event))
+            outcome.effects.append(.tell(tasks.event(.show(id, name: name, formerName: formerName), at: now)))
         case .began, .finished, .fetching, .unwritten, .scheduled, .rescheduled, .conditions, .tick, .askedToLeave:
             handleUpkeep(input, at: now)
         }
@@ -89,10 +85,7 @@ package struct DaemonCore: Sendable {
     /// Broadcasts that a visible episode has changed, once per batch.
     private mutating func change(_ episode: EpisodeID, _ formerName: String?, at now: Moment) {
         if formerName == nil, !outcome.changed.insert(episode).inserted { return }
-        var event = tasks.event(.library, at: now)
-        event.id = episode
-        event.formerName = formerName
-        outcome.effects.append(.tell(event))
+        outcome.effects.append(.tell(tasks.event(.episode(episode, formerName: formerName), at: now)))
     }
 
     /// Ends a batch: returns the effects that depend on all inputs since the last call.

@@ -36,7 +36,7 @@ package final class TransferSession: Sendable {
         init(delegate: @escaping Delegate) { self.delegate = delegate }
 
         func take(_ event: Event) {
-            if let episode = event.id, event.endsTask {
+            if let episode = event.episode, event.endsTask {
                 let waiting = state.withLock { state in
                     let waiting = state.waiting.removeValue(forKey: episode) ?? []
                     if waiting.isEmpty { state.ends[episode] = event }
@@ -44,9 +44,9 @@ package final class TransferSession: Sendable {
                     return waiting
                 }
                 for waiter in waiting { waiter.continuation.resume(returning: event) }
-            } else if let episode = event.id, event.kind == .state || event.kind == .progress {
+            } else if let task = event.task, let episode = task.episode {
                 let heedful = state.withLock { state -> [Waiter] in
-                    guard event.waitsForSpace == true else {
+                    guard task.waitsForSpace else {
                         state.resting[episode] = nil
                         return []
                     }

@@ -230,59 +230,6 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     }
 }
 
-/// An event, sent to every client that watches.
-package struct Event: Sendable, Codable, Equatable {
-    /// The kind of an event.
-    package enum Kind: String, Sendable, Codable {
-        case progress, completed, failed, state, library, idle
-    }
-
-    package var sequence: Int64
-    /// Seconds since 1970 UTC.
-    package var time: Int64
-    package var kind: Kind
-    package var task: TaskID?
-    /// The kind of the task; `nil` for a download.
-    package var taskKind: TaskInfo.Kind?
-    /// The episode.
-    package var id: EpisodeID?
-    /// The show, in library events.
-    package var podcast: ShowID?
-    package var generation: Int?
-    package var path: String?
-    /// The previous name of the episode's file or the show's folder, in library events.
-    package var formerName: String?
-    package var state: TaskState?
-    package var received: Int64?
-    package var expected: Int64?
-    package var rate: Double?
-    /// The cached ranges, as text.
-    package var ranges: String?
-    /// The identifier of the task's background session.
-    package var session: String?
-    package var error: String?
-    /// Whether the task waits for space for the whole file; `error` has the reason.
-    package var waitsForSpace: Bool?
-
-    package init(sequence: Int64, time: Int64, kind: Kind) {
-        self.sequence = sequence
-        self.time = time
-        self.kind = kind
-    }
-}
-
-extension Event {
-    /// Whether this is the final event of a task.
-    package var endsTask: Bool {
-        switch kind {
-        case .completed, .failed: return true
-        // A cancelled download or upload.
-        case .state: return state == .remote || state == .cancelled
-        case .progress, .library, .idle: return false
-        }
-    }
-}
-
 /// The encoding of JSON payloads.
 package enum WireJSON {
     /// Encodes a message.

@@ -80,7 +80,7 @@ struct DownloadWait {
         var missed: [EpisodeID: Event] = [:]
         if let baseline = rest.baseline {
             for event in session.endedWhileAway where event.sequence > baseline {
-                if let episode = event.id { missed[episode] = event }
+                if let episode = event.episode { missed[episode] = event }
             }
         } else {
             rest.baseline = session.endedWhileAway.last?.sequence ?? 0
@@ -121,9 +121,9 @@ struct DownloadWait {
 
 extension DownloadWait.Rest {
     fileprivate mutating func take(_ end: Event, episode: EpisodeID? = nil, path: String) {
-        episodes.removeAll { $0 == episode ?? end.id }
+        episodes.removeAll { $0 == episode ?? end.episode }
         if end.kind == .completed { return }
-        let reason = end.error ?? "the download was cancelled"
+        let reason = end.task?.error ?? "the download was cancelled"
         problems.append("\(path): \(end.endsTask ? "" : "waits: ")\(reason)")
     }
 }

@@ -90,42 +90,41 @@ struct StatusScreenTests {
     }
 
     private func event(
-        _ kind: Event.Kind, state: TaskState, received: Int64 = 0, rate: Double? = nil, error: String? = nil
+        _ body: (TaskReport) -> Event.Body, state: TaskState, received: Int64 = 0, rate: Double? = nil,
+        error: String? = nil
     ) -> Event {
-        var event = Event(sequence: 1, time: 0, kind: kind)
-        event.task = 7
-        event.id = 70
-        event.path = "Show/Seven.mp3"
-        event.state = state
-        event.received = received
-        event.expected = 100
-        event.rate = rate
-        event.error = error
-        return event
+        var report = TaskReport(id: 7, state: state)
+        report.episode = 70
+        report.path = "Show/Seven.mp3"
+        report.received = received
+        report.expected = 100
+        report.rate = rate
+        report.error = error
+        return Event(sequence: 1, time: 0, body(report))
     }
 
     @Test func eventsMoveTheBars() {
-        board.take(event(.state, state: .running, received: 10, rate: 10), now: 0)
+        board.take(event(Event.Body.state, state: .running, received: 10, rate: 10), now: 0)
         #expect(lines(60).contains("Show/Seven.mp3") && lines(60).last?.contains(" 10.0%") == true)
-        board.take(event(.progress, state: .running, received: 60, rate: 20), now: 1)
+        board.take(event(Event.Body.progress, state: .running, received: 60, rate: 20), now: 1)
         #expect(lines(60).last?.contains(" 60.0%") == true && lines(60).last?.contains("2s") == true)
-        board.take(event(.completed, state: .cached, received: 100), now: 2)
+        board.take(event(Event.Body.completed, state: .cached, received: 100), now: 2)
         #expect(lines(60) == ["no active tasks, 1 done"])
-        board.take(event(.failed, state: .failed, error: "the server answered 404"), now: 3)
+        board.take(event(Event.Body.failed, state: .failed, error: "the server answered 404"), now: 3)
         #expect(lines(60).last == "  failed: the server answered 404")
-        board.take(event(.state, state: .remote), now: 4)
+        board.take(event(Event.Body.state, state: .remote), now: 4)
         #expect(lines(60) == ["no active tasks, 1 done"])
     }
 
     @Test func aRateOfWhichNothingWasHeardForLongIsNotShown() {
-        board.take(event(.progress, state: .running, received: 60, rate: 20), now: 1)
+        board.take(event(Event.Body.progress, state: .running, received: 60, rate: 20), now: 1)
         #expect(board.tasks(now: 5).first?.rate == 20)
         #expect(board.tasks(now: 7).first?.rate == nil)
         #expect(board.total(now: 7)?.task.eta == nil)
     }
 
     @Test func theTotalCountsWhatHasCompletedAndNothingThatRests() {
-        board.take(event(.completed, state: .cached, received: 100), now: 0)
+        board.take(event(Event.Body.completed, state: .cached, received: 100), now: 0)
         board.replace(
             with: [
                 task(1, "a", received: 50, expected: 100, rate: 10), task(2, "b", received: 0, expected: 200),
@@ -168,10 +167,13 @@ struct StatusScreenTests {
     @Test func whereNothingCanBeDrawnAgainChangesAreLines() {
         var log = StatusLog()
         let events = [
-            event(.state, state: .running, received: 5), event(.progress, state: .running, received: 9),
-            event(.progress, state: .running, received: 12), event(.progress, state: .running, received: 19),
-            event(.completed, state: .cached, received: 100), event(.state, state: .remote),
-            event(.state, state: .queued), event(.state, state: .remote), Event(sequence: 1, time: 0, kind: .idle),
+            event(Event.Body.state, state: .running, received: 5),
+            event(Event.Body.progress, state: .running, received: 9),
+            event(Event.Body.progress, state: .running, received: 12),
+            event(Event.Body.progress, state: .running, received: 19),
+            event(Event.Body.completed, state: .cached, received: 100), event(Event.Body.state, state: .remote),
+            event(Event.Body.state, state: .queued), event(Event.Body.state, state: .remote),
+            Event(sequence: 1, time: 0, .idle),
         ]
         let lines = events.map { log.line(for: $0)?.split(separator: " ").prefix(3).joined(separator: " ") }
         #expect(

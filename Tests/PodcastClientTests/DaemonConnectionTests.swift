@@ -226,12 +226,12 @@ struct DaemonConnectionTests {
     @Test func eventsComeInTheirOrder() async throws {
         let events = Journal<Event>()
         let sent = (1...50).map { number -> Event in
-            var event = Event(sequence: Int64(number), time: 1_795_168_800, kind: .progress)
-            event.id = 4
-            event.path = "Show/\u{1B}[31m\n.mp3"
-            event.rate = 1.5
-            event.ranges = "0-9"
-            return event
+            var report = TaskReport(id: 3, state: .running)
+            report.episode = 4
+            report.path = "Show/\u{1B}[31m\n.mp3"
+            report.rate = 1.5
+            report.ranges = "0-9"
+            return Event(sequence: Int64(number), time: 1_795_168_800, .progress(report))
         }
         let server = try FrameServer(path: path) { peer, frame in
             for event in sent { peer.send(Frame(kind: .event, number: 0, payload: WireJSON.encode(event))) }

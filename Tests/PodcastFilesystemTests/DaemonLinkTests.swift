@@ -71,7 +71,7 @@ struct DaemonLinkTests {
                 connected: { journal.append("connected \($0.map(\.id))") },
                 disconnected: { journal.append("disconnected") }), startsDaemon: false)
         try await waitUntil { journal.entries == ["connected [9]"] }
-        first.send(Event(sequence: 5, time: 1, kind: .idle))
+        first.send(Event(sequence: 5, time: 1, .idle))
         try await waitUntil { journal.entries.count == 2 }
         first.die()
         try await waitUntil { journal.entries.count == 3 }

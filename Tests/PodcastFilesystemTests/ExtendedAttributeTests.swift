@@ -194,17 +194,18 @@ struct ExtendedAttributeTests {
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
         let id = try mounted.episode().id
-        var event = Event(sequence: 1, time: 1_700_000_000, kind: .progress)
-        event.task = 5
-        event.id = id
-        event.path = "Show/x"
-        event.generation = 1
-        event.state = .running
-        event.received = 499_999
-        event.expected = 500_000
-        event.rate = 0.5
-        event.ranges = "0-499998"
-        daemon.send(event)
+        var report = TaskReport(id: 5, state: .running)
+        report.episode = id
+        report.path = "Show/x"
+        report.generation = 1
+        report.received = 499_999
+        report.expected = 500_000
+        report.rate = 0.5
+        report.ranges = "0-499998"
+        func send(_ body: (TaskReport) -> Event.Body) {
+            daemon.send(Event(sequence: 1, time: 1_700_000_000, body(report)))
+        }
+        send(Event.Body.progress)
         let node = try episodeNode()
         try await waitUntil { mounted.fact(node, "user.podfs.state") == "running" }
         // Not 100 before the last byte.
@@ -215,59 +216,55 @@ struct ExtendedAttributeTests {
         #expect(mounted.attributes(node)?.blocks == 977)
 
         // Any rate sent by a daemon is accepted without a crash.
-        for rate in [Double.leastNonzeroMagnitude, .greatestFiniteMagnitude, -1] {
-            event.sequence += 1
-            event.rate = rate
-            event.received = event.sequence
-            daemon.send(event)
-            try await waitUntil { mounted.fact(node, "user.podfs.bytes_received") == "\(event.sequence)" }
+        for (received, rate) in zip(2..., [Double.leastNonzeroMagnitude, .greatestFiniteMagnitude, -1]) {
+            report.rate = rate
+            report.received = Int64(received)
+            send(Event.Body.progress)
+            try await waitUntil { mounted.fact(node, "user.podfs.bytes_received") == "\(received)" }
             #expect(mounted.xattrNames(node).contains("user.podfs.rate"))
         }
 
-        event.state = .failed
-        event.kind = .failed
-        event.error = "404"
-        event.rate = nil
-        daemon.send(event)
+        report.state = .failed
+        report.error = "404"
+        report.rate = nil
+        send(Event.Body.failed)
         try await waitUntil { mounted.fact(node, "user.podfs.state") == "failed" }
         #expect(mounted.fact(node, "user.podfs.error") == "404")
         #expect(mounted.fact(node, "user.podfs.rate") == nil && mounted.fact(node, "user.podfs.eta") == nil)
 
-        event.state = .remote
-        event.kind = .state
-        event.error = nil
-        daemon.send(event)
+        report.state = .remote
+        report.error = nil
+        send(Event.Body.state)
         try await waitUntil { mounted.fact(node, "user.podfs.state") == "remote" }
         #expect(mounted.fact(node, "user.podfs.error") == nil)
     }
 
     /// Returns the only episode after this event from the daemon; it has no task.
     private func told(
-        _ kind: Event.Kind, _ state: TaskState, _ error: String
-    ) async throws -> (node: NodeID, daemon: FakeDaemon, event: Event) {
+        _ body: (TaskReport) -> Event.Body, _ state: TaskState, _ error: String
+    ) async throws -> (node: NodeID, daemon: FakeDaemon, report: TaskReport) {
         try mounted.subscribe()
         let daemon = try FakeDaemon(mounted.places)
         try await mounted.connect()
-        var event = Event(sequence: 1, time: 1_700_000_000, kind: kind)
-        event.id = try mounted.episode().id
-        event.state = state
-        event.error = error
-        daemon.send(event)
+        var report = TaskReport(id: nil, state: state)
+        report.episode = try mounted.episode().id
+        report.error = error
+        daemon.send(Event(sequence: 1, time: 1_700_000_000, body(report)))
         let node = try episodeNode()
         try await waitUntil { mounted.fact(node, "user.podfs.error") == error }
         #expect(mounted.fact(node, "user.podfs.state") == state.rawValue)
-        return (node, daemon, event)
+        return (node, daemon, report)
     }
 
     @Test func aFailedOpenWithoutATaskIsFailedUntilTheDaemonGoes() async throws {
-        _ = try await told(.failed, .failed, "the server answered 403")
+        _ = try await told(Event.Body.failed, .failed, "the server answered 403")
     }
 
     @Test func anOpenThatWaitsShowsWhatWentWrongLast() async throws {
-        let (node, daemon, told) = try await told(.state, .remote, "the server answered 503")
-        var event = told
-        event.error = nil
-        daemon.send(event)
+        let (node, daemon, told) = try await told(Event.Body.state, .remote, "the server answered 503")
+        var report = told
+        report.error = nil
+        daemon.send(Event(sequence: 2, time: 1_700_000_000, .state(report)))
         try await waitUntil { mounted.fact(node, "user.podfs.error") == nil }
         #expect(mounted.fact(node, "user.podfs.state") == "remote")
     }

@@ -92,8 +92,8 @@ struct KeptListingTests {
         try mounted.refresh(
             podcast, .show("Show", episodes: 20, length: 400_000) { "http://127.0.0.1:9/Show/\($0).mp3" }, now: now)
         mounted.notifier.hold()
-        var event = Event(sequence: 1, time: now, kind: .library)
-        event.podcast = podcast.id
+        let event = Event(
+            sequence: 1, time: now, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
         // All episodes are about to be forgotten by the kernel, and are listed before that.
@@ -143,8 +143,8 @@ struct KeptListingTests {
         let (read, unread) = (try open(show), try mounted.opendir(.root))
         let before = try list(show, read)
         try rename()
-        var event = Event(sequence: 1, time: 1_700_000_100, kind: .library)
-        event.podcast = podcast.id
+        let event = Event(
+            sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.data(show)) }
         #expect(!mounted.notifier.messages.contains(.data(.root)))
@@ -157,8 +157,8 @@ struct KeptListingTests {
         try await mounted.connect()
         let stream = try open(show)
         try rename()
-        var event = Event(sequence: 1, time: 1_700_000_100, kind: .library)
-        event.podcast = podcast.id
+        let event = Event(
+            sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
         #expect(try list(show, stream).contains("Renamed.mp3"))
@@ -170,8 +170,8 @@ struct KeptListingTests {
         let stream = try open(show)
         let begin = try #require(mounted.list(show, stream.handle, size: 1_000))
         try rename()
-        var event = Event(sequence: 1, time: 1_700_000_100, kind: .library)
-        event.podcast = podcast.id
+        let event = Event(
+            sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
         // The stream is still filling the kernel's cache.

@@ -103,8 +103,7 @@ struct LinkFolderTests {
         #expect(try names("Downloaded").count == 1 && names("Latest").count == 2)
         // Evicted.
         try mounted.library.dropRendition(episode: episode.id, now: 1_700_000_500)
-        var event = Event(sequence: 1, time: 1_700_000_500, kind: .library)
-        event.id = episode.id
+        let event = Event(sequence: 1, time: 1_700_000_500, .episode(episode.id, formerName: nil))
         daemon.send(event)
         let gone = RecordingNotifier.Message.entry(parent: downloaded, name: "2026-01-02 Episode 2 - One.mp3")
         try await waitUntil { mounted.notifier.messages.contains(gone) }
@@ -113,10 +112,8 @@ struct LinkFolderTests {
         #expect(try names("Downloaded").isEmpty)
         // A renamed show has links with other names and other targets.
         try mounted.library.renamePodcast(id: podcast.id, to: "Uno")
-        event = Event(sequence: 2, time: 1_700_000_600, kind: .library)
-        event.podcast = podcast.id
-        event.path = "Uno"
-        daemon.send(event)
+        daemon.send(
+            Event(sequence: 2, time: 1_700_000_600, .show(podcast.id, name: "Uno", formerName: nil)))
         for number in 1...2 {
             let old = RecordingNotifier.Message.entry(
                 parent: latest, name: "2026-01-0\(number) Episode \(number) - One.mp3")

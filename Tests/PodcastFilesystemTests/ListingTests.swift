@@ -111,8 +111,7 @@ struct ListingTests {
         let (changed, renamed) = (try mounted.episode(2), try mounted.episode(3))
         try mounted.library.confirm(episode: changed.id, size: 99_999, now: 1_700_000_100)
         try mounted.library.renameEpisode(id: renamed.id, to: "Renamed")
-        var event = Event(sequence: 1, time: 1_700_000_100, kind: .library)
-        event.id = changed.id
+        let event = Event(sequence: 1, time: 1_700_000_100, .episode(changed.id, formerName: nil))
         daemon.send(event)
         let number = NodeNumber(kind: .episode, generation: 1, row: changed.id)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(number.node)) }

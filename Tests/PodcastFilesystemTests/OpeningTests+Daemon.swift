@@ -117,9 +117,8 @@ extension OpeningTests {
         // Nothing else is sent to the kernel before it has requested the attributes.
         let other = try mounted.subscribe("Other")
         for (id, name) in [(podcast.id, "Show"), (other.id, "Other")] {
-            var event = Event(sequence: 1, time: 1_700_000_000, kind: .library)
-            (event.podcast, event.path) = (id, name)
-            daemon.send(event)
+            daemon.send(
+                Event(sequence: 1, time: 1_700_000_000, .show(id, name: name, formerName: nil)))
         }
         try await waitUntil(description: "the events are heard") {
             mounted.notifier.messages.contains(.entry(parent: .root, name: "Other"))

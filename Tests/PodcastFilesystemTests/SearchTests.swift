@@ -313,8 +313,7 @@ struct SearchTests {
         }
         try mounted.library.dropRendition(episode: row.id, now: 1_700_000_009)
         mounted.notifier.clear()
-        var event = Event(sequence: 1, time: 1, kind: .library)
-        event.id = row.id
+        let event = Event(sequence: 1, time: 1, .episode(row.id, formerName: nil))
         found.daemon.send(event)
         for name in ["tide", "high tide"] {
             let parent = try mounted.entry(".search", name, "One").node

@@ -30,10 +30,25 @@ struct StatusAndChangeTests {
             started: 1_700_000_000)
     }
 
-    private func event(_ kind: Event.Kind, _ change: (inout Event) -> Void) -> Event {
-        var event = Event(sequence: 1, time: 1_700_000_000, kind: kind)
-        change(&event)
-        return event
+    private func event(_ body: Event.Body) -> Event { Event(sequence: 1, time: 1_700_000_000, body) }
+
+    private func report(
+        _ task: TaskID, _ state: TaskState, of episode: EpisodeID? = nil, change: (inout TaskReport) -> Void = { _ in }
+    ) -> TaskReport {
+        var report = TaskReport(id: task, state: state)
+        report.episode = episode
+        change(&report)
+        return report
+    }
+
+    /// A change of the feed's task of the show "Show".
+    private func fetch(_ state: TaskState) -> Event {
+        event(
+            .state(
+                report(-3, state) {
+                    $0.kind = .refresh
+                    $0.path = "Show"
+                }))
     }
 
     // MARK: Status
@@ -52,28 +67,14 @@ struct StatusAndChangeTests {
         // A refresh is a separate task; the download ends.
         let id = try mounted.episode().id
         daemon.send(
-            event(.state) {
-                $0.task = -3
-                $0.taskKind = .refresh
-                $0.path = "Show"
-                $0.state = .running
-            })
+            fetch(.running))
         daemon.send(
-            event(.completed) {
-                $0.task = 4
-                $0.id = id
-                $0.state = .cached
-            })
+            event(.completed(report(4, .cached, of: id))))
         try await waitUntil { try await !content(of: ".status").contains("Episode 1") }
         let rest = try await content(of: ".status.json")
         #expect(rest.contains("\"kind\": \"refresh\"") && rest.contains("\"path\": \"Show\""))
         daemon.send(
-            event(.state) {
-                $0.task = -3
-                $0.taskKind = .refresh
-                $0.path = "Show"
-                $0.state = .remote
-            })
+            fetch(.remote))
         try await waitUntil { try await content(of: ".status") == "no active tasks\n" }
         // Each lookup returns the size at that moment.
         #expect(try mounted.entry(".status").attributes.size == 16)
@@ -130,10 +131,7 @@ struct StatusAndChangeTests {
         // The messages about the second show follow those of the event.
         let other = try #require(try mounted.library.podcast(named: "Other"))
         daemon.send(
-            self.event(.library) {
-                $0.podcast = other.id
-                $0.path = "Other"
-            })
+            self.event(.show(other.id, name: "Other", formerName: nil)))
         let last = RecordingNotifier.Message.entry(parent: .root, name: "Other")
         // Wait for the second event's last message too, so that it does not count as one of the next event.
         try await waitUntil {
@@ -151,23 +149,15 @@ struct StatusAndChangeTests {
         let show = NodeNumber(kind: .show, row: podcast.id).node
         func node(_ generation: Int) -> NodeID { NodeNumber(kind: .episode, generation: generation, row: id).node }
 
-        let progress = event(.progress) {
-            $0.id = id
-            $0.task = 1
-            $0.state = .running
-        }
+        let progress = event(.progress(report(1, .running, of: id)))
         #expect(try await messages(after: progress, daemon) == [.attributes(node(1))])
-        let changed = event(.library) { $0.id = id }
+        let changed = event(.episode(id, formerName: nil))
         let made = [NodeNumber.Kind.playlist, .notesFolder, .chaptersFolder, .page].map { kind in
             RecordingNotifier.Message.attributes(NodeNumber(kind: kind, row: podcast.id).node)
         }
         #expect(try await messages(after: changed, daemon) == [.attributes(node(1))] + made)
         // Only the page shows whether an episode is cached.
-        let completed = event(.completed) {
-            $0.id = id
-            $0.task = 1
-            $0.state = .cached
-        }
+        let completed = event(.completed(report(1, .cached, of: id)))
         #expect(try await messages(after: completed, daemon) == [.attributes(node(1)), made[3]])
         // The name leads to another node, since the generation has changed.
         try mounted.library.dropRendition(episode: id, now: 1_700_000_500)
@@ -175,16 +165,13 @@ struct StatusAndChangeTests {
             try await messages(after: changed, daemon) == [
                 .attributes(node(2)), .entry(parent: show, name: "2026-01-01 Episode 1.mp3"),
             ] + made)
-        let shows = event(.library) {
-            $0.podcast = podcast.id
-            $0.path = "Show"
-        }
+        let shows = event(.show(podcast.id, name: "Show", formerName: nil))
         #expect(
             try await messages(after: shows, daemon) == [
                 .entry(parent: .root, name: "Show"), .attributes(show),
             ] + made + [.attributes(.root)])
-        #expect(try await messages(after: event(.idle) { _ in }, daemon) == [])
-        #expect(try await messages(after: event(.library) { $0.id = 999 }, daemon) == [])
+        #expect(try await messages(after: event(.idle), daemon) == [])
+        #expect(try await messages(after: event(.episode(999, formerName: nil)), daemon) == [])
     }
 
     @Test func theKernelIsNotToldOfChangesBeforeItHasAskedForASize() async throws {
@@ -195,11 +182,7 @@ struct StatusAndChangeTests {
         let name = "2026-01-01 Episode 1.mp3"
         let node = try mounted.entry("Show", name).node
         let id = try mounted.library.entries(of: podcast.id)[0].id
-        let progress = event(.progress) {
-            $0.id = id
-            $0.task = 1
-            $0.state = .running
-        }
+        let progress = event(.progress(report(1, .running, of: id)))
         // Each open notifies the kernel of a size confirmed before; events add nothing until the kernel asks for it.
         let questions: [(Int64, () throws -> Int64?)] = [
             (400_000, { mounted.attributes(node)?.size }),
@@ -236,7 +219,7 @@ struct StatusAndChangeTests {
         #expect(first.compactMap { $0.name.hasSuffix(".mp3") ? $0.size : nil } == [111_111, 111_111])
         let id = try mounted.episode(2).id
         try mounted.library.confirm(episode: id, size: 400_000, now: 1_700_000_001)
-        _ = try await messages(after: event(.library) { $0.id = id }, daemon)
+        _ = try await messages(after: event(.episode(id, formerName: nil)), daemon)
         // The names are those at opendir, the attributes are current.
         let second = try #require(mounted.list(show, folder, from: 2))
         #expect(second.map(\.name) == first.map(\.name))
@@ -287,26 +270,19 @@ struct StatusAndChangeTests {
         let (first, second) = (entries[1], entries[0])
         try mounted.library.renameEpisode(id: first.id, to: "Pilot")
         let renamed = try await messages(
-            after: event(.library) {
-                $0.id = first.id
-                $0.formerName = first.name
-            }, daemon)
+            after: event(.episode(first.id, formerName: first.name)), daemon)
         #expect(renamed.contains(.entry(parent: show, name: first.name)))
         #expect(Set(renamed).isSuperset(of: besides("2026-01-01 Episode 1", podcast)))
 
         // Retention removes one episode.
         _ = try mounted.library.bury(episodes: [second.id], now: 1_700_000_100)
-        let buried = try await messages(after: event(.library) { $0.id = second.id }, daemon)
+        let buried = try await messages(after: event(.episode(second.id, formerName: nil)), daemon)
         #expect(buried.contains(.entry(parent: show, name: second.name)))
         #expect(Set(buried).isSuperset(of: besides("2026-01-02 Episode 2", podcast)))
 
         try mounted.library.renamePodcast(id: podcast.id, to: "New")
         let show2 = try await messages(
-            after: event(.library) {
-                $0.podcast = podcast.id
-                $0.path = "New"
-                $0.formerName = "Show"
-            }, daemon)
+            after: event(.show(podcast.id, name: "New", formerName: "Show")), daemon)
         #expect(show2.contains(.entry(parent: .root, name: "Show")))
         #expect(show2.contains(.entry(parent: .root, name: "New")))
     }
@@ -322,11 +298,7 @@ struct StatusAndChangeTests {
         feed.items[1].length = 600_000
         try mounted.refresh(podcast, feed, now: now)
         func refreshed(at moment: Int64) -> Event {
-            event(.library) {
-                $0.podcast = podcast.id
-                $0.path = "Show"
-                $0.time = moment
-            }
+            Event(sequence: 1, time: moment, .show(podcast.id, name: "Show", formerName: nil))
         }
         func number(_ id: EpisodeID) -> RecordingNotifier.Message {
             .attributes(NodeNumber(kind: .episode, generation: 1, row: id).node)

@@ -40,8 +40,9 @@ import TransferCore
 
     @Test func messagesOfExtremeNumbersAreReadOrRefused() {
         var dice = SeededGenerator(seed: 4)
-        var event = Event(sequence: 11, time: 22, kind: .progress)
-        (event.task, event.id, event.generation, event.received, event.expected, event.rate) = (33, 44, 55, 66, 77, 88)
+        var report = TaskReport(id: 33, state: .running)
+        (report.episode, report.generation, report.received, report.expected, report.rate) = (44, 55, 66, 77, 88)
+        let event = Event(sequence: 11, time: 22, .progress(report))
         let task = TaskInfo(
             id: 11, kind: .download, path: "p", episode: 22, state: .running, received: 33, expected: 44, rate: 55,
             error: nil, started: 66)

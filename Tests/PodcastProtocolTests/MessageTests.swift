@@ -126,9 +126,9 @@ import TransferCore
 
     /// `podfs events --since` reads events stored by earlier versions.
     @Test func statesAndKindsOfTasksAreWords() throws {
-        var event = Event(sequence: 1, time: 2, kind: .state)
-        event.state = .cancelled
-        event.taskKind = .upload
+        var report = TaskReport(id: nil, state: .cancelled)
+        report.kind = .upload
+        let event = Event(sequence: 1, time: 2, .state(report))
         let json = #"{"kind":"state","sequence":1,"state":"cancelled","taskKind":"upload","time":2}"#
         #expect(WireJSON.decode(Event.self, Array(json.utf8)) == event)
         let written = String(decoding: WireJSON.encode(event), as: UTF8.self)
@@ -141,27 +141,34 @@ import TransferCore
 
     @Test(arguments: [#""state":"paused""#, #""state":7"#, #""taskKind":"chapter""#, #""kind":"news""#])
     func aWordOfAnotherVersionIsRefused(member: String) {
-        let known = [#""kind":"state""#, #""sequence":1"#, #""time":2"#]
+        let known = [#""kind":"state""#, #""sequence":1"#, #""state":"running""#, #""time":2"#]
         let members = known.filter { !member.hasPrefix($0.prefix(7)) } + [member]
         #expect(WireJSON.decode(Event.self, Array("{\(members.joined(separator: ","))}".utf8)) == nil)
         #expect(WireJSON.decode(Event.self, Array("{\(known.joined(separator: ","))}".utf8)) != nil)
     }
 
     @Test func eventsAreReadBack() {
-        #expect(roundTrip(Event(sequence: 1, time: 2, kind: .library)))
-        var event = Event(sequence: .max, time: 1_700_000_000, kind: .progress)
-        event.task = 1
-        event.id = 2
-        event.podcast = 3
-        event.generation = 4
-        event.path = "Show/Episode"
-        event.state = .running
-        event.received = 5
-        event.expected = 6
-        event.rate = 7.5
-        event.ranges = "0-4"
-        event.error = "none"
-        #expect(roundTrip(event))
+        for body in [.idle, .episode(4, formerName: "Old.mp3"), .show(5, name: "New", formerName: "Old")]
+            as [Event.Body]
+        {
+            #expect(roundTrip(Event(sequence: 1, time: 2, body)))
+        }
+        var report = TaskReport(id: 1, state: .running)
+        report.kind = .upload
+        report.episode = 2
+        report.show = 3
+        report.generation = 4
+        report.path = "Show/Episode"
+        report.received = 5
+        report.expected = 6
+        report.rate = 7.5
+        report.ranges = "0-4"
+        report.session = "podfs"
+        report.error = "none"
+        report.waitsForSpace = true
+        for body in [.progress(report), .state(report), .completed(report), .failed(report)] as [Event.Body] {
+            #expect(roundTrip(Event(sequence: .max, time: 1_700_000_000, body)))
+        }
     }
 
     @Test(arguments: [

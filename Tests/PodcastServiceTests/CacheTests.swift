@@ -65,8 +65,10 @@ struct CacheTests {
         var lease: MediaReader? = try MediaReader(name: file, in: FilePath(home.places.cache))
         let third = try daemon.episode(3).id
         try await client.act(.download, third)
-        let rest = try await client.event("the download waits") { $0.id == third && $0.waitsForSpace == true }
-        #expect(rest.state == .queued && rest.received == 0)
+        let rest = try await client.event("the download waits") {
+            $0.episode == third && $0.task?.waitsForSpace == true
+        }
+        #expect(rest.task?.state == .queued && rest.task?.received == 0)
         let task = try #require(try await client.tasks().first)
         #expect(task.state == .queued && task.waitsForSpace == true)
         #expect(task.error?.hasPrefix("no space left in the cache: the cache is full") == true)
@@ -89,7 +91,9 @@ struct CacheTests {
         #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 5, problems: []))
         for id in ids[..<2] { try await client.completion(of: id) }
         for id in ids[2...] {
-            try await client.event("\(id) waits") { $0.id == id && $0.waitsForSpace == true && $0.state == .queued }
+            try await client.event("\(id) waits") {
+                $0.episode == id && $0.task?.waitsForSpace == true && $0.task?.state == .queued
+            }
         }
         #expect(try cached(daemon) == [1, 2])
         #expect(try await client.tasks().map(\.waitsForSpace) == [true, true, true])
@@ -112,7 +116,7 @@ struct CacheTests {
         for number in 1...2 { try await client.act(.pin, try daemon.episode(number).id) }
         let third = try daemon.episode(3).id
         try await client.act(.download, third)
-        try await client.event("the download waits") { $0.id == third && $0.waitsForSpace == true }
+        try await client.event("the download waits") { $0.episode == third && $0.task?.waitsForSpace == true }
         let grant = try await client.open(third)
         let read = try await client.read(third, 0..<1_000, generation: grant.generation)
         #expect(read.present.covers(0..<1_000))
@@ -132,8 +136,8 @@ struct CacheTests {
         let (daemon, client) = try await start(capacity: 150_000)
         let first = try daemon.episode(1).id
         try await client.act(.download, first)
-        let failure = try await client.event("it fails") { $0.kind == .failed && $0.id == first }
-        #expect(failure.error?.contains("do not fit into cache.limit (146.5 KiB)") == true)
+        let failure = try await client.event("it fails") { $0.kind == .failed && $0.episode == first }
+        #expect(failure.task?.error?.contains("do not fit into cache.limit (146.5 KiB)") == true)
         gate.open()
         let grant = try await client.open(first)
         let read = try await client.read(first, 199_000..<200_000, generation: grant.generation)
@@ -152,7 +156,7 @@ struct CacheTests {
         let ids = try (1...3).map { try before.episode($0).id }
         _ = try await first.perform(.act(.download, episodes: ids))
         for id in ids[..<2] {
-            try await first.event("a part of \(id) is here") { $0.id == id && $0.received == 120_000 }
+            try await first.event("a part of \(id) is here") { $0.episode == id && $0.task?.received == 120_000 }
         }
         await before.stop()
         gate.open()
@@ -171,7 +175,7 @@ struct CacheTests {
         for number in 1...2 { try await client.act(.pin, try daemon.episode(number).id) }
         let third = try daemon.episode(3).id
         try await client.act(.download, third)
-        try await client.event("the download waits") { $0.id == third && $0.waitsForSpace == true }
+        try await client.event("the download waits") { $0.episode == third && $0.task?.waitsForSpace == true }
         try await client.act(.unpin, try daemon.episode(1).id)
         try await client.completion(of: third)
         #expect(try cached(daemon) == [2, 3])

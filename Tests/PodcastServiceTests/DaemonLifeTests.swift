@@ -26,7 +26,7 @@ struct DaemonLifeTests {
         let id = try first.episode().id
         // A read is enough to create a task.
         _ = try await client.read(id, 0..<10)
-        try await client.event("part is here") { $0.id == id && $0.received == 400_000 }
+        try await client.event("part is here") { $0.episode == id && $0.task?.received == 400_000 }
         await first.stop()
         #expect(try first.episode().cachedBytes == 400_000)
 
@@ -57,7 +57,7 @@ struct DaemonLifeTests {
         client.connection.send(.read, request.payload) { result in
             if case .failure = result { answers.append("disconnected") }
         }
-        try await client.event("part is here") { $0.received == 100_000 }
+        try await client.event("part is here") { $0.task?.received == 100_000 }
         await daemon.stop()
         try await waitUntil { answers.entries == ["disconnected"] }
     }

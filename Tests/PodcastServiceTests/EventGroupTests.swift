@@ -32,7 +32,7 @@ struct EventGroupTests {
             #expect(episode.complete && episode.download == nil)
         }
         try await client.event("all is done") { $0.kind == .idle }
-        let completed = client.events.entries.filter { $0.kind == .completed }.compactMap(\.id)
+        let completed = client.events.entries.filter { $0.kind == .completed }.compactMap(\.episode)
         #expect(completed.sorted() == ids.sorted())
         // Sequence numbers increase in the order in which events are sent.
         let sequences = client.events.entries.map(\.sequence)
@@ -62,7 +62,7 @@ struct EventGroupTests {
             #expect(FileManager.default.fileExists(atPath: home.cacheFile(file)))
         }
         #expect(try #require(try daemon.library.episode(id: bad)).complete == false)
-        #expect(client.events.entries.filter { $0.kind == .completed }.compactMap(\.id).contains(bad) == false)
+        #expect(client.events.entries.filter { $0.kind == .completed }.compactMap(\.episode).contains(bad) == false)
     }
 
     @Test func aCommandFindsWhatWasReportedBeforeIt() async throws {

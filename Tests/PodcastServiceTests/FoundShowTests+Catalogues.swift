@@ -69,8 +69,8 @@ extension FoundShowTests {
             try await client.tasks().filter { $0.kind == .search }.map(\.path).sorted() == ["Tide", "tide"]
         }
         #expect(try await client.tasks().allSatisfy { $0.state == .running && $0.episode == nil })
-        let begun = try await client.event("the search is told of") { $0.taskKind == .search }
-        #expect(begun.state == .running)
+        let begun = try await client.event("the search is told of") { $0.task?.kind == .search }
+        #expect(begun.task?.state == .running)
         gate.open()
         #expect(try await first.0 == second.0)
         #expect(searches() == 1)

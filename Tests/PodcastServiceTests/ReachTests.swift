@@ -82,7 +82,7 @@ struct ReachTests {
         // The task fails permanently, with the reason.
         try await client.act(.download, try daemon.episode().id)
         let failed = try await client.event("it has failed") { $0.kind == .failed }
-        #expect(failed.error?.contains("transfers.allow_private") == true)
+        #expect(failed.task?.error?.contains("transfers.allow_private") == true)
         _ = try await client.perform(.refresh(podcasts: [show.id]))
         #expect(inside.connectionsAccepted == 0)
     }

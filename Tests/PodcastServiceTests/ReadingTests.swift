@@ -142,8 +142,8 @@ struct ReadingTests {
         let failure = await failure(client, .open, EpisodeReference(episode: id).payload)
         #expect(failure?.errorNumber == number)
         #expect(failure?.message.contains("\(status)") == true)
-        let event = try await client.event("the open has failed") { $0.kind == .failed && $0.id == id }
-        #expect(event.error == failure?.message && event.state == .failed && event.task == nil)
+        let event = try await client.event("the open has failed") { $0.kind == .failed && $0.episode == id }
+        #expect(event.task?.error == failure?.message && event.task?.state == .failed && event.task?.id == nil)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.cacheFiles.isEmpty)
         await daemon.stop()
@@ -163,8 +163,8 @@ struct ReadingTests {
         #expect(content.matches(try home.bytes(of: file, in: 600_000..<700_001), at: 600_000))
 
         let event = try await client.completion(of: episode.id)
-        #expect(event.received == 700_001 && event.expected == 700_001 && event.state == .cached)
-        #expect(event.path == "Show/\(episode.name)" && event.podcast == episode.podcast && event.generation == 1)
+        #expect(event.task?.received == 700_001 && event.task?.expected == 700_001 && event.task?.state == .cached)
+        #expect(event.path == "Show/\(episode.name)" && event.show == episode.podcast && event.task?.generation == 1)
         try await watcher.completion(of: episode.id)
         // The library has it before any client is notified.
         let complete = try daemon.episode(2)
@@ -319,7 +319,7 @@ struct ReadingTests {
         home.web.serve("/feed-1.mp3", Resource(new, etag: "\"new\""))
         gate.open()
         let event = try await client.completion(of: id)
-        #expect(event.generation == 2 && event.received == 650_000)
+        #expect(event.task?.generation == 2 && event.task?.received == 650_000)
         let episode = try daemon.episode()
         #expect(episode.generation == 2 && episode.complete && episode.confirmedSize == 650_000)
         let grant = try await client.read(id, 0..<650_000, generation: 2)

@@ -72,7 +72,7 @@ struct RefreshBatchTests {
         let found = try launcher.connect(
             role: .mount,
             onEvent: { event in
-                guard event.taskKind == .refresh, event.state == .remote, let path = event.path,
+                guard event.task?.kind == .refresh, event.task?.state == .remote, let path = event.path,
                     let podcast = try? library.podcast(named: path)
                 else { return }
                 statuses.withLock { $0.append(podcast.httpStatus) }

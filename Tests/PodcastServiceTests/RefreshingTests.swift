@@ -51,10 +51,10 @@ struct RefreshingTests {
         #expect(try daemon.episode(2) == known)
         let new = client.events.entries.dropFirst(events)
         let event = try #require(new.first { $0.kind == .library })
-        #expect(event.podcast == podcast.id && event.path == "Show")
+        #expect(event.show == podcast.id && event.path == "Show")
         // The task existed and has been removed.
-        let states = new.filter { $0.taskKind == .refresh }
-        #expect(states.map(\.state) == [.running, .remote] && states.allSatisfy { ($0.task ?? 0) < 0 })
+        let reports = new.compactMap(\.task).filter { $0.kind == .refresh }
+        #expect(reports.map(\.state) == [.running, .remote] && reports.allSatisfy { ($0.id ?? 0) < 0 })
         #expect(try await client.tasks().isEmpty)
         await daemon.stop()
     }

@@ -47,7 +47,7 @@ struct SchedulingTests {
         }
         home.publish(episodes: 2, etag: "\"b\"")
         try await client.event("of the show") { event in
-            event.kind == .library && event.podcast != nil && (try? daemon.library.podcasts().first?.episodes) == 2
+            event.kind == .library && event.show != nil && (try? daemon.library.podcasts().first?.episodes) == 2
         }
         await daemon.stop()
     }

@@ -187,6 +187,18 @@ struct ServiceClient: Sendable {
 
     @discardableResult
     func completion(of episode: EpisodeID) async throws -> Event {
-        try await event("episode \(episode) is complete") { $0.kind == .completed && $0.id == episode }
+        try await event("episode \(episode) is complete") { $0.kind == .completed && $0.episode == episode }
+    }
+}
+
+extension Event {
+    /// The show of a task or of a change.
+    var show: ShowID? { if case .show(let id, _, _) = body { id } else { task?.show } }
+
+    var formerName: String? {
+        switch body {
+        case .episode(_, let formerName), .show(_, _, let formerName): formerName
+        case .progress, .state, .completed, .failed, .idle: nil
+        }
     }
 }

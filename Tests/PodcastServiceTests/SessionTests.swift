@@ -31,12 +31,12 @@ struct SessionTests {
     }
 
     private func half(_ client: ServiceClient, _ id: EpisodeID) async throws {
-        try await client.event("half is here") { $0.id == id && $0.received == 300_000 }
+        try await client.event("half is here") { $0.episode == id && $0.task?.received == 300_000 }
     }
 
     private func state(_ state: TaskState, of id: EpisodeID, _ client: ServiceClient) async throws {
         try await waitUntil(description: "episode \(id) is \(state)") {
-            client.events.entries.last { $0.id == id && $0.state != nil }?.state == state
+            client.events.entries.last { $0.episode == id && $0.task?.state != nil }?.task?.state == state
         }
     }
 
@@ -56,13 +56,13 @@ struct SessionTests {
         // A library event marks the end of the events sent so far.
         try await client.perform(.setPlayed(episode: id, true))
         try await client.event("of the mark") { event in
-            event.kind == .library && event.id == id
+            event.kind == .library && event.episode == id
                 && client.events.entries.contains { $0.kind == .completed && $0.sequence < event.sequence }
         }
-        let ends = client.events.entries.filter { $0.id == id && $0.endsTask }
+        let ends = client.events.entries.filter { $0.episode == id && $0.endsTask }
         #expect(ends.map(\.kind) == [.completed])
-        let last = client.events.entries.last { $0.id == id && $0.task != nil }
-        #expect(last?.kind == .completed && last?.task == ends.first?.task)
+        let last = client.events.entries.last { $0.episode == id && $0.task?.id != nil }
+        #expect(last?.kind == .completed && last?.task?.id == ends.first?.task?.id)
         // A task on a cached episode completes at once.
         let again = try await session.downloadTask(episode: id)
         #expect(again.info.state == .cached)
@@ -126,7 +126,7 @@ struct SessionTests {
         #expect(again.outstanding.map(\.episode) == [id])
         let task = try #require(again.outstanding.first.flatMap { again.task($0) })
         gate.open()
-        #expect(try await task.end().session == "radio")
+        #expect(try await task.end().task?.session == "radio")
         again.end()
         other.end()
         await daemon.stop()
@@ -149,7 +149,7 @@ struct SessionTests {
         for _ in 0..<2 {
             let back = try await open(.background(identifier: "radio"))
             #expect(back.outstanding.isEmpty)
-            #expect(back.endedWhileAway.map(\.id) == [id] && back.endedWhileAway.map(\.kind) == [.completed])
+            #expect(back.endedWhileAway.map(\.episode) == [id] && back.endedWhileAway.map(\.kind) == [.completed])
             back.end()
         }
         let other = try await open(.background(identifier: "other"))
@@ -198,7 +198,7 @@ struct SessionTests {
         try await half(client, id)
         try await task.cancel()
         let end = try await task.end()
-        #expect(end.kind == .state && end.state == .remote)
+        #expect(end.kind == .state && end.task?.state == .remote)
         #expect(home.cacheFiles.isEmpty)
         #expect(try await client.tasks().isEmpty)
         session.end()
@@ -212,7 +212,7 @@ struct SessionTests {
         try await task.resume()
         try await half(client, id)
         let data = try #require(try await task.cancelProducingResumeData())
-        #expect(try await task.end().state == .remote)
+        #expect(try await task.end().task?.state == .remote)
         #expect(data.present == "0-299999" && data.total == 600_000)
         #expect(try await client.tasks().isEmpty)
         // Resume data can be stored anywhere, for any time.

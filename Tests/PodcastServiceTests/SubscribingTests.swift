@@ -21,7 +21,7 @@ struct SubscribingTests {
         #expect(podcast.url == home.web.url("/feed.xml") && podcast.episodes == 3 && podcast.state == "active")
         #expect(try daemon.episode(2).name == "2026-01-02 Episode 2.mp3")
         let event = try await client.event("the library has changed") { $0.kind == .library }
-        #expect(event.podcast == podcast.id && event.path == "My Show")
+        #expect(event.show == podcast.id && event.path == "My Show")
         #expect(try await client.tasks().isEmpty)
         // Subscribing requests the feed only.
         #expect(home.web.requests.map(\.path) == ["/feed.xml"])
@@ -209,14 +209,14 @@ struct SubscribingTests {
         let second = try daemon.episode(2)
         try await client.act(.download, first.id, second.id)
         try await client.completion(of: first.id)
-        try await client.event("the second has begun") { $0.id == second.id && ($0.received ?? 0) > 0 }
+        try await client.event("the second has begun") { $0.episode == second.id && ($0.task?.received ?? 0) > 0 }
         #expect(home.cacheFiles.count == 2)
         #expect(try await client.perform(.unsubscribe(podcast: first.podcast)) == .done)
         #expect(try daemon.library.podcasts().isEmpty)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(try await client.tasks().isEmpty)
         try await waitUntil { home.cacheFiles.isEmpty }
-        try await client.event("the task has gone") { $0.id == second.id && $0.state == .remote }
+        try await client.event("the task has gone") { $0.episode == second.id && $0.task?.state == .remote }
         let failure = await client.failure(of: .unsubscribe(podcast: first.podcast))
         #expect(failure?.message == "there is no such show")
         gate.open()
@@ -240,7 +240,7 @@ struct SubscribingTests {
         _ = try await client.perform(.rename(podcast: episode.podcast, episode: nil, name: "New"))
         #expect(try await paths() == ["New/Pilot.mp3"])
         try await client.event("of the task") {
-            $0.kind == .state && $0.path == "New/Pilot.mp3" && $0.state == .suspended
+            $0.kind == .state && $0.path == "New/Pilot.mp3" && $0.task?.state == .suspended
         }
         await daemon.stop()
     }
@@ -255,7 +255,7 @@ struct SubscribingTests {
             try await client.perform(.rename(podcast: nil, episode: episode.id, name: "Pilot")) == .text("Pilot.mp3"))
         #expect(try daemon.episode(1).name == "Pilot.mp3")
         try await client.event("of the episode") {
-            $0.kind == .library && $0.id == episode.id && $0.formerName == episode.name
+            $0.kind == .library && $0.episode == episode.id && $0.formerName == episode.name
         }
         #expect(try await client.perform(.rename(podcast: episode.podcast, episode: nil, name: "New")) == .done)
         #expect(try daemon.library.podcasts().map(\.name) == ["New"])
@@ -282,7 +282,7 @@ struct SubscribingTests {
         #expect(try await client.perform(.setPosition(episode: id, seconds: 12.5)) == .done)
         let episode = try daemon.episode()
         #expect(episode.played && episode.position == 12.5)
-        try await waitUntil { client.events.entries.count { $0.kind == .library && $0.id == id } == 2 }
+        try await waitUntil { client.events.entries.count { $0.kind == .library && $0.episode == id } == 2 }
         let failure = await client.failure(of: .setPlayed(episode: 999, true))
         #expect(failure?.message == "there is no episode with the id 999")
         await daemon.stop()

@@ -34,12 +34,12 @@ struct TaskTests {
 
     private func downloadHalf(_ client: ServiceClient, _ id: EpisodeID) async throws {
         try await client.act(.download, id)
-        try await client.event("half is here") { $0.id == id && $0.received == 300_000 }
+        try await client.event("half is here") { $0.episode == id && $0.task?.received == 300_000 }
     }
 
     private func state(_ state: TaskState, of id: EpisodeID, _ client: ServiceClient) async throws {
         try await waitUntil(description: "episode \(id) is \(state)") {
-            client.events.entries.last { $0.id == id && $0.state != nil }?.state == state
+            client.events.entries.last { $0.episode == id && $0.task?.state != nil }?.task?.state == state
         }
     }
 
@@ -73,8 +73,8 @@ struct TaskTests {
         #expect(task.kind == .download && task.path == "Show/2026-01-01 Episode 1.mp3" && task.episode == id)
         #expect(task.state == .running && task.received == 300_000 && task.expected == 600_000 && task.error == nil)
         #expect(try daemon.library.downloads().map(\.id) == [task.id])
-        let event = try await client.event("of progress") { $0.received == 300_000 }
-        #expect(event.ranges == "0-299999" && event.task == task.id && event.path == task.path)
+        let event = try await client.event("of progress") { $0.task?.received == 300_000 }
+        #expect(event.task?.ranges == "0-299999" && event.task?.id == task.id && event.path == task.path)
         gate.open()
         try await client.completion(of: id)
         await daemon.stop()
@@ -205,7 +205,9 @@ struct TaskTests {
         let download = try #require(try daemon.library.download(of: id))
         #expect(download.error == failure?.message && download.errorNumber == Int(ENODATA))
         let event = try await client.event("it has failed") { $0.kind == .failed }
-        #expect(event.id == id && event.error == failure?.message && event.path == "Show/2026-01-01 Episode 1.mp3")
+        #expect(
+            event.episode == id && event.task?.error == failure?.message
+                && event.path == "Show/2026-01-01 Episode 1.mp3")
         let tasks = try await client.tasks()
         #expect(tasks.map(\.state) == [.failed] && tasks[0].error == failure?.message)
         await daemon.stop()
@@ -289,7 +291,7 @@ struct TaskTests {
         // The next read fetches it again.
         let grant = try await client.read(id, 0..<200_000, generation: 2)
         #expect(try home.bytes(of: try #require(grant.file), in: 0..<200_000) == home.content(1).bytes)
-        try await client.event("complete again") { $0.kind == .completed && $0.generation == 2 }
+        try await client.event("complete again") { $0.kind == .completed && $0.task?.generation == 2 }
         #expect(try daemon.episode().complete)
         await daemon.stop()
     }

@@ -43,7 +43,7 @@ import TransferEngine
     }
 
     private func end(of id: TaskID, _ client: ServiceClient) async throws -> Event {
-        try await client.event("upload \(id) ends") { $0.task == id && $0.endsTask }
+        try await client.event("upload \(id) ends") { $0.task?.id == id && $0.endsTask }
     }
 
     private func act(_ action: TaskAction, _ id: TaskID, _ client: ServiceClient) async throws -> [String] {
@@ -75,8 +75,8 @@ import TransferEngine
         let info = try await publish(request(), client)
         #expect(info.kind == .upload && info.path == "Title" && info.expected == Int64(content.size))
         let event = try await end(of: info.id, client)
-        #expect(event.kind == .completed && event.taskKind == .upload && event.path == "Title")
-        #expect(event.state == .completed && event.received == Int64(content.size) && event.id == nil)
+        #expect(event.kind == .completed && event.task?.kind == .upload && event.path == "Title")
+        #expect(event.task?.state == .completed && event.task?.received == Int64(content.size) && event.episode == nil)
         try expectWhole()
         #expect(try await client.tasks().isEmpty && daemon.library.uploads().isEmpty && copies.isEmpty)
         guard case .events(let kept) = try await client.perform(.events(since: 0)) else { return }
@@ -99,7 +99,7 @@ import TransferEngine
         server.change { $0.bytesPerSecond = 200_000 }
         let (daemon, client) = try await start()
         let id = try await publish(request(), client).id
-        try await client.event("bytes go") { $0.task == id && ($0.received ?? 0) > 0 }
+        try await client.event("bytes go") { $0.task?.id == id && ($0.task?.received ?? 0) > 0 }
         #expect(try await act(.suspend, id, client) == [])
         try await state(.suspended, of: id, client)
         #expect(try daemon.library.upload(id: id)?.suspended == true)
@@ -108,7 +108,7 @@ import TransferEngine
         #expect(try await act(.pin, id, client).count == 1)
         #expect(try await act(.cancel, id, client) == [])
         let event = try await end(of: id, client)
-        #expect(event.kind == .state && event.state == .cancelled)
+        #expect(event.kind == .state && event.task?.state == .cancelled)
         #expect(try await client.tasks().isEmpty && daemon.library.uploads().isEmpty && copies.isEmpty)
         #expect(try await act(.resume, id, client) == ["there is no upload:\(id); see: podfs status"])
         await daemon.stop()
@@ -121,7 +121,7 @@ import TransferEngine
         }
         let (first, client) = try await start()
         let id = try await publish(request(), client).id
-        try await client.event("bytes go") { $0.task == id && ($0.received ?? 0) > 200_000 }
+        try await client.event("bytes go") { $0.task?.id == id && ($0.task?.received ?? 0) > 200_000 }
         await first.stop()
         // The upload is slow enough not to end before a client listens.
         let (second, other) = try await start()
@@ -201,7 +201,7 @@ import TransferEngine
         let (daemon, client) = try await start()
         let id = try await publish(request(), client).id
         let event = try await end(of: id, client)
-        #expect(event.kind == .failed && event.error?.contains("look there") ?? false, "\(event)")
+        #expect(event.kind == .failed && event.task?.error?.contains("look there") ?? false, "\(event)")
         #expect(server.calls("POST").count == 1)
         await daemon.stop()
         // The next daemon does not retry before the user has checked.
@@ -220,10 +220,10 @@ import TransferEngine
         let (daemon, client) = try await start()
         let id = try await publish(request(), client).id
         let event = try await end(of: id, client)
-        #expect(event.kind == .failed && event.error?.contains("413") ?? false)
+        #expect(event.kind == .failed && event.task?.error?.contains("413") ?? false)
         #expect(try await client.tasks().map(\.state) == [.failed] && copies.count == 1)
         _ = try await act(.resume, id, client)
-        try await client.event("it completes") { $0.task == id && $0.kind == .completed }
+        try await client.event("it completes") { $0.task?.id == id && $0.kind == .completed }
         try expectWhole()
         await daemon.stop()
     }
@@ -238,7 +238,7 @@ import TransferEngine
         let attributes = try FileManager.default.attributesOfItem(atPath: home.places.uploadCredentials)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         _ = try await act(.resume, id, client)
-        try await client.event("it completes") { $0.task == id && $0.kind == .completed }
+        try await client.event("it completes") { $0.task?.id == id && $0.kind == .completed }
         let left = try #require(FileManager.default.contents(atPath: home.places.uploadCredentials))
         #expect(!String(decoding: left, as: UTF8.self).contains("password"))
         await daemon.stop()

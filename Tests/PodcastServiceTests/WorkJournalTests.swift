@@ -144,7 +144,7 @@ import TransferCore
             try daemon.library.podcasts().allSatisfy { $0.nextRefresh ?? 0 > now }
         }
         // Each refresh ends before the next begins.
-        let states = watcher.events.entries.filter { $0.taskKind == .refresh }.compactMap(\.state)
+        let states = watcher.events.entries.filter { $0.task?.kind == .refresh }.compactMap(\.task?.state)
         #expect(!zip(states, states.dropFirst()).contains { $0 == .running && $1 == .running }, "\(states)")
         // The last end is recorded a moment after it is in the library.
         try await waitUntil(description: "nothing is held against any of them") {

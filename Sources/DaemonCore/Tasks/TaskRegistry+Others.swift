@@ -7,7 +7,7 @@ extension TaskRegistry {
 
     mutating func register(_ upload: UploadTask, at now: Moment, _ outcome: inout Outcome) {
         let isNew = uploads.updateValue(upload, forKey: upload.id) == nil
-        if isNew { outcome.effects.append(.tell(event(.state, upload, at: now))) }
+        if isNew { outcome.effects.append(.tell(event(.state(TaskReport(upload)), at: now))) }
     }
 
     mutating func record(_ upload: TaskID, held: Int64) { uploads[upload]?.held = held }
@@ -16,17 +16,19 @@ extension TaskRegistry {
         guard var upload = uploads[snapshot.key] else { return }
         // Outdated: the task has been resumed since.
         if snapshot.state == .suspended, !upload.isSuspended { return }
-        let kind: Event.Kind = upload.state != snapshot.state || upload.snapshot == nil ? .state : .progress
+        let isNewState = upload.state != snapshot.state || upload.snapshot == nil
         upload.snapshot = snapshot
         uploads[upload.id] = upload
         // The failure has already been broadcast as the task's last event.
-        if snapshot.state != .failed { outcome.effects.append(.tell(event(kind, upload, at: now))) }
+        if snapshot.state == .failed { return }
+        let report = TaskReport(upload)
+        outcome.effects.append(.tell(event(isNewState ? .state(report) : .progress(report), at: now)))
     }
 
     mutating func complete(_ id: TaskID, size: Int64, at now: Moment, _ outcome: inout Outcome) {
         guard var upload = uploads.removeValue(forKey: id) else { return }
         upload.snapshot = UploadSnapshot(key: id, state: .completed, sent: size, size: size)
-        let event = event(.completed, upload, at: now)
+        let event = event(.completed(TaskReport(upload)), at: now)
         outcome.effects += [.write(.uploadRemoved(id, event)), .tell(event)]
         outcome.hasEnding = true
     }
@@ -38,34 +40,24 @@ extension TaskRegistry {
             key: id, state: .failed, sent: upload.snapshot?.sent ?? upload.held, size: upload.size,
             error: error)
         uploads[id] = upload
-        let event = event(.failed, upload, at: now)
+        let event = event(.failed(TaskReport(upload)), at: now)
         outcome.effects += [.write(.uploadFailed(id, error, event)), .tell(event)]
         outcome.hasEnding = true
     }
 
     mutating func cancel(_ id: TaskID, at now: Moment, _ outcome: inout Outcome) {
         guard let upload = uploads.removeValue(forKey: id) else { return }
-        var event = event(.state, upload, at: now)
-        event.state = .cancelled
-        outcome.effects += [.write(.uploadRemoved(id, nil)), .tell(event)]
+        var report = TaskReport(upload)
+        report.state = .cancelled
+        outcome.effects += [.write(.uploadRemoved(id, nil)), .tell(event(.state(report), at: now))]
         if upload.isUnderWay { outcome.hasEnding = true }
-    }
-
-    private mutating func event(_ kind: Event.Kind, _ upload: UploadTask, at now: Moment) -> Event {
-        let info = upload.info
-        var event = event(kind, info, info.state, at: now)
-        event.received = info.received
-        event.expected = info.expected
-        event.rate = info.rate
-        event.error = info.error
-        return event
     }
 
     // MARK: Fetches
 
     mutating func begin(_ fetch: TaskInfo, at now: Moment, _ outcome: inout Outcome) {
         fetches[fetch.id] = fetch
-        outcome.effects.append(.tell(event(.state, fetch, .running, at: now)))
+        outcome.effects.append(.tell(event(.state(TaskReport(fetch, .running)), at: now)))
     }
 
     mutating func take(_ fetch: TaskInfo) { fetches[fetch.id] = fetch }
@@ -78,28 +70,19 @@ extension TaskRegistry {
         fetch.received = received
         fetch.expected = expected
         fetches[id] = fetch
-        var event = event(.progress, fetch, fetch.state, at: now)
-        event.received = received
-        event.expected = expected
-        outcome.effects.append(.tell(event))
+        var report = TaskReport(fetch, fetch.state)
+        report.received = received
+        report.expected = expected
+        outcome.effects.append(.tell(event(.progress(report), at: now)))
     }
 
     mutating func endFetch(_ id: TaskID, at now: Moment, _ outcome: inout Outcome) {
         guard let fetch = fetches.removeValue(forKey: id) else { return }
-        outcome.effects.append(.tell(event(.state, fetch, .remote, at: now)))
+        outcome.effects.append(.tell(event(.state(TaskReport(fetch, .remote)), at: now)))
     }
 
     /// Broadcasts a fetch's state without registering the fetch.
     mutating func tell(_ fetch: TaskInfo, _ state: TaskState, at now: Moment, _ outcome: inout Outcome) {
-        outcome.effects.append(.tell(event(.state, fetch, state, at: now)))
-    }
-
-    private mutating func event(_ kind: Event.Kind, _ task: TaskInfo, _ state: TaskState, at now: Moment) -> Event {
-        var event = event(kind, at: now)
-        event.task = task.id
-        event.taskKind = task.kind
-        event.path = task.path
-        event.state = state
-        return event
+        outcome.effects.append(.tell(event(.state(TaskReport(fetch, state)), at: now)))
     }
 }

@@ -76,39 +76,12 @@ package struct TaskRegistry: Sendable {
         sequences = sequences.upperBound == numbers.lowerBound ? sequences.lowerBound..<numbers.upperBound : numbers
     }
 
-    mutating func event(_ kind: Event.Kind, at now: Moment) -> Event {
+    mutating func event(_ body: Event.Body, at now: Moment) -> Event {
         // If the library cannot be written, continue with unreserved numbers, so that watching clients still get
         // events.
         if sequences.isEmpty { sequences = sequences.upperBound..<(sequences.upperBound + 10_000) }
         defer { sequences = (sequences.lowerBound + 1)..<sequences.upperBound }
-        return Event(sequence: sequences.lowerBound, time: now.seconds, kind: kind)
-    }
-
-    private mutating func event(
-        _ kind: Event.Kind, _ media: MediaID, _ state: TaskState, _ task: DownloadTask?, at now: Moment
-    ) -> Event {
-        var event = event(kind, at: now)
-        event.task = task?.id
-        event.id = media.episode
-        event.podcast = task?.show
-        event.path = task?.path
-        event.state = state
-        event.session = task?.session
-        return event
-    }
-
-    private mutating func event(
-        _ kind: Event.Kind, _ snapshot: DownloadSnapshot, _ task: DownloadTask?, at now: Moment
-    ) -> Event {
-        var event = event(kind, snapshot.key, snapshot.state, task, at: now)
-        event.generation = snapshot.generation
-        event.received = snapshot.received
-        event.expected = snapshot.total
-        event.rate = snapshot.rate
-        event.ranges = snapshot.present.text
-        event.error = snapshot.error?.message
-        if snapshot.isWaitingForSpace { event.waitsForSpace = true }
-        return event
+        return Event(sequence: sequences.lowerBound, time: now.seconds, body)
     }
 
     // MARK: Downloads
@@ -149,7 +122,7 @@ package struct TaskRegistry: Sendable {
             return leave(snapshot, downloads.removeValue(forKey: media), at: now, &outcome)
         }
         guard var task = downloads[media] else {
-            outcome.effects.append(.tell(event(.state, snapshot, nil, at: now)))
+            outcome.effects.append(.tell(event(.state(TaskReport(snapshot, nil)), at: now)))
             return
         }
         // `fail` marks a task before its report arrives. Without the mark the report is outdated: the task was
@@ -172,8 +145,8 @@ package struct TaskRegistry: Sendable {
         downloads[media] = task
         // The failure has already been broadcast as the task's last event.
         if snapshot.state == .failed { return }
-        let kind: Event.Kind = old.state != snapshot.state ? .state : .progress
-        outcome.effects.append(.tell(event(kind, snapshot, task, at: now)))
+        let report = TaskReport(snapshot, task)
+        outcome.effects.append(.tell(event(old.state != snapshot.state ? .state(report) : .progress(report), at: now)))
         if snapshot.state == .running { outcome.hasNewBytes = true }
     }
 
@@ -189,7 +162,7 @@ package struct TaskRegistry: Sendable {
         if let task { outcome.effects.append(.write(.removed(task.id))) }
         let row = Effect.Row.received(
             snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
-        outcome.effects += [.write(row), .tell(event(.state, snapshot, task, at: now))]
+        outcome.effects += [.write(row), .tell(event(.state(TaskReport(snapshot, task)), at: now))]
     }
 
     mutating func complete(
@@ -197,10 +170,11 @@ package struct TaskRegistry: Sendable {
     ) {
         let task = downloads.removeValue(forKey: media)
         holds.forget(media)
-        var event = event(.completed, media, .cached, task, at: now)
-        event.generation = generation
-        event.received = size
-        event.expected = size
+        var report = TaskReport(media, .cached, task)
+        report.generation = generation
+        report.received = size
+        report.expected = size
+        let event = event(.completed(report), at: now)
         outcome.effects += [.write(.kept(event)), .tell(event), .runHook(.downloaded(media))]
         outcome.changesDemand = true
         outcome.hasEnding = true
@@ -210,11 +184,12 @@ package struct TaskRegistry: Sendable {
         let task = downloads[media]
         downloads[media]?.snapshot.state = .failed
         downloads[media]?.snapshot.error = error
-        var event = event(.failed, media, .failed, task, at: now)
-        event.generation = task?.snapshot.generation
-        event.received = task?.snapshot.received
-        event.expected = task?.snapshot.total
-        event.error = error.message
+        var report = TaskReport(media, .failed, task)
+        report.generation = task?.snapshot.generation
+        report.received = task?.snapshot.received
+        report.expected = task?.snapshot.total
+        report.error = error.message
+        let event = event(.failed(report), at: now)
         // Without a task only an open has failed, so no task has ended.
         if let task {
             if task.isUnderWay { outcome.hasEnding = true }
@@ -230,18 +205,18 @@ package struct TaskRegistry: Sendable {
         guard let task = downloads.removeValue(forKey: media) else { return }
         if task.isUnderWay { outcome.hasEnding = true }
         outcome.changesDemand = true
-        outcome.effects.append(.tell(event(.state, media, .remote, task, at: now)))
+        outcome.effects.append(.tell(event(.state(TaskReport(media, .remote, task)), at: now)))
     }
 
     mutating func clear(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
-        outcome.effects.append(.tell(event(.state, media, .remote, nil, at: now)))
+        outcome.effects.append(.tell(event(.state(TaskReport(media, .remote, nil)), at: now)))
     }
 
     mutating func rename(_ media: MediaID, to path: String, at now: Moment, _ outcome: inout Outcome) {
         guard var task = downloads[media], task.path != path else { return }
         task.path = path
         downloads[media] = task
-        outcome.effects.append(.tell(event(.state, task.snapshot, task, at: now)))
+        outcome.effects.append(.tell(event(.state(TaskReport(task.snapshot, task)), at: now)))
     }
 
     /// Restarts a download whose partial file was evicted, once it has space.

@@ -68,25 +68,24 @@ package final class LiveTasks: Sendable {
 
     /// Applies an event of the daemon.
     package func take(_ event: Event) {
-        guard let key = event.id.map({ Key.episode($0) }) ?? event.task.map({ Key.task($0) }),
-            event.kind != .library, event.kind != .idle
+        guard let report = event.task,
+            let key = report.episode.map({ Key.episode($0) }) ?? report.id.map({ Key.task($0) })
         else { return }
         let now = SystemClock.monotonic.seconds
         state.withLock { state in
             defer { state.noteRate(now) }
-            if event.kind == .failed || event.state == .remote {
-                state.troubles[key] = event.error.map { Trouble(error: $0, isFinal: event.kind == .failed) }
-            } else if event.state != .failed {
+            if event.kind == .failed || report.state == .remote {
+                state.troubles[key] = report.error.map { Trouble(error: $0, isFinal: event.kind == .failed) }
+            } else if report.state != .failed {
                 state.troubles[key] = nil
             }
-            if let known = state.tasks[key], let old = known.generation, let new = event.generation, new > old,
+            if let known = state.tasks[key], let old = known.generation, let new = report.generation, new > old,
                 let ranges = known.ranges
             {
                 state.past[key] = (old, ranges)
             }
-            guard let current = event.state, !event.endsTask || event.kind == .failed, current != .remote,
-                current != .cached,
-                let number = event.task
+            guard !event.endsTask || event.kind == .failed, report.state != .remote, report.state != .cached,
+                let number = report.id
             else {
                 state.tasks[key] = nil
                 return
@@ -95,19 +94,17 @@ package final class LiveTasks: Sendable {
                 state.tasks[key]
                 ?? Task(
                     info: TaskInfo(
-                        id: number, kind: event.taskKind ?? .download,
-                        path: event.path ?? "", episode: event.id, state: current, received: 0, expected: nil,
-                        rate: nil,
-                        error: nil, started: event.time))
+                        id: number, kind: report.kind, path: report.path ?? "", episode: report.episode,
+                        state: report.state, received: 0, expected: nil, rate: nil, error: nil, started: event.time))
             task.info.id = number
-            task.info.state = current
-            task.info.path = event.path ?? task.info.path
-            task.info.error = event.error
-            task.info.rate = event.rate
-            if let received = event.received { task.info.received = Self.bytes(received) }
-            task.info.expected = event.expected.map(Self.bytes) ?? task.info.expected
-            task.generation = event.generation ?? task.generation
-            task.ranges = event.ranges ?? task.ranges
+            task.info.state = report.state
+            task.info.path = report.path ?? task.info.path
+            task.info.error = report.error
+            task.info.rate = report.rate
+            if let received = report.received { task.info.received = Self.bytes(received) }
+            task.info.expected = report.expected.map(Self.bytes) ?? task.info.expected
+            task.generation = report.generation ?? task.generation
+            task.ranges = report.ranges ?? task.ranges
             state.tasks[key] = task
         }
     }

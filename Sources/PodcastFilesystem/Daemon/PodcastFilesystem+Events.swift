@@ -25,22 +25,22 @@ extension PodcastFilesystem {
             })
         let changesPages = event.kind == .library || event.kind == .completed
         if changesPages { refreshLinkFolders() }
-        if let episode = event.id {
+        if let episode = event.episode {
             guard let place = try? library.place(of: episode) else { return }
             let show = place.podcast
             invalidate(place, isRenamed: event.kind == .library)
-            if event.kind == .library {
+            if case .episode(_, let formerName) = event.body {
                 send(
                     state.withLock { state in
-                        (event.formerName.map { state.kernel.removed($0, from: show) } ?? [])
+                        (formerName.map { state.kernel.removed($0, from: show) } ?? [])
                             + state.kernel.generatedFiles(of: show)
                     })
             }
             // A show's page shows which episodes are cached.
             if changesPages { send([.page(of: show)]) }
-        } else if let show = event.podcast {
+        } else if case .show(let show, let name, let formerName) = event.body {
             // New names need no invalidation, since negative lookups are not cached. Renamed and removed ones do.
-            send([event.formerName, event.path].compactMap { $0.map { .entry(parent: .root, name: $0) } })
+            send([formerName, name].compactMap { $0.map { .entry(parent: .root, name: $0) } })
             invalidateEpisodes(of: show, at: event.time)
             send(
                 state.withLock { state in

@@ -251,12 +251,12 @@ final class CoreDriver: ServicePart {
 
     private func tell(_ event: Event) {
         clients.broadcast(event)
-        let name = event.path ?? event.id.map { "episode \($0)" } ?? ""
-        switch event.kind {
-        case .completed where event.taskKind == .upload: log.info("published: \(name), \(event.expected ?? 0) bytes")
-        case .completed: log.info("complete: \(name), \(event.expected ?? 0) bytes")
-        case .failed: log.warning("failed: \(name): \(event.error ?? "")")
-        case .progress, .state, .library, .idle: break
+        let name = event.path ?? event.episode.map { "episode \($0)" } ?? ""
+        switch event.body {
+        case .completed(let task):
+            log.info("\(task.kind == .upload ? "published" : "complete"): \(name), \(task.expected ?? 0) bytes")
+        case .failed(let task): log.warning("failed: \(name): \(task.error ?? "")")
+        case .progress, .state, .episode, .show, .idle: break
         }
     }
 
@@ -291,9 +291,9 @@ final class CoreDriver: ServicePart {
     func endFetch(_ task: TaskID) { note(.fetchEnded(task)) }
 
     /// Returns an event for a single client.
-    func event(_ kind: Event.Kind) -> Event {
+    func event(_ body: Event.Body) -> Event {
         reserveSequences()
-        return core.event(kind, at: moment)
+        return core.event(body, at: moment)
     }
 
     /// Broadcasts that a visible episode has changed in the library.

@@ -24,7 +24,7 @@ extension TaskCommands {
             driver.core.info(of: $0.media)
         }
         let ended = try driver.keptEvents(since: try library.acknowledged(session: identifier)).filter {
-            $0.session == identifier
+            $0.task?.session == identifier
         }
         return .session(tasks: outstanding.sorted { $0.id < $1.id }, ended: ended)
     }
@@ -144,15 +144,14 @@ extension TaskCommands {
     }
 
     private func completion(of row: Episode, session: String) throws -> Event {
-        var event = driver.event(.completed)
-        event.id = row.id
-        event.podcast = row.podcast
-        event.path = try library.podcast(id: row.podcast).map { $0.name + "/" + row.name }
-        event.generation = row.generation
-        event.state = .cached
-        event.received = row.confirmedSize
-        event.expected = row.confirmedSize
-        event.session = session
-        return event
+        var report = TaskReport(id: nil, state: .cached)
+        report.episode = row.id
+        report.show = row.podcast
+        report.path = try library.podcast(id: row.podcast).map { $0.name + "/" + row.name }
+        report.generation = row.generation
+        report.received = row.confirmedSize
+        report.expected = row.confirmedSize
+        report.session = session
+        return driver.event(.completed(report))
     }
 }

@@ -52,7 +52,6 @@ struct EventsCommand: PodfsCommand {
                 last = event.sequence
             }
             // The daemon has exited; the next one has stored the final events of tasks.
-            last = last ?? 0
         }
     }
 
@@ -70,11 +69,11 @@ extension Event {
     fileprivate var json: String {
         let value = OrderedJSON.object([
             ("seq", .int(sequence)), ("time", .string(TimeText.iso8601(time))), ("event", .string(kind.rawValue)),
-            ("task", .int(orNull: task?.rawValue)),
-            ("kind", .string(orNull: task.map { _ in (taskKind ?? .download).rawValue })),
-            ("id", .int(orNull: id?.rawValue)), ("path", .string(orNull: path)),
-            ("state", .string(orNull: state?.rawValue)), ("bytes_received", .int(orNull: received)),
-            ("bytes_expected", .int(orNull: expected)), ("error", .string(orNull: error)),
+            ("task", .int(orNull: task?.id?.rawValue)),
+            ("kind", .string(orNull: task?.id.flatMap { _ in task?.kind.rawValue })),
+            ("id", .int(orNull: episode?.rawValue)), ("path", .string(orNull: path)),
+            ("state", .string(orNull: task?.state.rawValue)), ("bytes_received", .int(orNull: task?.received)),
+            ("bytes_expected", .int(orNull: task?.expected)), ("error", .string(orNull: task?.error)),
         ])
         return String(decoding: value.encoded(pretty: false), as: UTF8.self)
     }
@@ -82,15 +81,15 @@ extension Event {
     /// Returns the event as a readable line.
     fileprivate var line: String {
         var words = [TimeText.iso8601(time), kind.rawValue]
-        if kind == .state || kind == .progress, let state { words.append(state.rawValue) }
-        if let received, let expected, kind != .completed {
+        if kind == .state || kind == .progress, let task { words.append(task.state.rawValue) }
+        if let received = task?.received, let expected = task?.expected, kind != .completed {
             words.append("\(ByteText.size(received))/\(ByteText.size(expected))")
-        } else if let expected, kind == .completed {
+        } else if let expected = task?.expected, kind == .completed {
             words.append(ByteText.size(expected))
         }
-        if let task, taskKind == .upload { words.append("upload:\(task)") }
+        if let id = task?.id, task?.kind == .upload { words.append("upload:\(id)") }
         if let path { words.append(PlainText.oneLine(path)) }
         let line = words.joined(separator: " ")
-        return error.map { line + ": " + PlainText.oneLine($0) } ?? line
+        return task?.error.map { line + ": " + PlainText.oneLine($0) } ?? line
     }
 }

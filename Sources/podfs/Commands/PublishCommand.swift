@@ -186,9 +186,9 @@ struct UploadWait {
             } catch let error as ClientError where error.code == .disconnected {
                 continue
             }
-            for await event in events where event.task == task.id {
+            for await event in events where event.task?.id == task.id {
                 if event.endsTask { return try result(of: task, event) }
-                if event.kind == .state { tell(event.error) }
+                if case .state(let report) = event.body { tell(report.error) }
             }
             // The daemon has exited; the next one continues the task.
         }
@@ -197,29 +197,27 @@ struct UploadWait {
     /// Returns the final event of a task that has ended already.
     private func howItEnded(_ task: TaskInfo, _ daemon: DaemonConnection) async throws -> Event {
         if case .events(let kept) = try await daemon.perform(.events(since: 0)),
-            let event = kept.last(where: { $0.task == task.id && $0.endsTask })
+            let event = kept.last(where: { $0.task?.id == task.id && $0.endsTask })
         {
             return event
         }
         // Neither active nor stored: the upload was cancelled.
-        var event = Event(sequence: 0, time: 0, kind: .state)
-        event.state = .cancelled
-        return event
+        return Event(sequence: 0, time: 0, .state(TaskReport(id: task.id, state: .cancelled)))
     }
 
     private func result(of task: TaskInfo, _ event: Event) throws -> TaskInfo {
-        switch event.kind {
-        case .completed:
+        switch event.body {
+        case .completed(let report):
             var task = task
             task.state = .completed
-            task.received = event.received ?? task.received
-            task.expected = event.expected ?? task.expected
+            task.received = report.received ?? task.received
+            task.expected = report.expected ?? task.expected
             task.rate = nil
             return task
-        case .failed:
+        case .failed(let report):
             throw CommandError(
                 .failed,
-                "upload:\(task.id) \(task.path): \(event.error ?? "failed"); to retry it: podfs resume upload:\(task.id); "
+                "upload:\(task.id) \(task.path): \(report.error ?? "failed"); to retry it: podfs resume upload:\(task.id); "
                     + "to remove it: podfs cancel upload:\(task.id)")
         default: throw CommandError(.failed, "upload:\(task.id) \(task.path): it was cancelled")
         }

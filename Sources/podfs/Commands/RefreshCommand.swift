@@ -28,7 +28,7 @@ struct RefreshCommand: PodfsCommand {
         let total = try progress.isShown && ids.isEmpty ? library?.folders().count ?? 0 : ids.count
         let done = Mutex(0)
         let daemon = try installation.daemon(onEvent: { event in
-            guard event.taskKind == .refresh, let path = event.path else { return }
+            guard event.task?.kind == .refresh, let path = event.path else { return }
             let count = done.withLock { done in
                 if event.endsTask { done += 1 }
                 return done

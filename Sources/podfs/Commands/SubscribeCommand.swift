@@ -30,10 +30,10 @@ struct SubscribeCommand: PodfsCommand {
     func perform() async throws {
         let progress = ProgressLine()
         let daemon = try Installation().daemon(onEvent: { event in
-            guard event.taskKind == .refresh, let path = event.path, !event.endsTask else {
+            guard let fetch = event.task, fetch.kind == .refresh, let path = fetch.path, !event.endsTask else {
                 return
             }
-            progress.show(ProgressText.fetching(path, received: event.received, expected: event.expected))
+            progress.show(ProgressText.fetching(path, received: fetch.received, expected: fetch.expected))
         })
         defer { daemon.end() }
         defer { progress.end() }

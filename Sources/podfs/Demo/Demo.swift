@@ -122,11 +122,11 @@ struct Demo {
         // On another thread, since reading blocks until the bytes arrive.
         let reader = Task(executorPreference: WorkerPool.shared) { try Self.readAll(path) }
         var bar = DemoBar()
-        for await event in events where event.id == id {
+        for await event in events where event.episode == id {
             try Task.checkCancellation()
-            if event.kind == .failed { throw CommandError(.failed, event.error ?? "the download failed") }
-            guard let received = event.received, let expected = event.expected else { continue }
-            bar.show(received, of: expected, rate: event.rate)
+            if event.kind == .failed { throw CommandError(.failed, event.task?.error ?? "the download failed") }
+            guard let task = event.task, let received = task.received, let expected = task.expected else { continue }
+            bar.show(received, of: expected, rate: task.rate)
             if event.kind == .completed { break }
         }
         try Task.checkCancellation()

@@ -9,14 +9,13 @@ struct StatusLog {
 
     /// Returns the line for an event; `nil` if it needs none.
     mutating func line(for event: Event) -> String? {
-        guard let task = event.task, let state = event.state, event.kind != .library, event.kind != .idle else {
-            return nil
-        }
-        let isFeed = event.taskKind != nil
+        guard let known = event.task, let task = known.id else { return nil }
+        let state = known.state
+        let isFeed = known.kind != .download
         var report = StatusReport.Task(
-            id: task, kind: (event.taskKind ?? .download).rawValue, path: event.path ?? "", state: state,
-            received: event.received ?? 0, expected: event.expected, rate: state == .running ? event.rate : nil,
-            error: event.error, started: event.time)
+            id: task, kind: known.kind.rawValue, path: known.path ?? "", state: state,
+            received: known.received ?? 0, expected: known.expected, rate: state == .running ? known.rate : nil,
+            error: known.error, started: event.time)
         let tenth = Int((report.progress ?? 0) / 10)
         if let last = said[task], last.state == state, last.tenth >= tenth { return nil }
         let wasKnown = said[task] != nil

@@ -17,11 +17,11 @@ final class SyncProgress: Sendable {
 
     /// Handles an event of the daemon.
     func take(_ event: Event) {
-        let isFetch = event.taskKind == .refresh
+        let isFetch = event.task?.kind == .refresh
         // The removal of a show is reported as a change of the library.
-        guard let path = event.path, isFetch || event.kind == .library && event.podcast != nil else { return }
+        guard let path = event.path, isFetch || event.kind == .library else { return }
         let count = done.withLock { done in
-            if isFetch ? event.endsTask : event.podcast != nil { done += 1 }
+            if !isFetch || event.endsTask { done += 1 }
             return done
         }
         line.show("\(count) done: \(path)")

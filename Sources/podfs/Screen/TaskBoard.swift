@@ -26,10 +26,10 @@ final class TaskBoard {
 
     func take(_ event: Event, now: Double) {
         live.take(event)
-        if let task = event.task { heard[task] = now }
-        if event.kind == .completed {
+        if let task = event.task?.id { heard[task] = now }
+        if case .completed(let task) = event.body {
             done += 1
-            doneBytes += LiveTasks.bytes(event.received ?? 0)
+            doneBytes += LiveTasks.bytes(task.received ?? 0)
         }
     }
 

@@ -1,0 +1,43 @@
+internal import PodcastProtocol
+internal import TransferCore
+
+// The reports of the tasks' events.
+extension TaskReport {
+    /// A download, without its progress. `task` is `nil` for one that is unknown to clients.
+    init(_ media: MediaID, _ state: TaskState, _ task: DownloadTask?) {
+        self.init(id: task?.id, state: state)
+        episode = media.episode
+        show = task?.show
+        path = task?.path
+        session = task?.session
+    }
+
+    /// A download with the progress that the engine has reported.
+    init(_ snapshot: DownloadSnapshot, _ task: DownloadTask?) {
+        self.init(snapshot.key, snapshot.state, task)
+        generation = snapshot.generation
+        received = snapshot.received
+        expected = snapshot.total
+        rate = snapshot.rate
+        ranges = snapshot.present.text
+        error = snapshot.error?.message
+        waitsForSpace = snapshot.isWaitingForSpace
+    }
+
+    /// A fetch, without its progress.
+    init(_ fetch: TaskInfo, _ state: TaskState) {
+        self.init(id: fetch.id, state: state)
+        kind = fetch.kind
+        path = fetch.path
+    }
+
+    /// An upload.
+    init(_ upload: UploadTask) {
+        let info = upload.info
+        self.init(info, info.state)
+        received = info.received
+        expected = info.expected
+        rate = info.rate
+        error = info.error
+    }
+}

@@ -1,0 +1,187 @@
+package import TransferCore
+
+/// An event, sent to every client that watches.
+package struct Event: Sendable, Equatable {
+    /// The kind of an event with its subject.
+    package enum Body: Sendable, Equatable {
+        /// A task has received or sent more bytes.
+        case progress(TaskReport)
+        /// A task has another state, or another path.
+        case state(TaskReport)
+        /// The last event of a task that has transferred all bytes.
+        case completed(TaskReport)
+        /// The last event of a task that failed, or the failure of an open without a task.
+        case failed(TaskReport)
+        /// A visible episode has changed in the library.
+        case episode(EpisodeID, formerName: String?)
+        /// A show or its list of episodes has changed in the library. The name is that of its folder.
+        case show(ShowID, name: String?, formerName: String?)
+        /// No task is active or queued any more.
+        case idle
+    }
+
+    package let sequence: Int64
+    /// Seconds since 1970 UTC.
+    package let time: Int64
+    package var body: Body
+
+    package init(sequence: Int64, time: Int64, _ body: Body) {
+        self.sequence = sequence
+        self.time = time
+        self.body = body
+    }
+}
+
+/// The subject and the progress of a task, in its events.
+package struct TaskReport: Sendable, Equatable {
+    /// The task; `nil` in a failure without a task.
+    package var id: TaskID?
+    package var kind = TaskInfo.Kind.download
+    package var episode: EpisodeID?
+    package var show: ShowID?
+    package var generation: Int?
+    package var path: String?
+    package var state: TaskState
+    /// The numbers of bytes.
+    package var received: Int64?
+    package var expected: Int64?
+    /// Bytes per second.
+    package var rate: Double?
+    /// The cached ranges, as text.
+    package var ranges: String?
+    /// The identifier of the task's background session.
+    package var session: String?
+    package var error: String?
+    /// Whether the task waits for space for the whole file; `error` has the reason.
+    package var waitsForSpace = false
+
+    package init(id: TaskID?, state: TaskState) {
+        self.id = id
+        self.state = state
+    }
+}
+
+extension Event {
+    /// The kind of an event, as in the output of `podfs events`.
+    package enum Kind: String, Sendable, Codable {
+        case progress, completed, failed, state, library, idle
+    }
+
+    package var kind: Kind {
+        switch body {
+        case .progress: .progress
+        case .state: .state
+        case .completed: .completed
+        case .failed: .failed
+        case .episode, .show: .library
+        case .idle: .idle
+        }
+    }
+
+    /// The task of an event that concerns one.
+    package var task: TaskReport? {
+        switch body {
+        case .progress(let report), .state(let report), .completed(let report), .failed(let report): report
+        case .episode, .show, .idle: nil
+        }
+    }
+
+    /// The episode of a download or of a change.
+    package var episode: EpisodeID? { if case .episode(let id, _) = body { id } else { task?.episode } }
+
+    /// The path of a task's subject, or the name of a changed show.
+    package var path: String? { if case .show(_, let name, _) = body { name } else { task?.path } }
+
+    /// Whether this is the final event of a task.
+    package var endsTask: Bool {
+        switch body {
+        case .completed, .failed: true
+        // A cancelled download or upload.
+        case .state(let report): report.state == .remote || report.state == .cancelled
+        case .progress, .episode, .show, .idle: false
+        }
+    }
+}
+
+// The stored form, one flat object: daemons store it for weeks, so it outlives a version of the protocol.
+extension Event: Codable {
+    fileprivate struct Stored: Codable {
+        var sequence: Int64
+        var time: Int64
+        var kind: Kind
+        var task: TaskID?
+        /// `nil` for a download.
+        var taskKind: TaskInfo.Kind?
+        var id: EpisodeID?
+        var podcast: ShowID?
+        var generation: Int?
+        var path: String?
+        var formerName: String?
+        var state: TaskState?
+        var received: Int64?
+        var expected: Int64?
+        var rate: Double?
+        var ranges: String?
+        var session: String?
+        var error: String?
+        var waitsForSpace: Bool?
+    }
+
+    /// Decodes the stored form; fails without a state or a subject.
+    package init(from decoder: any Decoder) throws {
+        let stored = try Stored(from: decoder)
+        let body: Body? =
+            switch stored.kind {
+            case .progress: stored.report.map { .progress($0) }
+            case .state: stored.report.map { .state($0) }
+            case .completed: stored.report.map { .completed($0) }
+            case .failed: stored.report.map { .failed($0) }
+            case .library:
+                stored.id.map { .episode($0, formerName: stored.formerName) }
+                    ?? stored.podcast.map { .show($0, name: stored.path, formerName: stored.formerName) }
+            case .idle: .idle
+            }
+        guard let body else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "the event \(stored.kind) has neither state nor subject"))
+        }
+        self.init(sequence: stored.sequence, time: stored.time, body)
+    }
+
+    /// Encodes the stored form.
+    package func encode(to encoder: any Encoder) throws {
+        var stored = Stored(sequence: sequence, time: time, kind: kind)
+        switch body {
+        case .progress(let report), .state(let report), .completed(let report), .failed(let report):
+            stored.report = report
+        case .episode(let id, let formerName): (stored.id, stored.formerName) = (id, formerName)
+        case .show(let id, let name, let formerName):
+            (stored.podcast, stored.path, stored.formerName) = (id, name, formerName)
+        case .idle: break
+        }
+        try stored.encode(to: encoder)
+    }
+}
+
+extension Event.Stored {
+    fileprivate var report: TaskReport? {
+        get {
+            guard let state else { return nil }
+            var report = TaskReport(id: task, state: state)
+            report.kind = taskKind ?? .download
+            (report.episode, report.show, report.generation, report.path) = (id, podcast, generation, path)
+            (report.received, report.expected, report.rate, report.ranges) = (received, expected, rate, ranges)
+            (report.session, report.error, report.waitsForSpace) = (session, error, waitsForSpace ?? false)
+            return report
+        }
+        set {
+            guard let report = newValue else { return }
+            (task, state, taskKind) = (report.id, report.state, report.kind == .download ? nil : report.kind)
+            (id, podcast, generation, path) = (report.episode, report.show, report.generation, report.path)
+            (received, expected, rate, ranges) = (report.received, report.expected, report.rate, report.ranges)
+            (session, error, waitsForSpace) = (report.session, report.error, report.waitsForSpace ? true : nil)
+        }
+    }
+}
