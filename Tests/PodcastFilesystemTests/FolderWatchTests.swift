@@ -70,11 +70,27 @@ import Testing
         let watch = FolderWatch(path, pause: .seconds(3_600))
         for _ in 0..<2 {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-            try await OneWait(watch).isOver { try move(into: path) }
-            try await OneWait(watch).isOver { try? FileManager.default.removeItem(atPath: path) }
+            let move = OneWait(watch)
+            try await waitUntil(description: "it is watched") { try isWatched(path) }
+            try self.move(into: path)
+            try await move.isOver()
+            let removal = OneWait(watch)
+            try FileManager.default.removeItem(atPath: path)
+            try await removal.isOver()
         }
         watch.end()
         #expect(!watch.wait())
+    }
+
+    /// Returns whether this process has an inotify watch on a folder, as proc_pid_fdinfo(5) describes it.
+    private func isWatched(_ path: String) throws -> Bool {
+        let inode = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? UInt64
+        let line = " ino:\(String(try #require(inode), radix: 16)) "
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fdinfo").contains { name in
+            // A descriptor may have been closed since.
+            let info = try? String(contentsOfFile: "/proc/self/fdinfo/\(name)", encoding: .utf8)
+            return info?.split(separator: "\n").contains { $0.hasPrefix("inotify ") && $0.contains(line) } ?? false
+        }
     }
 
     /// A single wait on its own thread.
@@ -87,12 +103,9 @@ import Testing
             startThread("wait") { answer.put(watch.wait()) }
         }
 
-        /// Performs an action and waits until the wait has returned.
-        func isOver(after action: () throws -> Void) async throws {
-            try await waitUntil(description: "the wait is over") {
-                try action()
-                return waits.answer != nil
-            }
+        /// Waits until the wait has returned.
+        func isOver() async throws {
+            try await waitUntil(description: "the wait is over") { waits.answer != nil }
             #expect(waits.answer == true)
         }
     }
