@@ -110,7 +110,8 @@ let package = Package(
         tests(
             "PodcastServiceTests",
             [
-                "PodcastService", "PodcastClient", "PodcastLibrary", "PodcastFeed", "PodcastProtocol", "DaemonCore",
+                "PodcastService", "Platform", "PodcastClient", "PodcastLibrary", "PodcastFeed", "PodcastProtocol",
+                "DaemonCore",
                 "TransferEngine", "TransferCore", "ContentCache", "TestSupport", "CSystemd", "CLinux", systemPackage,
                 grdb,
             ]),

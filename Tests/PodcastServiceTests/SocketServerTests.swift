@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Platform
 import PodcastClient
 import PodcastProtocol
 import PodcastService
@@ -73,6 +74,45 @@ struct SocketServerTests {
             }
             for try await right in group { #expect(right == 100) }
         }
+        server.stop()
+    }
+
+    @Test func aClientWithManyUnansweredCommandsIsNotReadFrom() async throws {
+        let waiting = Mutex<[@Sendable () -> Void]>([])
+        @Sendable func takeWaiting() -> [@Sendable () -> Void] {
+            waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+        }
+        let server = try serve(received: { client, frame in
+            client.beginCommand()
+            waiting.withLock {
+                $0.append {
+                    client.send(Frame(kind: .reply, number: frame.number))
+                    client.endCommand()
+                }
+            }
+        })
+        let connection = try connect()
+        let answered = Mutex(0)
+        // Sending blocks when the socket is full.
+        startThread("flood") {
+            // Such a frame is most of what the server reads at once.
+            let payload = [UInt8](repeating: 1, count: 60_000)
+            for _ in 0..<300 { connection.send(.command, payload) { _ in answered.withLock { $0 += 1 } } }
+        }
+        for round in 1...4 {
+            try await waitUntil { waiting.withLock { $0.count } >= 64 }
+            let answers = takeWaiting()
+            #expect(answers.count <= 66, "round \(round)")
+            for answer in answers { answer() }
+        }
+        try await waitUntil(description: "the rest is answered too") {
+            for answer in takeWaiting() { answer() }
+            return answered.withLock { $0 } == 300
+        }
+        connection.end()
         server.stop()
     }
 

@@ -16,6 +16,8 @@ package final class ClientConnection: Sendable {
         var backlog: [UInt8] = []
         var isClosed = false
         var isWatching = false
+        /// The number of commands that have no answer yet.
+        var commands = 0
         /// Granted opens: request number to episode.
         var opens: [UInt32: EpisodeID] = [:]
         /// Outstanding requests, by request number.
@@ -34,15 +36,20 @@ package final class ClientConnection: Sendable {
     let pid: pid_t
     let descriptor: Int32
     let state = Mutex(State())
-    private let wantsToSend: @Sendable (ClientConnection) -> Void
+    private let interestChanged: @Sendable (ClientConnection) -> Void
+
+    /// The number of unanswered commands from which on the client's next frames stay in the socket, so that a client
+    /// that floods the daemon waits, and not the daemon's memory grows.
+    private static let mostCommands = 64
 
     /// Maximum backlog in bytes, far above the largest answer. A client this far behind is disconnected.
     private static let largestBacklog = 256 << 20
 
-    init(descriptor: Int32, pid: pid_t, wantsToSend: @escaping @Sendable (ClientConnection) -> Void) {
+    /// - Parameter interestChanged: called on any thread when `updateInterest` has to be called.
+    init(descriptor: Int32, pid: pid_t, interestChanged: @escaping @Sendable (ClientConnection) -> Void) {
         self.descriptor = descriptor
         self.pid = pid
-        self.wantsToSend = wantsToSend
+        self.interestChanged = interestChanged
     }
 
     deinit { close(descriptor) }
@@ -61,7 +68,7 @@ package final class ClientConnection: Sendable {
             state.backlog = Array(bytes[sent...])
             return !state.backlog.isEmpty
         }
-        if isBehind { wantsToSend(self) }
+        if isBehind { interestChanged(self) }
     }
 
     /// Sends a JSON message.
@@ -74,19 +81,42 @@ package final class ClientConnection: Sendable {
         send(Frame(kind: .failure, number: number, payload: failure.payload))
     }
 
-    /// Sends the backlog.
-    ///
-    /// - Returns: whether some of it remains.
-    func flush() -> Bool {
+    /// Sends the backlog, as far as the socket accepts it.
+    func flush() {
         state.withLock { state in
             let sent = Self.write(state.backlog[...], to: descriptor)
             state.backlog.removeFirst(sent)
-            return !state.backlog.isEmpty && !state.isClosed
         }
     }
 
-    /// Whether bytes are queued for the socket.
-    var isBehind: Bool { state.withLock { !$0.backlog.isEmpty && !$0.isClosed } }
+    /// Registers in epoll what the connection waits for: frames, unless too many commands have no answer, and room in
+    /// the socket for the backlog. Under the lock, so that the registration agrees with the last change.
+    func updateInterest(in poller: Int32) {
+        state.withLock { state in
+            var interest: UInt32 = state.commands < Self.mostCommands ? EPOLLIN.rawValue : 0
+            if !state.backlog.isEmpty, !state.isClosed { interest |= EPOLLOUT.rawValue }
+            var event = epoll_event(events: interest, data: epoll_data_t(fd: descriptor))
+            epoll_ctl(poller, EPOLL_CTL_MOD, descriptor, &event)
+        }
+    }
+
+    /// Counts a command that has no answer yet.
+    package func beginCommand() {
+        let isFull = state.withLock { state in
+            state.commands += 1
+            return state.commands == Self.mostCommands
+        }
+        if isFull { interestChanged(self) }
+    }
+
+    /// Counts the answer to a command.
+    package func endCommand() {
+        let hasRoom = state.withLock { state in
+            state.commands -= 1
+            return state.commands == Self.mostCommands - 1
+        }
+        if hasRoom { interestChanged(self) }
+    }
 
     /// Writes as much as the socket accepts now. An error is reported to the reading side as the end of the connection.
     private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int {

@@ -29,7 +29,11 @@ extension PodcastService {
                 client.send(.reply, number: frame.number, Reply.done)
                 return
             }
-            startTask { [self] in await perform(command, number: frame.number, for: client) }
+            client.beginCommand()
+            startTask { [self] in
+                await perform(command, number: frame.number, for: client)
+                client.endCommand()
+            }
         default:
             client.send(Failure(message: "the daemon does not know this message"), number: frame.number)
         }

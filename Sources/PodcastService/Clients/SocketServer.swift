@@ -94,8 +94,8 @@ package final class SocketServer: Sendable {
 
     /// Serves until `stop`, on a thread of its own.
     package func start() {
-        watch(listener, EPOLLIN.rawValue, EPOLL_CTL_ADD)
-        watch(stopper, EPOLLIN.rawValue, EPOLL_CTL_ADD)
+        watch(listener)
+        watch(stopper)
         startThread("podfs-socket") { [self] in
             run()
             ended.signal()
@@ -109,9 +109,9 @@ package final class SocketServer: Sendable {
         ended.wait()
     }
 
-    private func watch(_ descriptor: Int32, _ events: UInt32, _ operation: Int32) {
-        var event = epoll_event(events: events, data: epoll_data_t(fd: descriptor))
-        epoll_ctl(poller, operation, descriptor, &event)
+    private func watch(_ descriptor: Int32) {
+        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: descriptor))
+        epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event)
     }
 
     private func run() {
@@ -133,10 +133,9 @@ package final class SocketServer: Sendable {
                     continue
                 }
                 guard let client = peers[descriptor]?.client else { continue }
-                if event.events & EPOLLOUT.rawValue != 0, !client.flush() {
-                    watch(descriptor, EPOLLIN.rawValue, EPOLL_CTL_MOD)
-                    // Another thread may have queued bytes in the meantime; its EPOLLOUT registration is then lost.
-                    if client.isBehind { watch(descriptor, EPOLLIN.rawValue | EPOLLOUT.rawValue, EPOLL_CTL_MOD) }
+                if event.events & EPOLLOUT.rawValue != 0 {
+                    client.flush()
+                    client.updateInterest(in: poller)
                 }
                 if event.events & ~EPOLLOUT.rawValue != 0, !receive(&peers, descriptor, buffer) {
                     peers[descriptor] = nil
@@ -162,10 +161,10 @@ package final class SocketServer: Sendable {
                 continue
             }
             let client = ClientConnection(descriptor: descriptor, pid: pid) { [weak self] client in
-                self?.watch(client.descriptor, EPOLLIN.rawValue | EPOLLOUT.rawValue, EPOLL_CTL_MOD)
+                if let self { client.updateInterest(in: poller) }
             }
             peers[descriptor] = Peer(client: client)
-            watch(descriptor, EPOLLIN.rawValue, EPOLL_CTL_ADD)
+            watch(descriptor)
             handler.connected(client)
         }
     }

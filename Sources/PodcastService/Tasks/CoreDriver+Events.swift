@@ -12,12 +12,15 @@ extension CoreDriver {
     /// The minimum interval between records of an episode's opens: some programs open a file a hundred times a second.
     private static let noteInterval: Duration = .seconds(60)
 
+    /// The maximum number of events in a transaction, so that no command waits long for the library.
+    private static let largestBatch = 256
+
     /// Drains the engine's event queue. Call before reading library state for an episode that may be in transfer.
     func takeEvents() {
         let items = events.take()
         var rest = items.filter { !hasToWait($0) }[...]
         while !rest.isEmpty {
-            let records = rest.prefix { $0.isRecord }
+            let records = rest.prefix(Self.largestBatch).prefix { $0.isRecord }
             if !records.isEmpty { write(records) }
             rest = rest.dropFirst(records.count)
             if let item = rest.popFirst() { take(item) }
