@@ -15,12 +15,14 @@ package struct DaemonCore: Sendable {
     private var isFetching = false
     /// The number of engine events that could not be written.
     private var unwritten = 0
-    private var allowsDiscretionary = true
+    private var conditions: ConditionGate
     /// `changesDemand` is set initially, so that the first batch applies the cache limits to the files of the previous
     /// daemon.
     private var outcome = Outcome(changesDemand: true)
 
-    package init(limits: StorageLimits, idleExit: Duration) {
+    /// - Parameter conditionLifetime: the maximum age of a reading of the conditions that work depends on.
+    package init(limits: StorageLimits, idleExit: Duration, conditionLifetime: Duration = .seconds(60)) {
+        conditions = ConditionGate(lifetime: conditionLifetime)
         space = SpaceKeeper(limits: limits)
         upkeep = UpkeepPlanner(idleExit: idleExit)
     }
@@ -28,7 +30,7 @@ package struct DaemonCore: Sendable {
     // MARK: Queries
 
     /// Whether discretionary work may run: while a client is connected, or if network and power conditions permit it.
-    package var mayRunByItself: Bool { allowsDiscretionary || !clients.isEmpty }
+    package var mayRunByItself: Bool { conditions.allows || !clients.isEmpty }
 
     /// Whether no client is connected, nothing is running, and no task could proceed.
     package var isIdle: Bool {
@@ -96,13 +98,17 @@ package struct DaemonCore: Sendable {
         if batch.hasEnding, tasks.isAtRest(waiting: space.waiting) {
             effects += [.tell(tasks.event(.idle, at: now)), .runHook(.idle)]
         }
+        let dependsOnConditions = clients.isEmpty || tasks.hasDiscretionary
+        if dependsOnConditions { effects += conditions.demand(at: now) }
         if batch.changesDemand || batch.hasNewBytes {
             // Downloads are started after the assessment, when it is known which of them have space.
             effects.append(.assessSpace(isProgress: !batch.changesDemand))
         } else {
             effects += tasks.takeOrders(hopeless: space.hopeless)
         }
-        let state = UpkeepPlanner.State(isIdle: isIdle, isBusy: underWay > 0 || isFetching)
+        let state = UpkeepPlanner.State(
+            isIdle: isIdle, isBusy: underWay > 0 || isFetching,
+            conditionsDue: dependsOnConditions ? conditions.deadline : nil)
         return effects
             + upkeep.plan(state, at: now).map {
                 $0 == .perform(.assessSpace) ? .assessSpace(isProgress: false) : $0
@@ -206,9 +212,8 @@ package struct DaemonCore: Sendable {
         case .scheduled(let moments): upkeep.schedule(moments)
         case .rescheduled: upkeep.reschedule()
         case .conditions(let allowed):
-            allowsDiscretionary = allowed
+            outcome.effects += conditions.record(allowed, at: now)
             upkeep.reschedule()
-            outcome.effects.append(.allowDiscretionary(allowed))
         case .tick: upkeep.tick(at: now)
         case .askedToLeave: outcome.effects.append(.leave)
         default: break

@@ -21,6 +21,7 @@ package enum Effect: Sendable, Equatable {
     /// - isProgress: whether the only change is that bytes have arrived.
     case assessSpace(isProgress: Bool)
     case readSchedule
+    case readConditions
 
     // Effects without an answer.
     /// Broadcasts an event to every watching client.

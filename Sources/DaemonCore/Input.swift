@@ -78,7 +78,7 @@ package enum Input: Sendable {
     case scheduled([Chore: Int64])
     /// A possible change of the due times.
     case rescheduled
-    /// Whether network and power conditions permit discretionary transfers.
+    /// The answer to `readConditions`: whether network and power conditions permit discretionary transfers.
     case conditions(allowDiscretionary: Bool)
     case tick
     /// A request to exit.

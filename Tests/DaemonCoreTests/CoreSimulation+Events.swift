@@ -163,7 +163,11 @@ extension CoreSimulation {
             try handle(.fetching(isFetching))
         case 40..<44: diskFree = random.pick(0, 50, 1_000)
         case 44..<48: failureRate = random.pick(0, 0, 30)
-        case 48..<52: try handle(.conditions(allowDiscretionary: random.chance(50)))
+        case 48..<52:
+            if isReadingConditions {
+                isReadingConditions = false
+                try handle(.conditions(allowDiscretionary: random.chance(50)))
+            }
         case 52..<56: try handle(.changedEpisode(media.episode), .changedEpisode(media.episode))
         case 56..<66: try pass(.milliseconds(Int64.random(in: 1...400_000, using: &random)))
         case 66..<67: wall -= .seconds(Int64.random(in: 0...100_000, using: &random))

@@ -84,6 +84,7 @@ struct CoreSimulation {
     var told: Int64 = 0
     var ends: [TaskID: Int] = [:]
     var isFetching = false
+    var isReadingConditions = false
     var hasLeft = false
     var performed: Set<Chore> = []
     var log: [String] = []
@@ -216,6 +217,9 @@ struct CoreSimulation {
                 due[chore] = now.seconds + Int64.random(in: -10...2_000, using: &random)
             }
             try handle(.scheduled(due))
+        case .readConditions:
+            try check(!isReadingConditions, "the conditions are read twice at a time")
+            isReadingConditions = true
         case .tell(let event): try hear(event)
         case .perform(let chore): performed.insert(chore)
         case .wake(let deadline): wakesAt = deadline

@@ -5,6 +5,7 @@ import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
+import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
@@ -227,12 +228,14 @@ struct SchedulingTests {
 
     @Test func fetchingAheadWaitsForTheLinkAndAReaderDoesNot() async throws {
         home.publish(episodes: 2)
-        let (conditions, post) = AsyncStream<LinkConditions>.makeStream()
+        let isMetered = Mutex(true)
         let (daemon, client) = try await start {
-            $0.conditions = ConditionSource(current: { nil }, changes: { conditions })
+            $0.conditions = ConditionSource {
+                LinkConditions(isMetered: isMetered.withLock { $0 }, isOnBattery: false)
+            }
+            $0.conditionLifetime = .milliseconds(50)
             $0.autoDownload = 1
         }
-        post.yield(LinkConditions(isMetered: true, isOnBattery: false))
         let newest = try daemon.episode(2).id
         try await waitUntil(description: "the download waits") {
             try await client.tasks().first { $0.episode == newest }?.state == .queued
@@ -241,7 +244,7 @@ struct SchedulingTests {
         // A user's read does not wait.
         _ = try await client.read(try daemon.episode(1).id, 0..<200_000)
         #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
-        post.yield(LinkConditions(isMetered: false, isOnBattery: false))
+        isMetered.withLock { $0 = false }
         try await client.completion(of: newest)
         await daemon.stop()
     }

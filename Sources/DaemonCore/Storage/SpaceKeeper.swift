@@ -43,7 +43,8 @@ package struct SpaceKeeper: Sendable {
             if !stop.isWriteRefused, before.stop == nil || before.stop?.isWriteRefused == true {
                 effects.append(.stopWriting(stop))
             }
-        } else if before.stop != nil {
+        } else if before.stop != nil || before.freeAtFailedWrite != nil {
+            // The engine stopped at the failed write, even if the plan has freed space since.
             effects.append(.stopWriting(nil))
         }
         return effects

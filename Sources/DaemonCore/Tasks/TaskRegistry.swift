@@ -37,6 +37,11 @@ package struct TaskRegistry: Sendable {
         downloads.contains { $1.mayMove && waiting[$0] == nil } || uploads.values.contains(where: \.mayMove)
     }
 
+    /// Whether an automatic download is running or queued.
+    var hasDiscretionary: Bool {
+        downloads.values.contains { $0.isAutomatic && $0.snapshot.priority == .automatic && $0.isUnderWay }
+    }
+
     /// Returns whether no upload is running or queued, and every running or queued download waits for space.
     func isAtRest(waiting: [MediaID: StorageShortage]) -> Bool {
         !downloads.contains { $1.isUnderWay && waiting[$0] == nil } && !uploads.values.contains(where: \.isUnderWay)

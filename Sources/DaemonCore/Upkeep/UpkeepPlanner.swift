@@ -6,6 +6,8 @@ package struct UpkeepPlanner: Sendable {
         var isIdle: Bool
         /// Whether work is running whose end will change the due times.
         var isBusy: Bool
+        /// The uptime at which the conditions have to be read again, if work depends on them.
+        var conditionsDue: Duration?
     }
 
     private let idleExit: Duration
@@ -75,7 +77,7 @@ package struct UpkeepPlanner: Sendable {
             effects.append(.readSchedule)
         }
         effects += considerLeaving(state, at: now)
-        return effects + wake(readingAt: readsAt, at: now)
+        return effects + wake(readingAt: readsAt, state, at: now)
     }
 
     /// Returns the earliest uptime at which the due times may be read. The pause after a chore prevents one that stays
@@ -111,13 +113,14 @@ package struct UpkeepPlanner: Sendable {
         return [moves, .forgetFutureSchedules]
     }
 
-    private mutating func wake(readingAt readsAt: Duration, at now: Moment) -> [Effect] {
+    private mutating func wake(readingAt readsAt: Duration, _ state: State, at now: Moment) -> [Effect] {
         var deadline = (tickedAt ?? now.uptime) + Self.longestSleep
         // Add a margin, because the two clocks differ in resolution.
         for moment in due.values where moment < now.seconds + Self.longestSleep.components.seconds {
             deadline = min(deadline, now.uptime + (.seconds(moment) - now.wall) + .milliseconds(10))
         }
         if isStale { deadline = min(deadline, readsAt) }
+        if let due = state.conditionsDue { deadline = min(deadline, due) }
         if let idleSince, !isLeaving { deadline = min(deadline, idleSince + idleExit) }
         // Waking too early does no harm.
         if let wakesAt, wakesAt <= deadline { return [] }

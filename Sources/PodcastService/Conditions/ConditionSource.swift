@@ -1,35 +1,40 @@
+internal import Dispatch
+
 /// Supplies the conditions: the system, or a test double.
 package struct ConditionSource: Sendable {
-    /// The most recent conditions, without blocking; `nil` until the first reading.
-    ///
-    /// On `nil`, await the first element of `changes`: treating it as "unknown" would start tasks on a metered link
-    /// during the daemon's first moments.
-    package var current: @Sendable () -> LinkConditions?
+    /// Reads the conditions. Blocks, normally for a millisecond; for 25 s (BUS_AUTH_TIMEOUT of sd-bus) on a bus that
+    /// accepts connections and does not answer.
+    package var read: @Sendable () -> LinkConditions
 
-    /// The conditions once they are known, and again after each change. A slow consumer gets only the latest of several
-    /// changes. Any number of streams may be open; they finish with the source.
-    package var changes: @Sendable () -> AsyncStream<LinkConditions>
+    package init(read: @escaping @Sendable () -> LinkConditions) { self.read = read }
 
-    package init(
-        current: @escaping @Sendable () -> LinkConditions?,
-        changes: @escaping @Sendable () -> AsyncStream<LinkConditions>
-    ) {
-        self.current = current
-        self.changes = changes
-    }
-
-    /// Returns a source whose conditions never change. Its stream stays open.
-    package static func constant(_ conditions: LinkConditions) -> ConditionSource {
-        let board = ConditionBoard()
-        board.post(conditions)
-        return ConditionSource(current: { board.current }, changes: { board.changes() })
-    }
+    /// Returns a source whose conditions never change.
+    package static func constant(_ conditions: LinkConditions) -> ConditionSource { ConditionSource { conditions } }
 
     /// Returns a source for this machine: power from the kernel, the link from NetworkManager.
     ///
-    /// Starts a thread that sleeps until something changes and stops when the last copy of the source is released.
-    package static func system(_ options: ConditionMonitor.Options = ConditionMonitor.Options()) -> ConditionSource {
-        let monitor = ConditionMonitor(options)
-        return ConditionSource(current: { monitor.current }, changes: { monitor.changes() })
+    /// What cannot be read (no bus, no NetworkManager, no sysfs) is unknown, which is not logged: it is normal on
+    /// servers and in containers.
+    ///
+    /// - Parameters:
+    ///   - powerSupplies: the sysfs directory of the power supplies.
+    ///   - busAddress: the address of NetworkManager's bus; `nil` means the system's.
+    package static func system(
+        powerSupplies: String = PowerSupplies.standardDirectory, busAddress: String? = nil
+    ) -> ConditionSource {
+        ConditionSource {
+            LinkConditions(
+                isMetered: NetworkManager.isMetered(address: busAddress),
+                isOnBattery: PowerSupplies(directory: powerSupplies).isOnBattery())
+        }
+    }
+
+    private static let queue = DispatchQueue(label: "podfs.conditions")
+
+    /// Reads the conditions on a thread that may block.
+    func readInBackground() async -> LinkConditions {
+        await withCheckedContinuation { continuation in
+            Self.queue.async { continuation.resume(returning: read()) }
+        }
     }
 }

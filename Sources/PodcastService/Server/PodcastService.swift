@@ -25,7 +25,6 @@ package final class PodcastService: ServicePart {
     let found: FoundShows
     let uploads: Uploads
     let sync: SyncExchange
-    private let conditions: ConditionGate
     private let recovery: LibraryRecovery?
     /// The message for the next command that connects; `nil` if there is none.
     nonisolated let notice: Mutex<String?>
@@ -49,7 +48,6 @@ package final class PodcastService: ServicePart {
         searches = Searches(driver)
         found = FoundShows(tasks)
         uploads = Uploads(driver)
-        conditions = ConditionGate(driver)
         refresher = Refresher(Tidier(tasks), driver, LibraryCopies(driver))
         subscriptions = Subscriptions(refresher, tasks, searches, Assets(driver))
         sync = SyncExchange(subscriptions)
@@ -75,7 +73,6 @@ package final class PodcastService: ServicePart {
         try tasks.start()
         takeUpWork()
         try uploads.start(isRecovering: recovery != nil)
-        conditions.start()
         driver.start()
     }
 
@@ -83,7 +80,6 @@ package final class PodcastService: ServicePart {
     package func stop() async {
         sync.stop()
         context.work.close()
-        conditions.stop()
         engine.shutDown()
         driver.takeEvents()
         driver.writeAgain()

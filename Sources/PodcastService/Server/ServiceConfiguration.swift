@@ -22,6 +22,8 @@ package struct ServiceConfiguration: Sendable {
     package var storage = StorageLimits()
     /// Source of the conditions on which discretionary downloads depend.
     package var conditions = ConditionSource.constant(.unknown)
+    /// The maximum age of a reading of the conditions while discretionary work depends on them.
+    package var conditionLifetime = Duration.seconds(60)
     package var allowsMetered = false
     package var allowsBattery = false
     package var schedule = RefreshSchedule()

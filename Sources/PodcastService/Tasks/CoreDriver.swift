@@ -65,7 +65,8 @@ final class CoreDriver: ServicePart {
         self.context = context
         self.events = events
         core = DaemonCore(
-            limits: context.configuration.storage, idleExit: .seconds(context.configuration.idleExit))
+            limits: context.configuration.storage, idleExit: .seconds(context.configuration.idleExit),
+            conditionLifetime: context.configuration.conditionLifetime)
     }
 
     // MARK: Batches
@@ -226,6 +227,7 @@ final class CoreDriver: ServicePart {
         case .abandon(let media, let isEphemeral): owner?.abandon(media, isEphemeral: isEphemeral)
         case .assessSpace(let isProgress): assessSpace(isProgress: isProgress)
         case .readSchedule: if let schedule = owner?.schedule { note(.scheduled(schedule)) }
+        case .readConditions: readConditions()
         case .tell(let event): tell(event)
         case .runHook(.downloaded(let media)): runHook(configuration.onDownload, episode: media.episode)
         case .runHook(.idle): runHook(configuration.onIdle, episode: nil)
@@ -238,6 +240,16 @@ final class CoreDriver: ServicePart {
         case .leave:
             if core.isIdle { log.info("idle for \(configuration.idleExit) s: exiting") }
             owner?.leave()
+        }
+    }
+
+    private func readConditions() {
+        startTask { [self] in
+            let conditions = await configuration.conditions.readInBackground()
+            note(
+                .conditions(
+                    allowDiscretionary: conditions.allowsDiscretionary(
+                        allowMetered: configuration.allowsMetered, allowBattery: configuration.allowsBattery)))
         }
     }
 

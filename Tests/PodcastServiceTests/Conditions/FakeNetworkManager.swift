@@ -7,16 +7,6 @@ import TestSupport
 
 /// Owns NetworkManager's name on a bus and serves its property `Metered`. Leaves the bus at `stop` or deinitialization.
 final class FakeNetworkManager: Sendable {
-    /// A way to announce a change of the property.
-    enum Announcement: Sendable {
-        /// With the new value, listed after another property.
-        case value
-        /// By name only, as an invalidated property.
-        case invalidated
-        /// As a change of another property alone; the receiver must not use it for `Metered`.
-        case other
-    }
-
     private let core = Core()
     private let ended = DispatchSemaphore(value: 0)
 
@@ -54,13 +44,7 @@ final class FakeNetworkManager: Sendable {
     /// The number of requests for the property.
     var questions: Int { core.state.withLock { $0.questions } }
 
-    func set(_ metered: UInt32, announce: Announcement = .value) {
-        core.state.withLock { state in
-            state.metered = metered
-            state.announcements.append((announce, metered))
-        }
-        core.wake()
-    }
+    func set(_ metered: UInt32) { core.state.withLock { $0.metered = metered } }
 
     func stop() {
         core.end()
@@ -80,7 +64,6 @@ final class FakeNetworkManager: Sendable {
     private final class Core: Sendable {
         struct State {
             var metered: UInt32 = 0
-            var announcements: [(Announcement, UInt32)] = []
             var questions = 0
             var isEnded = false
         }
@@ -106,11 +89,7 @@ final class FakeNetworkManager: Sendable {
                 while sd_bus_process(bus, nil) > 0 {}
                 var count: eventfd_t = 0
                 eventfd_read(waker, &count)
-                let (isEnded, announcements) = state.withLock { state in
-                    defer { state.announcements = [] }
-                    return (state.isEnded, state.announcements)
-                }
-                for (announcement, metered) in announcements { announce(announcement, metered, on: bus) }
+                let isEnded = state.withLock { $0.isEnded }
                 if isEnded || sd_bus_is_open(bus) <= 0 { return }
                 var descriptors = [
                     pollfd(fd: waker, events: Int16(POLLIN), revents: 0),
@@ -132,34 +111,6 @@ final class FakeNetworkManager: Sendable {
             sd_bus_message_send(reply)
             sd_bus_message_unref(reply)
             return 1
-        }
-
-        private func announce(_ announcement: Announcement, _ metered: UInt32, on bus: OpaquePointer) {
-            var signal: OpaquePointer?
-            sd_bus_message_new_signal(bus, &signal, Self.path, Self.properties, "PropertiesChanged")
-            append(Self.name, to: signal)
-            open("a", "{sv}", in: signal)
-            // NetworkManager too sends several properties in one signal.
-            entry("State", 70, in: signal)
-            if announcement == .value { entry("Metered", metered, in: signal) }
-            sd_bus_message_close_container(signal)
-            open("a", "s", in: signal)
-            append("ActiveConnections", to: signal)
-            if announcement == .invalidated { append("Metered", to: signal) }
-            sd_bus_message_close_container(signal)
-            sd_bus_message_send(signal)
-            sd_bus_message_unref(signal)
-        }
-
-        private func entry(_ name: String, _ value: UInt32, in message: OpaquePointer?) {
-            open("e", "sv", in: message)
-            append(name, to: message)
-            appendVariant(value, to: message)
-            sd_bus_message_close_container(message)
-        }
-
-        private func append(_ text: String, to message: OpaquePointer?) {
-            sd_bus_message_append_basic(message, code("s"), text)
         }
 
         private func appendVariant(_ value: UInt32, to message: OpaquePointer?) {

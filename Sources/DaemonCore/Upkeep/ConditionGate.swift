@@ -1,0 +1,34 @@
+/// Permits discretionary work by the last reading of the network and power conditions.
+///
+/// The conditions are read only while work depends on them.
+struct ConditionGate: Sendable {
+    /// The age from which a reading is repeated. After twice this time it no longer permits anything.
+    private let lifetime: Duration
+    private(set) var allows = true
+    /// When the conditions were last read, in uptime.
+    private var readAt: Duration?
+    private var isReading = false
+
+    init(lifetime: Duration) { self.lifetime = lifetime }
+
+    /// Records a reading.
+    mutating func record(_ allowed: Bool, at now: Moment) -> [Effect] {
+        allows = allowed
+        readAt = now.uptime
+        isReading = false
+        return [.allowDiscretionary(allowed)]
+    }
+
+    /// Returns the effects of discretionary work that depends on the conditions: a reading, if the last one is too old.
+    mutating func demand(at now: Moment) -> [Effect] {
+        let age = readAt.map { now.uptime - $0 }
+        if isReading || age.map({ $0 < lifetime }) ?? false { return [] }
+        isReading = true
+        if !allows || age.map({ $0 < lifetime * 2 }) ?? false { return [.readConditions] }
+        allows = false
+        return [.allowDiscretionary(false), .readConditions]
+    }
+
+    /// The uptime of the next reading, if work depends on it then; `nil` while one is running.
+    var deadline: Duration? { isReading ? nil : readAt.map { $0 + lifetime } }
+}
