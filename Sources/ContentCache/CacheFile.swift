@@ -49,11 +49,13 @@ package final class CacheFile: Sendable {
         guard fdatasync(descriptor.rawValue) == 0 else { throw Errno(rawValue: errno) }
     }
 
-    /// Computes the SHA-256 of the first `size` bytes, in lower-case hexadecimal. Reads the whole file, so it must not
-    /// run on the thread that serves transfers.
-    package func sha256(size: Int64) throws -> String {
-        try FileDigest.sha256(of: descriptor, size: size)
+    /// Computes a digest of the first `size` bytes, in lower-case hexadecimal. Reads the whole file, so it must not run
+    /// on the thread that serves transfers.
+    package func digest(_ algorithm: FileHash.Algorithm, size: Int64) throws -> String {
+        try FileDigest.digest(algorithm, of: descriptor, size: size)
     }
+
+    package func sha256(size: Int64) throws -> String { try digest(.sha256, size: size) }
 
     /// Whether the file still has a name; a removed file may still be open.
     func isLinked() -> Bool {

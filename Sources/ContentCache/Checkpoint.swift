@@ -19,6 +19,8 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package var finalURL: String?
     package var complete = false
     package var sha256: String?
+    /// Whether the complete file has the hash that its feed lists; absent if not, or if none is known.
+    package var isVerified: Bool?
     /// The boot during which `received` was written: its bytes may exist only in that boot's page cache.
     package var bootID = ""
     package var device: UInt64 = 0

@@ -7,12 +7,13 @@ enum FileDigest {
     private static let bufferSize = 256 * 1024
 
     /// - Parameter progress: Called with the number of bytes read since its previous call.
-    static func sha256(
-        of descriptor: FileDescriptor, size: Int64, progress: (Int) -> Void = { _ in }
+    static func digest(
+        _ algorithm: FileHash.Algorithm, of descriptor: FileDescriptor, size: Int64,
+        progress: (Int) -> Void = { _ in }
     ) throws -> String {
         guard let context = EVP_MD_CTX_new() else { throw Errno.noMemory }
         defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else { throw Errno.ioError }
+        guard EVP_DigestInit_ex(context, type(of: algorithm), nil) == 1 else { throw Errno.ioError }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferSize, alignment: 64)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
@@ -25,14 +26,23 @@ enum FileDigest {
             offset += Int64(count)
             progress(count)
         }
-        var digest = [UInt8](repeating: 0, count: 32)
-        guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else { throw Errno.ioError }
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        guard EVP_DigestFinal_ex(context, &digest, &length) == 1 else { throw Errno.ioError }
         let digits = Array("0123456789abcdef".utf8)
         var text = ""
-        for byte in digest {
+        for byte in digest.prefix(Int(length)) {
             text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte >> 4)]))
             text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte & 15)]))
         }
         return text
+    }
+
+    private static func type(of algorithm: FileHash.Algorithm) -> OpaquePointer? {
+        switch algorithm {
+        case .sha256: EVP_sha256()
+        case .sha384: EVP_sha384()
+        case .sha512: EVP_sha512()
+        }
     }
 }

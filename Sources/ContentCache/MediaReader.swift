@@ -50,6 +50,6 @@ package final class MediaReader: Sendable {
     /// Computes the SHA-256 of the whole file, in lower-case hexadecimal. `progress` is called repeatedly with the
     /// number of bytes read since its previous call.
     package func sha256(progress: (Int) -> Void = { _ in }) throws -> String {
-        try FileDigest.sha256(of: descriptor, size: state.size, progress: progress)
+        try FileDigest.digest(.sha256, of: descriptor, size: state.size, progress: progress)
     }
 }

@@ -11,6 +11,8 @@ package enum AssetKind: String, Sendable, Codable, CaseIterable {
     case srt
     /// The JSON file to which `podcast:chapters` refers.
     case chapters
+    /// The playlist of an episode that is a stream; checked by the daemon, and not stored.
+    case stream
 
     /// Returns the file name in the cache's folder `assets`.
     ///

@@ -13,6 +13,8 @@ package enum TaskState: String, Sendable, Codable, Equatable {
     /// Every byte of a download is present and verified.
     case cached
     case failed
+    /// The file is the playlist of a stream: players fetch the media themselves, and nothing is downloaded.
+    case stream
     /// The server has stored all of an upload.
     case completed
     /// The user has cancelled an upload.

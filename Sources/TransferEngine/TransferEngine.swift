@@ -159,12 +159,17 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Answers `TransferEvent.addressRefused` with the file's current address. With `nil`, or the refused address, the
+    /// Answers `TransferEvent.addressRefused` with the file's current addresses. With none, or the refused ones, the
     /// download fails.
-    package func renew(_ key: MediaID, url: String?) { mailbox.post { $0.download(key)?.renew(url) } }
+    package func renew(_ key: MediaID, _ locations: [DownloadSource.Location]) {
+        mailbox.post { $0.download(key)?.renew(locations) }
+    }
 
-    /// Sets the file's new address from its feed. A loaded download uses it for new requests; a failed one is retried.
-    package func setSource(_ key: MediaID, url: String) { mailbox.post { $0.download(key)?.setSource(url) } }
+    /// Sets the file's new addresses from its feed. A loaded download uses them for new requests; a failed one is
+    /// retried.
+    package func setLocations(_ key: MediaID, _ locations: [DownloadSource.Location]) {
+        mailbox.post { $0.download(key)?.setLocations(locations) }
+    }
 
     /// Ends the connections of a removed file, and fails its waiting readers.
     package func forget(_ key: MediaID) { mailbox.post { $0.forget(key) } }

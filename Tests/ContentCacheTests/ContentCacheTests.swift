@@ -118,6 +118,12 @@ import Testing
         try write(0..<1_000_000, to: file)
         let result = try await ChildProcess.run("sha256sum", [file.path.string])
         #expect(result.output.prefix(64) == (try file.sha256(size: 1_000_000)))
+        for (program, algorithm, length) in [
+            ("sha384sum", FileHash.Algorithm.sha384, 96), ("sha512sum", .sha512, 128),
+        ] {
+            let result = try await ChildProcess.run(program, [file.path.string])
+            #expect(result.output.prefix(length) == (try file.digest(algorithm, size: 1_000_000)))
+        }
         #expect(throws: (any Error).self, "bytes that are not there have no digest") {
             try file.sha256(size: 1_000_001)
         }

@@ -30,14 +30,14 @@ struct LibraryRenditionTests {
 
     @Test func theSourceOfATransferHasAllThatItBeginsWith() throws {
         let new = try #require(try library.source(of: other))
-        #expect(new.url == "https://e.com/2.mp3" && new.generation == 1 && new.podcast == podcast)
+        #expect(new.sources.first?.url == "https://e.com/2.mp3" && new.generation == 1 && new.podcast == podcast)
         #expect(new.confirmedSize == nil && new.file == nil && !new.isComplete && new.task == nil)
         #expect(new.settings.isEmpty)
         try library.set(podcast: podcast, key: "user_agent", value: "x/1")
         try library.pin(rendition(3, "f3", size: 10), now: noon)
         let download = try library.enqueue(episode: episode, session: "", automatic: true, now: noon)
         let found = try #require(try library.source(of: episode))
-        #expect(found.url == "https://e.com/1.mp3" && found.generation == 3)
+        #expect(found.sources.first?.url == "https://e.com/1.mp3" && found.generation == 3)
         #expect(found.confirmedSize == 10 && found.file == "f3" && !found.isComplete)
         #expect(found.task?.isAutomatic == true && found.task?.isSuspended == false)
         #expect(found.settings == ["user_agent": "x/1"])

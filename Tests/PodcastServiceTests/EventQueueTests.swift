@@ -19,7 +19,7 @@ struct EventQueueTests {
         items.compactMap {
             switch $0 {
             case .opened(let episode): episode.rawValue
-            case .transfer(.completed(let key, _, _, _)): key.rawValue
+            case .transfer(.completed(let key, _, _)): key.rawValue
             case .transfer(.failed(let key, _)): key.rawValue
             default: nil
             }
@@ -28,7 +28,7 @@ struct EventQueueTests {
 
     @Test func whatIsThereIsTakenOnceAndInOrder() {
         queue.put(.opened(1))
-        queue.put(.transfer(.completed(key: 2, generation: 1, size: 0, sha256: "")))
+        queue.put(.transfer(.completed(key: 2, generation: 1, FileFacts(size: 0, sha256: ""))))
         queue.put(.transfer(.failed(key: 3, TransferError(.failed, ""))))
         queue.put(.opened(4))
         #expect(numbers(queue.take()) == [1, 2, 3, 4])

@@ -33,7 +33,7 @@ final class EngineBench: Sendable {
                     sources[key]?.confirmedSize = nil
                     sources[key]?.generation = generation + 1
                 }
-            case .completed(let key, _, _, _): sources[key]?.isComplete = true
+            case .completed(let key, _, _): sources[key]?.isComplete = true
             case .progress, .failed, .storageFull, .addressRefused, .upload: break
             }
         }
@@ -165,7 +165,12 @@ final class EngineBench: Sendable {
 
     /// The digests of completed files, by key.
     var completed: [MediaID: String] {
-        events.reduce(into: [:]) { if case .completed(let key, _, _, let sha256) = $1 { $0[key] = sha256 } }
+        events.reduce(into: [:]) { if case .completed(let key, _, let facts) = $1 { $0[key] = facts.sha256 } }
+    }
+
+    /// The facts of completed files, by key.
+    var facts: [MediaID: FileFacts] {
+        events.reduce(into: [:]) { if case .completed(let key, _, let facts) = $1 { $0[key] = facts } }
     }
 
     func snapshots(_ key: MediaID) -> [DownloadSnapshot] {

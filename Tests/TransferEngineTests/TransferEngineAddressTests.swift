@@ -26,7 +26,7 @@ import TransferCore
         #expect(bench.refusals.map(\.error) == [TransferError(.missing, "the server answered 410")])
         #expect(try await bench.snapshot(1)?.state == .queued)
         bench.server.serve("/new.mp3", resource)
-        try bench.engine.renew(1, url: bench.server.url("/new.mp3"))
+        try bench.engine.renew(1, [.init(url: bench.server.url("/new.mp3"))])
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
         #expect(bench.source(1)?.generation == 1)
@@ -38,7 +38,7 @@ import TransferCore
         let bench = try await refused()
         let other = TestContent(seed: 52, size: 4_000_000)
         bench.server.serve("/new.mp3", Resource(other, etag: "\"v1\""))
-        try bench.engine.renew(1, url: bench.server.url("/new.mp3"))
+        try bench.engine.renew(1, [.init(url: bench.server.url("/new.mp3"))])
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, other))
         #expect(bench.source(1)?.generation == 2)
@@ -48,7 +48,7 @@ import TransferCore
         let bench = try await refused()
         async let reader = failure { try await bench.read(1, 2_000_000..<2_000_010) }
         try await bench.wait("a reader waits") { try await bench.engine.waits(1) == 1 }
-        try bench.engine.renew(1, url: sameAddress ? bench.server.url("/old.mp3") : nil)
+        try bench.engine.renew(1, sameAddress ? [.init(url: bench.server.url("/old.mp3"))] : [])
         #expect(await reader == TransferError(.missing, "the server answered 410"))
         try await bench.wait("it has failed") { bench.failures.count == 1 }
         #expect(bench.snapshots(1).last?.state == .failed)
@@ -62,7 +62,7 @@ import TransferCore
         try bench.fill(1)
         try await bench.wait("it has failed") { bench.failures.count == 1 }
         bench.server.serve("/moved.mp3", resource)
-        try bench.engine.setSource(1, url: bench.server.url("/moved.mp3"))
+        try bench.engine.setLocations(1, [.init(url: bench.server.url("/moved.mp3"))])
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
         #expect(bench.refusals.isEmpty, "nobody is asked without being told so")

@@ -171,7 +171,7 @@ import TransferCore
         try bench.fill(1)
         try await bench.wait("it is told to be whole") {
             bench.events.dropFirst(told).contains { event in
-                if case .completed(1, _, _, digest) = event { true } else { false }
+                if case .completed(1, _, let facts) = event { facts.sha256 == digest } else { false }
             }
         }
         #expect(bench.snapshots(1).last?.state == .cached)

@@ -126,8 +126,8 @@ package struct Item: Sendable, Equatable {
     /// The people of this episode; if empty, those of the show apply.
     package var persons: [Person]
     package var soundbites: [Soundbite]
-    /// Other encodings of the episode (`podcast:alternateEnclosure`); they are not among the enclosures, unless there
-    /// are no others.
+    /// Other encodings of the episode (`podcast:alternateEnclosure`, and `media:content` that is no enclosure); they
+    /// are not among the enclosures, unless there are no others.
     package var alternates: [AlternateEnclosure]
     /// Further `podcast:` elements of the episode.
     package var tags: PodcastTags

@@ -57,6 +57,7 @@ extension FeedReader {
         (current.item.enclosures, current.item.attachments) = Enclosure.divided(
             current.item.enclosures, contents: current.mediaContents,
             alternates: current.item.alternates.isEmpty ? [] : current.item.alternates.flatMap(\.enclosures))
+        if !current.mediaContents.isEmpty { addMediaContents() }
         if current.item.enclosures.isEmpty, let other = current.item.attachments.first {
             let isOnWeb = URLReference.isHTTP(other.url) || URLReference.scheme(of: other.url) == nil
             let what = isOnWeb ? other.type ?? "no media" : "an address that is not of the web"
@@ -70,6 +71,20 @@ extension FeedReader {
             show.itemCount += 1
             if current.item.enclosures.isEmpty { show.feed.unplayable += 1 }
             if let onItem { onItem(current.take()) } else { show.feed.items.append(current.take()) }
+        }
+    }
+
+    /// Adds the `media:content` elements that are neither enclosures nor sources of an alternate, as alternates.
+    private mutating func addMediaContents() {
+        var known = Set(current.item.enclosures.map(\.url))
+        for alternate in current.item.alternates { known.formUnion(alternate.sources.map(\.url)) }
+        for content in current.mediaContents where content.kind != .other && known.insert(content.url).inserted {
+            guard current.item.alternates.count < limits.entries else { return }
+            var alternate = AlternateEnclosure()
+            alternate.type = content.type
+            alternate.length = content.length
+            alternate.sources = [AlternateEnclosure.Source(url: content.url)]
+            current.item.alternates.append(alternate)
         }
     }
 

@@ -134,8 +134,15 @@ extension FeedReader {
             value.count <= limits.line, let value = FeedValues.string(value), !current.item.alternates.isEmpty
         else { return }
         let last = current.item.alternates.count - 1
-        current.item.alternates[last].integrity =
-            current.item.alternates[last].integrity ?? .init(type: type, value: value)
+        let integrity = AlternateEnclosure.Integrity(type: type, value: value)
+        if integrity.digests == nil {
+            note("the integrity “\(type.prefix(20)) \(value.prefix(20))” cannot be checked: it is no SHA-2 hash")
+        }
+        // A hash that can be checked precedes a signature.
+        let isBetter = current.item.alternates[last].integrity?.digests == nil && integrity.digests != nil
+        if current.item.alternates[last].integrity == nil || isBetter {
+            current.item.alternates[last].integrity = integrity
+        }
     }
 
     // MARK: Images

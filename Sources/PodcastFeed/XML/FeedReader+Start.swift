@@ -122,7 +122,8 @@ extension FeedReader {
             url: address, length: attributes.value("fileSize").flatMap { FeedValues.length($0.trimmed) },
             type: attributes.value("type").flatMap(Self.type))
         let medium = attributes.value("medium").map { String(decoding: $0.trimmed, as: UTF8.self).lowercased() }
-        guard medium == "audio" || medium == "video" || (medium == nil && [.media, .stream].contains(content.kind))
+        guard medium == "audio" || medium == "video" || (medium == nil && [.media, .stream].contains(content.kind)),
+            attributes.value("expression").map({ String(decoding: $0.trimmed, as: UTF8.self).lowercased() }) != "sample"
         else { return }
         current.mediaContents.append(content)
         if current.ranks.wants(.duration, 1), let text = attributes.value("duration"),

@@ -16,9 +16,15 @@ extension EpisodeFile {
         var values = AttributeList()
         values.add("user.podfs.id", episode.id)
         values.add("user.podfs.generation", episode.generation)
-        addState(of: episode, task, to: &values)
-        values.add("user.podfs.size_source", episode.size.source.rawValue)
+        if episode.isStream {
+            values.add("user.podfs.state", TaskState.stream.rawValue)
+            for (name, value) in mount.assetFailures.attributes(of: node) { values.add(name, value) }
+        } else {
+            addState(of: episode, task, to: &values)
+            values.add("user.podfs.size_source", episode.size.source.rawValue)
+        }
         values.add("user.podfs.sha256", episode.complete ? episode.sha256 : nil)
+        values.add("user.podfs.integrity", episode.complete && episode.isVerified ? "verified" : nil)
         values.add("user.podfs.guid", episode.guid)
         values.add("user.podfs.season", episode.season)
         values.add("user.podfs.episode", episode.episode.map(Self.decimal))

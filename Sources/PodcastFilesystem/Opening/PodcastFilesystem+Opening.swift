@@ -95,7 +95,8 @@ extension PodcastFilesystem {
             case .success(let frame):
                 guard case .asset(let name, _)? = WireJSON.decode(Reply.self, frame.payload),
                     name == kind.fileName(number.row),
-                    let content = GeneratedContent.file(options.assets.appending(name))
+                    let content = kind == .stream
+                        ? streamContent(of: number) : GeneratedContent.file(options.assets.appending(name))
                 else {
                     waiting.take()?.reply(error: .ioError)
                     return

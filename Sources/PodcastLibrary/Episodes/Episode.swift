@@ -42,6 +42,8 @@ package struct Episode: Sendable, Equatable {
     package var complete: Bool
     /// The SHA-256 of the complete file, in lower-case hexadecimal.
     package var sha256: String?
+    /// Whether the complete file has the hash that the feed lists.
+    package var isVerified = false
     package var played: Bool
     /// The playback position in seconds.
     package var position: Double?

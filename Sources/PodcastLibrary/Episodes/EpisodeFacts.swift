@@ -5,6 +5,8 @@ struct EpisodeFacts {
     let item: Item
     /// The enclosure chosen as the episode's media.
     let media: Enclosure
+    /// All encodings of the media, the main one first.
+    let encodings: [Medium]
     let title: String
     let guid: String?
     let sidecars: Sidecars
@@ -20,6 +22,7 @@ struct EpisodeFacts {
         guard let media = item.enclosures.first(where: { !$0.url.isEmpty }) else { return nil }
         self.item = item
         self.media = media
+        encodings = item.media
         let title = FileName.trimmedSpace(item.title ?? "")
         self.title = title.isEmpty ? FileName.untitled : title
         let guid = FileName.trimmedSpace(item.guid ?? "")
@@ -64,6 +67,7 @@ struct EpisodeFacts {
             visible.add(enclosure.length)
             all.add(enclosure.length)
         }
+        for alternate in item.alternates { alternate.add(to: &all) }
         digest = all.value
         visibleDigest = visible.value
     }
@@ -89,6 +93,24 @@ struct EpisodeFacts {
         if item.chaptersURL != nil || !item.chapters.isEmpty { result.insert(.chapters) }
         for transcript in item.transcripts { result.insert(transcript.kind) }
         return result
+    }
+}
+
+extension AlternateEnclosure {
+    fileprivate func add(to digest: inout Digest) {
+        digest.add(type)
+        digest.add(length)
+        digest.add(bitRate)
+        digest.add(height.map(Int64.init))
+        digest.add(language)
+        digest.add(title)
+        digest.add(codecs)
+        digest.add(integrity?.value)
+        digest.add(Int64(isDefault ? 1 : 0))
+        for source in sources {
+            digest.add(source.url)
+            digest.add(source.type)
+        }
     }
 }
 

@@ -4,7 +4,8 @@ package import TransferCore
 /// The data needed to start a transfer of an episode's file, fetched together because an open of the file waits for it.
 package struct EpisodeSource: Sendable, Equatable {
     package var podcast: ShowID
-    package var url: String
+    /// The addresses of the file, in the order in which to try them; never empty.
+    package var sources: [MediaSource]
     /// The file name.
     package var name: String
     package var generation: Int
@@ -50,7 +51,8 @@ extension Library {
             var task: EpisodeSource.Task?
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
             return EpisodeSource(
-                podcast: podcast, url: row[1], name: row[10], generation: row[2], confirmedSize: row[bytes: 3],
+                podcast: podcast, sources: try StoredSources.fetch(db, of: episode, url: row[1]), name: row[10],
+                generation: row[2], confirmedSize: row[bytes: 3],
                 file: row[4], fileSize: row[bytes: 8], fileState: row[9], isComplete: row[5] ?? false, task: task,
                 settings: try PodcastSQL.settings(db, of: podcast), access: ShowAccess(row, from: 11))
         }

@@ -317,7 +317,8 @@ enum EpisodeSQL {
         SELECT e.id, e.podcast, e.name, e.guid, e.title, e.published, e.published_offset, e.duration, e.url, e.type, \
         e.length, e.season, e.episode, e.episode_type, e.explicit, e.link, n.notes, e.image, e.author, e.first_seen, \
         e.changed, e.listed, \(size), e.generation, r.received, r.complete, r.sha256, e.played, e.position, \
-        e.pinned, e.last_opened, e.sidecars, d.id, d.session, d.suspended, d.created, d.error, d.error_number \
+        e.pinned, e.last_opened, e.sidecars, d.id, d.session, d.suspended, d.created, d.error, d.error_number, \
+        r.verified \
         FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
         LEFT JOIN detail n ON n.episode = e.id WHERE
         """
@@ -353,6 +354,7 @@ enum EpisodeSQL {
             episode.pinned = row[29]
             episode.lastOpened = row[30]
             episode.sidecars = Sidecars(rawValue: row[31])
+            episode.isVerified = row[38] ?? false
             if let id: TaskID = row[32] {
                 episode.download = Download(
                     id: id, episode: episode.id, session: row[33], suspended: row[34], created: row[35],

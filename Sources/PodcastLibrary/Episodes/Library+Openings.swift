@@ -6,6 +6,8 @@ package struct EpisodeOpening: Sendable, Equatable {
     package var generation: Int
     /// Whether the show is a search result and not subscribed.
     package var isEphemeral: Bool
+    /// Whether the file is the playlist of a stream.
+    package var isStream = false
     /// The size shown to programs.
     package var told: EpisodeSize
     /// Whether a rendition is completely cached.
@@ -53,6 +55,7 @@ extension Library {
                 isVideo: MediaType.isVideo(type: row[9], fileExtension: FileName.fileExtension(of: row[10])))
             var opening = EpisodeOpening(
                 generation: row[0], isEphemeral: row[6] ?? false, told: told, isComplete: row[2] ?? false)
+            opening.isStream = StreamFile.isStream(row[10])
             let generation: Int? = row[3]
             if opening.generation == generation {
                 opening.file = row[4]

@@ -71,6 +71,7 @@ package struct MediaType: Sendable, Equatable {
     /// Some web servers use the attribute `user.mime_type` as the file's Content-Type: browsers would run scripts in a
     /// feed's `image/svg+xml`.
     package static func told(type: String?, fileExtension: String) -> String? {
+        if fileExtension == "m3u8" || fileExtension == "m3u" { return StreamFile.type }
         if let type = essence(of: type), types[type] != nil { return type }
         return mimeType(forExtension: fileExtension)
     }
@@ -87,6 +88,8 @@ package struct MediaType: Sendable, Equatable {
     }
 
     private static func major(of type: String) -> Major {
+        // The playlist of a stream is neither, whatever its type is called.
+        if types[type]?.first == "m3u8" { return .other }
         if type.hasPrefix("audio/") || type == "application/ogg" { return .audio }
         if type.hasPrefix("video/") { return .video }
         return .other

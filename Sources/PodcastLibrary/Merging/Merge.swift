@@ -18,7 +18,7 @@ struct Merge {
 
     private struct Known {
         let id: EpisodeID
-        let length: Int64?
+        let media: KnownMedia
         let listed: Bool
         let buried: Bool
         let digest: Int64
@@ -58,7 +58,7 @@ struct Merge {
                 continue
             }
             present[row] = true
-            try refresh(known[row], facts[row], with: item)
+            try refresh(known[row], with: item)
         }
         if response.isWhole {
             for (row, isPresent) in zip(known, present) where !isPresent && row.listed {
@@ -86,18 +86,19 @@ struct Merge {
             db.cachedStatement(
                 sql: """
                     SELECT id, length, listed, buried, digest, visible_digest,
-                        guid, url, title, published, published_offset, type, duration
+                        guid, url, title, published, published_offset, type, duration, name, medium, main_url
                     FROM episode WHERE podcast = ? ORDER BY id
                     """), arguments: [podcast])
         while let row = try cursor.next() {
             known.append(
                 Known(
-                    id: row[0], length: row[1], listed: row[2], buried: row[3], digest: row.bits(4),
-                    visibleDigest: row.bits(5)))
+                    id: row[0],
+                    media: KnownMedia(name: row[13], url: row[7], type: row[11], length: row[1], key: row[14]),
+                    listed: row[2], buried: row[3], digest: row.bits(4), visibleDigest: row.bits(5)))
             let seconds: Int64? = row[9]
             facts.append(
                 IdentityFacts(
-                    guid: row[6], url: row[7], title: row[8],
+                    guid: row[6], url: row[15] ?? row[7], title: row[8],
                     published: seconds.map { PublicationDate(seconds: $0, offset: row[10]) }, type: row[11],
                     duration: row[12]))
         }
@@ -106,7 +107,7 @@ struct Merge {
 
     // MARK: - Known episodes
 
-    private mutating func refresh(_ row: Known, _ facts: IdentityFacts, with item: EpisodeFacts) throws {
+    private mutating func refresh(_ row: Known, with item: EpisodeFacts) throws {
         // A buried episode is restored when the feed lists it again after omitting it. An episode that was buried while
         // the feed listed it stays buried as long as the feed lists it.
         let returns = !row.listed && row.buried
@@ -120,7 +121,10 @@ struct Merge {
             ).execute(arguments: [returns, now, row.id])
         } else {
             let sameVisible = row.visibleDigest == item.visibleDigest
-            try update(row, item, forgetSize: isOtherMedia(row, facts, item), isVisible: returns || !sameVisible)
+            let media = item.media(of: row.media)
+            try update(
+                row, item, media, forgetSize: Self.differ(row.media, media), isVisible: returns || !sameVisible)
+            try StoredSources.write(media.sources, of: row.id, isNew: false, db)
             if !sameVisible { try writeDetail(row.id, item, isNew: false) }
             try writeAttachments(row.id, item, isNew: false)
             if !sameVisible { isVisible = true }
@@ -131,20 +135,29 @@ struct Merge {
 
     /// Whether the feed now refers to another file, judging by length and URL: the size confirmed for the old file then
     /// no longer applies. An existing rendition keeps its size until it is removed.
-    private func isOtherMedia(_ row: Known, _ facts: IdentityFacts, _ item: EpisodeFacts) -> Bool {
-        if let old = row.length, let new = item.media.length, old != new { return true }
-        let old = Identity.comparable(url: facts.url).prefix { $0 != "?" }
-        let new = Identity.comparable(url: item.media.url).prefix { $0 != "?" }
+    private static func differ(_ row: KnownMedia, _ media: EpisodeMedia) -> Bool {
+        if let old = row.length, let new = media.enclosure.length, old != new { return true }
+        let old = Identity.comparable(url: row.url).prefix { $0 != "?" }
+        let new = Identity.comparable(url: media.enclosure.url).prefix { $0 != "?" }
         return old != new
     }
 
-    private func update(_ row: Known, _ facts: EpisodeFacts, forgetSize: Bool, isVisible: Bool) throws {
+    /// Returns the size of the playlist of a stream; `nil` for any other file.
+    private static func streamSize(_ name: String, _ facts: EpisodeFacts, _ media: EpisodeMedia) -> Int? {
+        guard StreamFile.isStream(name) else { return nil }
+        return StreamFile.content(title: facts.title, duration: facts.item.duration, url: media.enclosure.url).count
+    }
+
+    private func update(
+        _ row: Known, _ facts: EpisodeFacts, _ media: EpisodeMedia, forgetSize: Bool, isVisible: Bool
+    ) throws {
         let item = facts.item
         let arguments: [(any DatabaseValueConvertible)?] = [
             facts.guid, facts.title, item.published?.seconds, item.published?.offset ?? 0, item.duration,
-            facts.media.url, facts.media.type, facts.media.length, item.season, item.episode, item.episodeType,
-            item.explicit, item.link, item.image, item.author, facts.sidecars.rawValue, facts.digest,
-            facts.visibleDigest, isVisible, now, forgetSize, row.buried && row.listed, row.id,
+            media.enclosure.url, media.enclosure.type, media.enclosure.length, item.season, item.episode,
+            item.episodeType, item.explicit, item.link, item.image, item.author, facts.sidecars.rawValue, facts.digest,
+            facts.visibleDigest, isVisible, now, forgetSize, row.buried && row.listed, row.id, media.key,
+            media.mainURL, Self.streamSize(row.media.name, facts, media),
         ]
         try db.cachedStatement(
             sql: """
@@ -153,8 +166,8 @@ struct Merge {
                     duration = ?5, url = ?6, type = ?7, length = ?8, season = ?9, episode = ?10, episode_type = ?11,
                     explicit = ?12, link = ?13, image = ?14, author = ?15, sidecars = ?16, digest = ?17,
                     visible_digest = ?18, changed = CASE WHEN ?19 THEN ?20 ELSE changed END,
-                    confirmed_size = CASE WHEN ?21 THEN NULL ELSE confirmed_size END,
-                    listed = 1, buried = ?22
+                    confirmed_size = coalesce(?26, CASE WHEN ?21 THEN NULL ELSE confirmed_size END),
+                    listed = 1, buried = ?22, medium = ?24, main_url = ?25
                 WHERE id = ?23
                 """
         ).execute(arguments: StatementArguments(arguments))
@@ -181,24 +194,27 @@ struct Merge {
             sql: """
                 INSERT INTO episode (podcast, name, folded, guid, title, published, published_offset, moment, duration,
                     url, type, length, season, episode, episode_type, explicit, link, image, author, first_seen,
-                    changed, sidecars, digest, visible_digest)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    changed, sidecars, digest, visible_digest, medium, main_url, confirmed_size)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
+        let preference = try PodcastSQL.settings(db, of: podcast)["prefer"].flatMap(MediaPreference.init)
         for (_, facts) in ordered {
             let item = facts.item
             let stem = names.claim(template.stem(for: item, show: show))
-            let fileExtension = MediaType(type: facts.media.type, url: facts.media.url).fileExtension
+            let media = facts.media(preferring: preference)
+            let name = stem + "." + MediaType(type: media.enclosure.type, url: media.enclosure.url).fileExtension
             let arguments: [(any DatabaseValueConvertible)?] = [
-                podcast, stem + "." + fileExtension, FileName.folded(stem), facts.guid, facts.title,
+                podcast, name, FileName.folded(stem), facts.guid, facts.title,
                 item.published?.seconds, item.published?.offset ?? 0, item.published?.seconds ?? now, item.duration,
-                facts.media.url, facts.media.type, facts.media.length, item.season, item.episode, item.episodeType,
-                item.explicit, item.link, item.image, item.author, now, now, facts.sidecars.rawValue, facts.digest,
-                facts.visibleDigest,
+                media.enclosure.url, media.enclosure.type, media.enclosure.length, item.season, item.episode,
+                item.episodeType, item.explicit, item.link, item.image, item.author, now, now, facts.sidecars.rawValue,
+                facts.digest, facts.visibleDigest, media.key, media.mainURL, Self.streamSize(name, facts, media),
             ]
             try statement.execute(arguments: StatementArguments(arguments))
             let id = EpisodeID(db.lastInsertedRowID)
             try writeDetail(id, facts, isNew: true)
             try writeAttachments(id, facts, isNew: true)
+            try StoredSources.write(media.sources, of: id, isNew: true, db)
             inserted.append(id)
         }
         isVisible = true

@@ -5,7 +5,7 @@ import GRDB
 /// Migrations are registered by name and never edited once released: a change is a new migration with a new version.
 enum Schema {
     /// The version of the tables, stored in `PRAGMA user_version`, where readers of any version find it.
-    static let version = 8
+    static let version = 9
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -41,6 +41,10 @@ enum Schema {
         migrator.registerMigration("8") { db in
             try db.execute(sql: details)
             try reach(8, db)
+        }
+        migrator.registerMigration("9") { db in
+            try db.execute(sql: media)
+            try reach(9, db)
         }
         return migrator
     }

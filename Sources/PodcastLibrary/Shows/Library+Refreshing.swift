@@ -250,7 +250,8 @@ extension Library {
     package func identities(of podcast: ShowID) throws -> [(guid: String?, url: String)] {
         try query { db in
             let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT guid, url FROM episode WHERE podcast = ? AND buried = 0"),
+                db.cachedStatement(
+                    sql: "SELECT guid, coalesce(main_url, url) FROM episode WHERE podcast = ? AND buried = 0"),
                 arguments: [podcast])
             return try rows.mapAll { ($0[0], $0[1]) }
         }

@@ -74,7 +74,8 @@ struct EpisodeIndex {
         if let known = shows[podcast] { return known }
         var show = Show()
         let rows = try Row.fetchCursor(
-            db.cachedStatement(sql: "SELECT id, guid, url FROM episode WHERE podcast = ? ORDER BY id"),
+            db.cachedStatement(
+                sql: "SELECT id, guid, coalesce(main_url, url) FROM episode WHERE podcast = ? ORDER BY id"),
             arguments: [podcast])
         while let row = try rows.next() {
             let id: EpisodeID = row[0]

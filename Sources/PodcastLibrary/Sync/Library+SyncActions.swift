@@ -71,7 +71,8 @@ extension Library {
             let rows = try Row.fetchCursor(
                 db.cachedStatement(
                     sql: """
-                        SELECT q.episode, q.at, q.floor, q.stamp, e.url, e.guid, e.played, e.position, e.duration, p.url,
+                        SELECT q.episode, q.at, q.floor, q.stamp, coalesce(e.main_url, e.url), e.guid, e.played,
+                            e.position, e.duration, p.url,
                             (SELECT f.url FROM sync_feed f WHERE f.podcast = p.id AND f.subscribed = 1 LIMIT 1)
                         FROM sync_pending q JOIN episode e ON e.id = q.episode JOIN podcast p ON p.id = e.podcast
                         WHERE p.ephemeral = 0

@@ -81,17 +81,20 @@ extension Library {
 
     /// Marks a rendition as complete, and removes the download's row.
     ///
+    /// - Parameter isVerified: Whether the file has the hash that the feed lists.
     /// - Throws: `noSuchRendition` if the generation is no longer current.
     package func complete(
-        episode: EpisodeID, generation: Int, size: Int64, sha256: String, fileState: String? = nil, now: Int64
+        episode: EpisodeID, generation: Int, size: Int64, sha256: String, isVerified: Bool = false,
+        fileState: String? = nil, now: Int64
     ) throws {
         try write { db in
             try db.cachedStatement(
                 sql: """
-                    UPDATE rendition SET size = ?1, received = ?1, complete = 1, sha256 = ?2, file_state = ?5
+                    UPDATE rendition SET size = ?1, received = ?1, complete = 1, sha256 = ?2, file_state = ?5,
+                        verified = ?6
                     WHERE episode = ?3 AND generation = ?4
                     """
-            ).execute(arguments: [size, sha256, episode, generation, fileState])
+            ).execute(arguments: [size, sha256, episode, generation, fileState, isVerified])
             guard db.changesCount > 0 else {
                 throw LibraryError.noSuchRendition(episode: episode, generation: generation)
             }

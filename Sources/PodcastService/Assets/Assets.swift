@@ -14,9 +14,11 @@ final class Assets: ServicePart {
     private let driver: CoreDriver
     let store: AssetStore
     /// Running fetches, by the asset's file name.
-    private var fetches: [String: Task<Int64, any Error>] = [:]
+    var fetches: [String: Task<Int64, any Error>] = [:]
     /// Failed fetches, by the asset's file name. They are not retried before `until`, in seconds since 1970.
-    private var failures: [String: (failure: Failure, url: String, until: Int64)] = [:]
+    var failures: [String: (failure: Failure, url: String, until: Int64)] = [:]
+    /// Streams whose playlists were checked, until when the result is used.
+    var streams: [EpisodeID: (url: String, until: Int64)] = [:]
 
     init(_ driver: CoreDriver) {
         context = driver.context
@@ -37,6 +39,7 @@ final class Assets: ServicePart {
 
     /// Ensures that an asset is in the cache.
     func asset(_ kind: AssetKind, _ id: Int64) async throws -> Reply {
+        if kind == .stream { return try await stream(EpisodeID(id)) }
         let name = kind.fileName(id)
         guard let source = try assetSource(kind, id) else {
             throw Failure(errorNumber: ENODATA, message: "the feed does not list it (any more)")
@@ -80,6 +83,7 @@ final class Assets: ServicePart {
         case .vtt: url = try library.extras(of: episode.id).transcripts.first { $0.kind == .vtt }?.url
         case .srt: url = try library.extras(of: episode.id).transcripts.first { $0.kind == .srt }?.url
         case .chapters: url = try library.extras(of: episode.id).chaptersURL
+        case .stream: url = nil
         }
         let fileExtension = kind == .art ? "jpg" : kind == .chapters ? "json" : kind.rawValue
         return url.map {
@@ -117,13 +121,15 @@ final class Assets: ServicePart {
                 (error as? TransferError)?.failure
                 ?? Failure(errorNumber: isFull ? ENOSPC : EIO, message: error.localizedDescription)
             log.warning("\(source.path): \(failure.message)")
-            // Remove expired entries only once there are a thousand failures.
-            if failures.count >= 1_000 {
-                failures = failures.filter { $0.value.until > now() }
-            }
-            failures[name] = (failure, source.url, now() + Self.failureMemory)
+            remember(failure, of: name, url: source.url)
             throw failure
         }
+    }
+
+    func remember(_ failure: Failure, of name: String, url: String) {
+        // Remove expired entries only once there are a thousand failures.
+        if failures.count >= 1_000 { failures = failures.filter { $0.value.until > now() } }
+        failures[name] = (failure, url, now() + Self.failureMemory)
     }
 
     private func receive(
@@ -177,6 +183,7 @@ enum AssetContent {
         case .cover, .art: isImage(bytes)
         case .vtt, .srt: !bytes.isEmpty && !isMarkup(bytes)
         case .chapters: text(bytes).first == UInt8(ascii: "{")
+        case .stream: false
         }
     }
 

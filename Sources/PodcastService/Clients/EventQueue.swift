@@ -145,7 +145,7 @@ extension EventQueue.Item {
         guard case .transfer(let event) = self else { return nil }
         switch event {
         case .confirmed(let key, _, _), .fileCreated(let key, _, _, _, _), .abandoned(let key, _, _),
-            .completed(let key, _, _, _), .failed(let key, _):
+            .completed(let key, _, _), .failed(let key, _):
             return .medium(key)
         case .progress(let snapshot): return .medium(snapshot.key)
         case .upload(.record(let key, _, _)), .upload(.doubtful(let key, _)), .upload(.completed(let key, _)),

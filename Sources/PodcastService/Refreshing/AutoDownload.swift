@@ -21,6 +21,7 @@ package struct AutoDownload: Sendable, Equatable {
         enqueue = wanted.filter { episode in
             // An episode that was played to the end is not fetched again.
             !episode.complete && !episode.hasTask && !episode.isDeclined && !episode.played && !episode.isMediaGone
+                && !episode.isStream
         }.map(\.id)
         let surplus = episodes.sorted(by: RetainedEpisode.isNewer).filter {
             $0.isAutomatic && !wantedIDs.contains($0.id) && !$0.isProtected

@@ -151,7 +151,7 @@ extension Refresher {
         let updated = Set(result.updated)
         for episode in Set(driver.core.tasks.downloads.keys.map(\.episode)).union(driver.clients.openEpisodes)
         where updated.contains(episode) {
-            if let url = try library.episode(id: episode)?.url { engine.setSource(MediaID(episode), url: url) }
+            engine.setLocations(MediaID(episode), try locations(of: episode))
         }
         // On the first fetch of a show no episode counts as new.
         let new = podcast.lastRefresh != nil ? result.inserted : []
@@ -185,20 +185,24 @@ extension Refresher {
     func renewAddress(of episode: EpisodeID) {
         startTask { [self] in
             await driver.underWay {
-                var url: String?
+                var locations: [DownloadSource.Location] = []
                 do {
                     if let row = try library.episode(id: episode),
                         let show = try library.refreshSubject(of: row.podcast, evenFound: true)
                     {
                         _ = await refresh([show], .schedule)
-                        url = try library.episode(id: episode)?.url
+                        locations = try self.locations(of: episode)
                     }
                 } catch {
                     log.error("\(error)")
                 }
-                engine.renew(MediaID(episode), url: url)
+                engine.renew(MediaID(episode), locations)
             }
         }
+    }
+
+    private func locations(of episode: EpisodeID) throws -> [DownloadSource.Location] {
+        try library.mediaSources(of: episode).map(DownloadSource.Location.init)
     }
 
     // MARK: Moving

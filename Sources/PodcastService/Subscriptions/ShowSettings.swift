@@ -14,6 +14,7 @@ package enum ShowSettingKey: String, CaseIterable, Sendable {
     case autoDownload = "auto_download"
     case keep = "keep"
     case userAgent = "user_agent"
+    case prefer = "prefer"
 }
 
 /// A validated `KEY=VALUE`.
@@ -85,6 +86,7 @@ package struct ShowSettings: Sendable, Equatable {
     package private(set) var autoDownload: Int?
     package private(set) var keep: Keep?
     package private(set) var userAgent: String?
+    package private(set) var prefer: MediaPreference?
 
     package init() {}
 
@@ -148,6 +150,9 @@ package struct ShowSettings: Sendable, Equatable {
                 throw Self.refused(key, value, "text on one line, at most \(Self.longestUserAgent) bytes")
             }
             userAgent = value
+        case .prefer:
+            guard let preference = MediaPreference(value) else { throw Self.refused(key, value, MediaPreference.forms) }
+            prefer = preference
         }
     }
 

@@ -129,12 +129,12 @@ extension CoreDriver {
                 if let task = try task(of: row) { try batch.handle(.registered(task, asked: nil)) }
             }
             try batch.handle(.reported(snapshot))
-        case .completed(let key, let generation, let size, let sha256):
+        case .completed(let key, let generation, let facts):
             let file = try library.rendition(of: key.episode)?.file
             try library.complete(
-                episode: key.episode, generation: generation, size: size, sha256: sha256,
-                fileState: file.flatMap { engine.file($0)?.state?.text }, now: now())
-            try batch.handle(.completed(key, generation: generation, size: size))
+                episode: key.episode, generation: generation, size: facts.size, sha256: facts.sha256,
+                isVerified: facts.isVerified, fileState: file.flatMap { engine.file($0)?.state?.text }, now: now())
+            try batch.handle(.completed(key, generation: generation, size: facts.size))
         case .failed(let key, let error): try batch.handle(.failed(key, error))
         case .upload(let event): try owner?.take(event, &batch)
         // `take(_:)` handles these outside a transaction.

@@ -15,17 +15,19 @@ extension CoreDriver {
             guard let row = try library.source(of: episode) else {
                 throw TransferError(.missing, "the episode is no longer in the library")
             }
+            if StreamFile.isStream(row.name) { throw StreamPlaylist.notAFile }
             try checkFile(of: row)
             let settings = ShowSettings(stored: row.settings)
             var rateLimit: Int64?
             if case .bytesPerSecond(let limit) = settings.rateLimit { rateLimit = limit }
             let media = MediaID(episode)
             var source = DownloadSource(
-                key: media, url: row.url, generation: row.generation, confirmedSize: row.confirmedSize,
+                key: media, url: row.sources[0].url, generation: row.generation, confirmedSize: row.confirmedSize,
                 file: row.file, expects: ContentExpectation(fileName: row.name), userAgent: settings.userAgent,
                 isSuspended: row.task.map { $0.isSuspended || view.withLock { $0.holds.isHeld(media) } } ?? false,
                 priority: row.task?.isAutomatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
                 isComplete: row.isComplete)
+            source.setLocations(row.sources.map(DownloadSource.Location.init))
             source.credentials = credentials(of: row.podcast, row.access)
             source.reach = row.access.leads
             source.awaitsSpace = view.withLock { $0.spaceWaits[media] }
@@ -47,4 +49,8 @@ extension CoreDriver {
         if defect == .changed { throw TransferError(.unverified, "its file in the cache has to be verified") }
         if defect.isPassing { throw TransferError(.failed, "its file in the cache: \(defect)") }
     }
+}
+
+extension DownloadSource.Location {
+    init(_ source: MediaSource) { self.init(url: source.url, hash: source.hash.flatMap(FileHash.init)) }
 }

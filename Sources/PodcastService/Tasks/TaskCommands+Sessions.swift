@@ -42,6 +42,7 @@ extension TaskCommands {
         guard let row = try library.episode(id: episode), let podcast = try library.podcast(id: row.podcast) else {
             throw Failure(message: "episode \(episode) is not in the library")
         }
+        if row.isStream { throw StreamPlaylist.notAFile.failure }
         driver.note(.created(MediaID(episode), by: client.id))
         var info = TaskInfo(
             id: downloads[MediaID(episode)]?.id ?? 0, kind: .download, path: podcast.name + "/" + row.name,

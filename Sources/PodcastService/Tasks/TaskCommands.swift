@@ -60,7 +60,7 @@ final class TaskCommands: ServicePart {
     private func begin(_ episodes: [EpisodeID]) throws {
         try driver.change { batch in
             for id in episodes {
-                guard let episode = try library.episode(id: id), !episode.complete else { continue }
+                guard let episode = try library.episode(id: id), !episode.complete, !episode.isStream else { continue }
                 try begin(id, &batch)
                 try batch.handle(.suspended(MediaID(id), false))
                 try batch.handle(.wanted(MediaID(id), .asked))
@@ -78,6 +78,7 @@ final class TaskCommands: ServicePart {
     /// - Returns: an error message, or `nil`.
     private func act(_ action: TaskAction, on episode: Episode) async throws -> String? {
         let media = MediaID(episode.id)
+        if episode.isStream, [.download, .resume, .suspend].contains(action) { return StreamPlaylist.notAFile.message }
         switch action {
         // `begin(_:)` has started these.
         case .download, .resume: break

@@ -26,6 +26,8 @@ package struct RetainedEpisode: Sendable, Equatable {
     package var isAutomatic: Bool
     /// Whether a person cancelled its download or evicted it, so that it is not downloaded automatically.
     package var isDeclined: Bool
+    /// Whether it is a stream, of which nothing can be downloaded.
+    package var isStream = false
 
     package init(
         id: EpisodeID, moment: Int64, type: String? = nil, listed: Bool = true, cachedBytes: Int64 = 0,
@@ -60,6 +62,7 @@ package struct RetainedEpisode: Sendable, Equatable {
             played: episode.played, position: episode.position, pinned: episode.pinned,
             hasTask: episode.download != nil, isOpen: isOpen, isMediaGone: isMediaGone, isAutomatic: isAutomatic,
             isDeclined: isDeclined)
+        isStream = episode.isStream
     }
 
     /// Whether it must not be removed automatically: it is pinned, partly played, or open.

@@ -9,10 +9,12 @@ extension DownloadMachine {
         /// Whether to send a Range field.
         package var ranged: Bool
         package var ifRange: Validator?
-        /// Whether to use the address of the last response instead of the feed's.
+        /// Whether to use the address of the last response instead of the feed's, a source.
         package var direct: Bool
         /// Whether a reader waits for it: it then belongs to the readers' pool.
         package var forReader: Bool
+        /// The position of its address among the file's sources, unless `direct`.
+        package var source = 0
     }
 
     /// An action for the driver to perform.

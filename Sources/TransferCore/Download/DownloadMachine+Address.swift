@@ -1,5 +1,43 @@
-// Renewal of an address that is no longer valid.
+// The sources of a file, and the renewal of addresses that are no longer valid.
 extension DownloadMachine {
+    /// The position of the source that is requested now.
+    package var source: Int { address.sources.current }
+
+    /// Sets the number of sources, after their addresses were set; the first is requested next.
+    package mutating func setSources(_ count: Int) {
+        address.sources.restart()
+        address.sources.count = max(1, count)
+    }
+
+    /// Continues with the next source after a permanent failure of the current one; without one, requests a newer
+    /// address from the owner, or fails with the failure of the first source.
+    mutating func giveUpSource(_ error: TransferError, now: Int64) -> [Action] {
+        guard address.sources.advance(after: error) else {
+            let error = address.sources.firstRefusal ?? error
+            return renewAddress(after: error, now: now) ?? fail(error, now: now)
+        }
+        // Another server's tags say nothing about the present bytes: they are compared with its own.
+        rendition.pin?.validator = nil
+        return nextSource(now)
+    }
+
+    /// Requests the current source, which another one precedes.
+    mutating func nextSource(_ now: Int64) -> [Action] {
+        trustNone()
+        faults.forgetEnd()
+        return plan(now)
+    }
+
+    /// Handles a complete file whose hash is not that of the feed: its bytes are dropped, and the next source is tried.
+    package mutating func mismatched(_ error: TransferError, now: Int64) -> [Action] {
+        guard isFinishing else { return [] }
+        leaveFinishing()
+        let actions = beginGeneration(keeping: nil, pin: nil, now: now)
+        // The server's answers do not contradict each other.
+        faults.renewals = 0
+        return actions + (failure == nil ? giveUpSource(error, now: now) : [])
+    }
+
     /// Requests a newer address from the owner after a refusal, since the feed may have changed. Does so at most once
     /// within `Limits.failureMemory`.
     ///
@@ -20,9 +58,8 @@ extension DownloadMachine {
         guard case .awaitingAddress(_, let error) = phase else { return isNew ? addressChanged(now: now) : [] }
         guard isNew else { return fail(error, now: now) }
         phase = .fetching()
-        trustNone()
-        faults.forgetEnd()
-        return plan(now)
+        address.sources.restart()
+        return nextSource(now)
     }
 
     /// Handles a changed address. Running connections continue; requests that failed with the previous address may be

@@ -8,6 +8,8 @@ extension DownloadMachine {
     /// Whether the head of a response has to be reported together with the first bytes of its body.
     package func needsContent(_ id: ConnectionID, _ head: ResponseHead) -> Bool {
         guard let connection = connections[id] else { return false }
+        // An open should not be answered with the size of an error page while another source may have the file.
+        if address.sources.hasNext, present.isEmpty, connection.request.offset == 0, head.status == 200 { return true }
         return ResponseVerdict.needsContent(
             head, offset: connection.request.offset, pin: pin, hasBytes: !present.isEmpty)
     }

@@ -122,7 +122,7 @@ extension DownloadMachine {
         let size = body.excess ?? (pin?.total ?? body.end).map { "\($0)" }
         let announces = size.map { "the server announces \($0) bytes and sends \(position)" }
         let says = announces ?? "each of the server's answers ends at byte \(position)"
-        return fail(TransferError(.failed, "\(says): \(error.message)"), now: now)
+        return giveUpSource(TransferError(.failed, "\(says): \(error.message)"), now: now)
     }
 
     /// Handles the driver's report that the file was synced and hashed.
@@ -251,12 +251,15 @@ extension DownloadMachine {
         // While another connection receives bytes the file exists: this one may have exceeded a limit of the server.
         if connections.areReceiving(beside: id) { return lost(id, error, after: nil, now: now, random: random) }
         connections[id] = nil
-        return renewAddress(after: error, now: now) ?? fail(error, now: now)
+        // Another connection to the same source has been refused before.
+        if connection.request.source != address.sources.current { return plan(now) }
+        return giveUpSource(error, now: now)
     }
 
     mutating func fail(_ error: TransferError, now: Int64) -> [Action] {
         let actions = dropAll()
         phase = .failed(error, until: now + limits.failureMemory)
+        address.sources.restart()
         attempts.recentError = nil
         faults.forgetEnd()
         // `failed` comes first, because a reader queries the error as soon as it is answered.

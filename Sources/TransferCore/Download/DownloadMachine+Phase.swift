@@ -88,5 +88,34 @@ extension DownloadMachine {
         var knowsDirect: Bool
         /// The time of the last request for a newer one.
         var lastRenewal: Int64?
+        /// The sources that are tried in order.
+        var sources = Sources()
+    }
+
+    /// The addresses of the same file, of which the owner knows the text: the next is requested when one is refused.
+    struct Sources: Sendable, Equatable {
+        var count = 1
+        private(set) var current = 0
+        /// The refusal of the first source, which is reported if all refuse.
+        private(set) var firstRefusal: TransferError?
+
+        /// Whether another source follows the current one.
+        var hasNext: Bool { current + 1 < count }
+
+        /// Advances to the next source.
+        ///
+        /// - Returns: Whether there is one.
+        mutating func advance(after error: TransferError) -> Bool {
+            firstRefusal = firstRefusal ?? error
+            guard hasNext else { return false }
+            current += 1
+            return true
+        }
+
+        /// Returns to the first source.
+        mutating func restart() {
+            current = 0
+            firstRefusal = nil
+        }
     }
 }

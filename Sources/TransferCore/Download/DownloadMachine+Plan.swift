@@ -116,7 +116,8 @@ extension DownloadMachine {
         attempts.lastTry = now
         phase = .fetching()
         var request = ConnectRequest(
-            offset: 0, end: nil, ranged: false, ifRange: nil, direct: address.knowsDirect, forReader: forReader)
+            offset: 0, end: nil, ranged: false, ifRange: nil, direct: address.knowsDirect, forReader: forReader,
+            source: address.sources.current)
         if need > 0, canSeek(to: need) {
             let overlaps = needsComparison && present.contains(need - 1)
             request.offset = overlaps ? need - min(limits.overlap, need - runStart(before: need)) : need

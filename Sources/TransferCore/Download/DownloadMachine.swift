@@ -40,16 +40,18 @@ package struct DownloadMachine: Sendable {
     ///   - present: The ranges in an existing cache file of this generation.
     ///   - isCached: Whether that file is complete, synced and hashed.
     ///   - knowsDirect: Whether the address of its bytes is known.
+    ///   - sources: The number of sources, of which the next is requested when one is refused.
     ///   - priority: The priority of the task, if there is one.
     package init(
         generation: Int, pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false,
-        knowsDirect: Bool = false, priority: TransferPriority = .asked, limits: Limits = Limits()
+        knowsDirect: Bool = false, sources: Int = 1, priority: TransferPriority = .asked, limits: Limits = Limits()
     ) {
         rendition = Rendition(
             generation: generation, pin: pin, present: present ?? ByteRanges(), hasFile: present != nil)
         phase = isCached ? .cached : .fetching()
         filling = Filling(priority: min(priority, .asked))
         address = Address(knowsDirect: knowsDirect)
+        address.sources.count = max(1, sources)
         self.limits = limits
     }
 

@@ -94,8 +94,9 @@ extension Download {
         let key = source.key
         let mailbox = engine.mailbox
         let storage = engine.queues.storage
+        let expected = ExpectedHashes(source.locations, current: machine.source)
         engine.queues.hashing.async {
-            let result: Result<String, StorageFailure>
+            let result: Result<FileFacts?, StorageFailure>
             do {
                 // This checkpoint is written on the queue of the others, so that an older one cannot overwrite it, and
                 // before the sync: if the process is killed now, all bytes are in the page cache. A small file needs
@@ -108,13 +109,21 @@ extension Download {
                 } catch {
                     throw StorageFailure(error, losesBytes: true)
                 }
-                let sha256 = try file.sha256(size: size)
-                var checkpoint = partial
-                checkpoint.complete = true
-                checkpoint.sha256 = sha256
-                checkpoint.setSynced(all)
-                try storage.sync { try cache.save(checkpoint, of: file, durably: true) }
-                result = .success(sha256)
+                let sha256 = try file.digest(.sha256, size: size)
+                let match = try expected.check { algorithm in
+                    algorithm == .sha256 ? sha256 : try file.digest(algorithm, size: size)
+                }
+                if match == .differs {
+                    result = .success(nil)
+                } else {
+                    var checkpoint = partial
+                    checkpoint.complete = true
+                    checkpoint.sha256 = sha256
+                    checkpoint.isVerified = match == .verified ? true : nil
+                    checkpoint.setSynced(all)
+                    try storage.sync { try cache.save(checkpoint, of: file, durably: true) }
+                    result = .success(FileFacts(size: size, sha256: sha256, isVerified: match == .verified))
+                }
             } catch let failure as StorageFailure {
                 result = .failure(failure)
             } catch {
@@ -124,14 +133,17 @@ extension Download {
         }
     }
 
-    private func finished(_ result: Result<String, StorageFailure>, file: CacheFile) {
-        guard file === self.file, machine.isFinishing, let size = machine.pin?.total else { return }
+    /// - Parameter result: The facts of the file; `nil` if it has not the hash that its source lists.
+    private func finished(_ result: Result<FileFacts?, StorageFailure>, file: CacheFile) {
+        guard file === self.file, machine.isFinishing else { return }
         switch result {
-        case .success(let sha256):
+        case .success(let facts?):
             checkpoints = CheckpointPace()
             // The owner is notified before the readers that wait for the end, and before the state changes.
-            emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
+            emit(.completed(key: source.key, generation: machine.generation, facts))
             apply(machine.finished(nil, now: engine.now))
+        case .success(nil):
+            apply(machine.mismatched(ExpectedHashes.mismatch, now: engine.now))
         case .failure(let failure) where failure.losesBytes:
             apply(machine.lostStored(keeping: checkpoints.synced, failure.error, now: engine.now))
         case .failure(let failure):

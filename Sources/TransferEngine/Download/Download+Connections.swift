@@ -37,7 +37,8 @@ extension Download {
     }
 
     private func connect(_ id: DownloadMachine.ConnectionID, _ request: DownloadMachine.ConnectRequest) {
-        let url = request.direct ? origin?.url ?? source.url : source.url
+        let listed = source.location(request.source).url
+        let url = request.direct ? origin?.url ?? listed : listed
         let connection = DownloadConnection(
             id: id, token: engine.turns.newToken(), url: url, request: request, download: self)
         connections[id] = connection

@@ -56,7 +56,7 @@ final class Download {
         /// The time of the next progress report in milliseconds.
         var due: Int64 = 0
         /// The digest of a file that was complete when it was loaded, until the owner was notified again.
-        var untold: String?
+        var untold: FileFacts?
     }
 
     /// The interval of progress reports in milliseconds: four times a second looks smooth.
@@ -80,7 +80,7 @@ final class Download {
                     total: found.checkpoint.total, validator: found.checkpoint.validator.flatMap(Validator.init(text:)),
                     mediaType: found.checkpoint.contentType)
                 isCached = found.checkpoint.complete && pin?.total.map { found.present.covers(0..<$0) } ?? false
-                if isCached, !source.isComplete { reports.untold = found.checkpoint.sha256 }
+                if isCached, !source.isComplete { reports.untold = found.checkpoint.facts }
                 checkpoints.synced = found.checkpoint.syncedRanges.intersection(found.present)
             } else {
                 // The file cannot be trusted: readers of that generation must not see bytes of another.
@@ -93,7 +93,7 @@ final class Download {
         }
         machine = DownloadMachine(
             generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: origin != nil,
-            priority: source.priority, limits: limits)
+            sources: source.locations.count, priority: source.priority, limits: limits)
         // If all bytes are present, this starts to finish the file.
         if source.isSuspended { apply(machine.setSuspended(true, now: engine.now)) }
         if !engine.downloads.allowsAutomatic { _ = machine.setAllowsAutomatic(false, now: engine.now) }
@@ -174,20 +174,27 @@ final class Download {
         return true
     }
 
-    /// Handles the owner's answer about a newer address.
-    func renew(_ url: String?) {
-        let isNew = url.map { $0 != source.url } ?? false
-        if let url { source.url = url }
+    /// Handles the owner's answer about newer addresses.
+    func renew(_ locations: [DownloadSource.Location]) {
+        let isNew = replaceLocations(locations)
         apply { machine, now in machine.addressRenewed(isNew, now: now) }
         report(force: false)
     }
 
-    /// Changes the address.
-    func setSource(_ url: String) {
-        guard url != source.url else { return }
-        source.url = url
+    /// Changes the addresses.
+    func setLocations(_ locations: [DownloadSource.Location]) {
+        guard replaceLocations(locations) else { return }
         apply { machine, now in machine.addressChanged(now: now) }
         report(force: false)
+    }
+
+    /// - Returns: Whether the addresses differ.
+    private func replaceLocations(_ locations: [DownloadSource.Location]) -> Bool {
+        guard !locations.isEmpty else { return false }
+        let isNew = locations.map(\.url) != source.locations.map(\.url)
+        source.setLocations(locations)
+        if isNew { machine.setSources(locations.count) }
+        return isNew
     }
 
     func storageIsFull(_ error: TransferError) {
@@ -236,9 +243,9 @@ final class Download {
     /// Notifies an owner that does not know that the file is complete: the event was lost when an earlier process
     /// ended.
     private func tellIfWhole() {
-        guard let sha256 = reports.untold, let size = machine.pin?.total else { return }
+        guard let facts = reports.untold else { return }
         reports.untold = nil
-        emit(.completed(key: source.key, generation: machine.generation, size: size, sha256: sha256))
+        emit(.completed(key: source.key, generation: machine.generation, facts))
     }
 
     // MARK: Actions

@@ -1,10 +1,24 @@
+package import ContentCache
 package import TransferCore
 
-/// The address of a file, and the facts known from earlier runs.
+/// The addresses of a file, and the facts known from earlier runs.
 package struct DownloadSource: Sendable {
+    /// One address of the file.
+    package struct Location: Sendable, Equatable {
+        package var url: String
+        /// The hash that the complete file from here must have; `nil` if none is known.
+        package var hash: FileHash?
+
+        package init(url: String, hash: FileHash? = nil) {
+            self.url = url
+            self.hash = hash
+        }
+    }
+
     /// The owner's key of the file; there is one download for each key.
     package var key: MediaID
-    package var url: String
+    /// Where the file is, in the order of the requests: the next location is tried when one is refused. Never empty.
+    package private(set) var locations: [Location]
     /// The current number of the rendition.
     package var generation: Int
     /// The size of this generation confirmed by a server.
@@ -36,7 +50,7 @@ package struct DownloadSource: Sendable {
         priority: TransferPriority = .asked, rateLimit: Int64? = nil, isComplete: Bool = false
     ) {
         self.key = key
-        self.url = url
+        locations = [Location(url: url)]
         self.generation = generation
         self.confirmedSize = confirmedSize
         self.file = file
@@ -46,6 +60,19 @@ package struct DownloadSource: Sendable {
         self.isSuspended = isSuspended
         self.priority = priority
         self.isComplete = isComplete
+    }
+
+    /// The first address.
+    package var url: String { locations[0].url }
+
+    /// Replaces the locations, unless there are none.
+    package mutating func setLocations(_ locations: [Location]) {
+        if !locations.isEmpty { self.locations = locations }
+    }
+
+    /// Returns the location at a position; the first if there is none.
+    func location(_ position: Int) -> Location {
+        locations.indices.contains(position) ? locations[position] : locations[0]
     }
 }
 
@@ -73,7 +100,7 @@ package enum TransferEvent: Sendable {
     case abandoned(key: MediaID, generation: Int, file: String)
     /// Sent when the state changes, and a few times a second while bytes arrive.
     case progress(DownloadSnapshot)
-    case completed(key: MediaID, generation: Int, size: Int64, sha256: String)
+    case completed(key: MediaID, generation: Int, FileFacts)
     case failed(key: MediaID, TransferError)
     /// No space was left for bytes of this download. All writing downloads are suspended until `setStorageFull(nil)`;
     /// the event is not repeated before.
@@ -82,6 +109,21 @@ package enum TransferEvent: Sendable {
     /// must answer with `renew`.
     case addressRefused(key: MediaID, TransferError)
     case upload(UploadEvent)
+}
+
+/// The facts of a complete file.
+package struct FileFacts: Sendable, Equatable {
+    /// Bytes.
+    package var size: Int64
+    package var sha256: String
+    /// Whether it has the hash that its source lists.
+    package var isVerified: Bool
+
+    package init(size: Int64, sha256: String, isVerified: Bool = false) {
+        self.size = size
+        self.sha256 = sha256
+        self.isVerified = isVerified
+    }
 }
 
 /// Configuration of a `TransferEngine`.

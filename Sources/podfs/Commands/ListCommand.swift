@@ -67,6 +67,7 @@ struct ListCommand: PodfsCommand {
     }
 
     private static func state(of episode: Episode, _ task: TaskInfo?) -> State {
+        if episode.isStream { return State(name: .stream, progress: 0) }
         if episode.complete { return State(name: .cached, progress: 100) }
         let expected = task?.expected ?? episode.size.bytes
         let received = max(task?.received ?? 0, episode.cachedBytes)
@@ -88,7 +89,7 @@ struct ListCommand: PodfsCommand {
         let mark = size.source == .server ? "" : "~"
         let length = size.source == .unknown ? "?" : mark + ByteText.size(size.bytes)
         let name = state.name.rawValue
-        let shown = state.name == .remote || state.name == .cached ? name : "\(name) \(state.progress)%"
+        let shown = [.remote, .cached, .stream].contains(state.name) ? name : "\(name) \(state.progress)%"
         return "\(PlainText.oneLine(episode.name))  \(length)  \(shown)"
     }
 

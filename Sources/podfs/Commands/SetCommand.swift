@@ -12,6 +12,7 @@ struct SetCommand: PodfsCommand {
         discussion: """
             A show: auto_download, keep, names.template, transfers.rate_limit, user_agent; see podfs.conf(5). KEY= removes the \
             show's own value. Without KEY=VALUE the show's own values are printed.
+            prefer=ENCODING chooses among the encodings of new episodes: audio/opus, video, '<=96k'.
             A narrower keep removes episodes at once and prints their number; it needs --yes if any of them is cached or played. \
             With a wider keep the episodes that the feed lists return under their previous names.
             An episode: played=0 or 1, position=SECONDS.

@@ -67,7 +67,8 @@ struct SubscribeCommand: PodfsCommand {
     }
 
     static func line(name: String, episodes: Int, skipped: Int) -> String {
-        let passed = skipped > 0 ? " (\(skipped) items without media skipped)" : ""
+        let items = skipped == 1 ? "1 item" : "\(skipped) items"
+        let passed = skipped > 0 ? "; \(items) with nothing to play passed over" : ""
         return "\(name): \(episodes) episode\(episodes == 1 ? "" : "s")\(passed)"
     }
 }

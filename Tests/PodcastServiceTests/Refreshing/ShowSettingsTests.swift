@@ -18,7 +18,7 @@ struct ShowSettingsTests {
         let written = [
             "transfers.rate_limit=500 KiB", " names.template = {date} - {title} ", "auto_download=3",
             "keep=20 episodes",
-            "user_agent=My/1.0 (a=b)",
+            "user_agent=My/1.0 (a=b)", "prefer=<=96k",
         ]
         var stored: [String: String] = [:]
         for text in written {
@@ -31,6 +31,7 @@ struct ShowSettingsTests {
         #expect(settings.nameTemplate == (try NameTemplate("{date} - {title}")))
         #expect(settings.autoDownload == 3 && settings.keep == .episodes(20))
         #expect(settings.userAgent == "My/1.0 (a=b)")
+        #expect(settings.prefer == .atMost(96_000))
         #expect(ShowSettings(stored: [:]) == ShowSettings())
     }
 
@@ -99,7 +100,7 @@ struct ShowSettingsTests {
         #expect(
             message("colour=blue")
                 == "a show has no setting 'colour'; there are transfers.rate_limit, names.template, auto_download, keep, "
-                + "user_agent")
+                + "user_agent, prefer")
         #expect(message("cache.limit=1").hasPrefix("a show has no setting 'cache.limit'"))
     }
 

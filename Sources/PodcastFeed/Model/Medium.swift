@@ -1,0 +1,131 @@
+/// One encoding of an item's media, at one or more addresses.
+package struct Medium: Sendable, Equatable {
+    /// The http and https addresses of the same file, in the order in which to try them; never empty.
+    package var addresses: [String]
+    /// The size in bytes that the feed states.
+    package var length: Int64?
+    /// The MIME type in lower case.
+    package var type: String?
+    /// Bits per second.
+    package var bitRate: Double?
+    /// The height of a video in pixels.
+    package var height: Int?
+    package var language: String?
+    package var title: String?
+    package var codecs: String?
+    /// The hash of the file, as `AlternateEnclosure.Integrity.digests`.
+    package var hash: String?
+
+    init(_ enclosure: Enclosure) {
+        addresses = [enclosure.url]
+        length = enclosure.length
+        type = enclosure.type
+    }
+
+    /// `nil` if the encoding has no playable file at an http or https address.
+    init?(_ alternate: AlternateEnclosure) {
+        let files = alternate.enclosures.filter { $0.kind != .other }
+        guard let first = files.first else { return nil }
+        self.init(first)
+        // A source with a type of its own is another file, such as a torrent.
+        addresses = files.filter { $0.type == first.type }.map(\.url)
+        bitRate = alternate.bitRate
+        height = alternate.height
+        language = alternate.language
+        title = alternate.title
+        codecs = alternate.codecs
+        hash = alternate.integrity?.digests
+    }
+
+    /// Adds what an alternate says about the same file.
+    private mutating func merge(_ other: Medium) {
+        addresses += other.addresses
+        length = length ?? other.length
+        type = type ?? other.type
+        bitRate = other.bitRate
+        height = other.height
+        language = other.language
+        title = other.title
+        codecs = other.codecs
+        hash = other.hash
+    }
+
+    /// The file as an enclosure, at its first address.
+    package var enclosure: Enclosure { Enclosure(url: addresses[0], length: length, type: type) }
+
+    /// The maximum number of encodings of an item, and of addresses of one encoding. More are omitted: a feed must not
+    /// decide how many requests a missing file causes, or how many rows an episode has.
+    package static let mostMedia = 50
+    package static let mostAddresses = 8
+
+    fileprivate static func all(of item: Item) -> [Medium] {
+        var media: [Medium] = []
+        var places: [String: Int] = [:]
+        func record(_ medium: Medium, at place: Int) {
+            for address in medium.addresses where places[address] == nil { places[address] = place }
+        }
+        for enclosure in item.enclosures.prefix(mostMedia) where !enclosure.url.isEmpty {
+            record(Medium(enclosure), at: media.count)
+            media.append(Medium(enclosure))
+        }
+        let alternates = item.alternates.lazy.compactMap { alternate in
+            Medium(alternate).map { ($0, alternate.isDefault) }
+        }
+        for (alternate, isDefault) in alternates.prefix(mostMedia) {
+            // The same file as an enclosure, because it is said to be, or because they share an address.
+            let isMain = isDefault && media.first.map { ($0.type ?? alternate.type) == alternate.type } ?? false
+            let place = alternate.addresses.lazy.compactMap { places[$0] }.min() ?? (isMain ? 0 : nil)
+            if let place {
+                media[place].merge(alternate)
+                record(alternate, at: place)
+            } else if media.count < mostMedia {
+                record(alternate, at: media.count)
+                media.append(alternate)
+            }
+        }
+        for index in media.indices {
+            var seen: Set<String> = []
+            media[index].addresses = Array(
+                media[index].addresses.filter { seen.insert($0).inserted }.prefix(mostAddresses))
+        }
+        return media
+    }
+}
+
+extension Item {
+    /// The encodings of the item, the main one first; empty if it has nothing to play.
+    package var media: [Medium] {
+        // Fast path for most items of most feeds.
+        if alternates.isEmpty, enclosures.count == 1 { return [Medium(enclosures[0])] }
+        return Medium.all(of: self)
+    }
+}
+
+extension AlternateEnclosure.Integrity {
+    /// The hash algorithms of Subresource Integrity with the sizes of their digests in bytes, the strongest first.
+    private static let algorithms = [("sha512", 64), ("sha384", 48), ("sha256", 32)]
+    private static let mostDigests = 8
+
+    /// The hashes of the strongest algorithm, as `sha384-DIGEST sha384-DIGEST` with hexadecimal digests; `nil` without
+    /// a valid one of a known algorithm, and for a signature.
+    package var digests: String? {
+        guard type == "sri" else { return nil }
+        let words = value.utf8.prefix(4_096).split { $0 <= UInt8(ascii: " ") }.prefix(4 * Self.mostDigests)
+        for (algorithm, size) in Self.algorithms {
+            let found = words.compactMap { word -> String? in
+                let parts = word.split(separator: UInt8(ascii: "-"), maxSplits: 1)
+                guard parts.count == 2, String(decoding: parts[0], as: UTF8.self).lowercased() == algorithm,
+                    // Options follow a question mark; none is defined.
+                    let digest = Base64.decoded(parts[1].prefix { $0 != UInt8(ascii: "?") }), digest.count == size
+                else { return nil }
+                return "\(algorithm)-\(Self.hexadecimal(digest))"
+            }
+            if !found.isEmpty { return found.prefix(Self.mostDigests).joined(separator: " ") }
+        }
+        return nil
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

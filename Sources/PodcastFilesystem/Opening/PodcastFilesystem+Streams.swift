@@ -1,0 +1,25 @@
+internal import Fuse
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import SystemPackage
+internal import TransferCore
+
+// Episodes that are streams.
+extension PodcastFilesystem {
+    /// Opens the playlist of a stream, once the daemon has checked where it leads.
+    func openStream(_ node: NodeNumber, by caller: Caller) throws -> Opening {
+        if isIndexer(caller.pid) { throw Errno.permissionDenied }
+        // The address in it may contain a secret of the owner.
+        if !mayControl(caller.uid), caller.uid != 0, let episode = try library.episode(id: node.episode),
+            try library.podcast(id: episode.podcast)?.hasCredentials ?? false
+        {
+            throw Errno.permissionDenied
+        }
+        return .askForAsset(.stream, .direct)
+    }
+
+    func streamContent(of node: NodeNumber) -> GeneratedContent? {
+        guard let episode = try? library.episode(id: node.episode), episode.isStream else { return nil }
+        return GeneratedContent(episode.streamContent)
+    }
+}

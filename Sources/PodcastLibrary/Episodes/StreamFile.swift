@@ -1,0 +1,37 @@
+internal import PodcastFeed
+
+/// The file of an episode that is a stream (HTTP Live Streaming, RFC 8216): a playlist with one entry, the address of
+/// the stream's own playlist.
+///
+/// Players fetch the stream themselves. The stream's playlist is not copied: mpv and ffmpeg refuse http addresses in an
+/// HLS playlist that is a local file, and its addresses may expire.
+package enum StreamFile {
+    /// The extensions of playlists that players recognize as streams.
+    private static let extensions: Set<String> = ["m3u8", "m3u"]
+
+    package static let type = "application/vnd.apple.mpegurl"
+
+    /// Whether an episode's file is the playlist of a stream, by its name.
+    package static func isStream(_ name: String) -> Bool { extensions.contains(FileName.fileExtension(of: name)) }
+
+    /// Returns the file's content.
+    ///
+    /// - Parameters:
+    ///   - duration: In seconds.
+    ///   - url: An http or https address.
+    package static func content(title: String, duration: Double?, url: String) -> [UInt8] {
+        let isClean = !url.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
+        guard isClean, URLReference.isHTTP(url) else { return Array("#EXTM3U\n".utf8) }
+        let seconds = duration.flatMap { Int64(exactly: $0.rounded()) } ?? -1
+        let line = String(String.UnicodeScalarView(title.unicodeScalars.map { FileName.isForbidden($0) ? " " : $0 }))
+        return Array("#EXTM3U\n#EXTINF:\(seconds),\(FileName.cut(line, to: 255))\n\(url)\n".utf8)
+    }
+}
+
+extension Episode {
+    /// Whether the file is the playlist of a stream.
+    package var isStream: Bool { StreamFile.isStream(name) }
+
+    /// The content of a stream's file.
+    package var streamContent: [UInt8] { StreamFile.content(title: title, duration: duration, url: url) }
+}

@@ -1,0 +1,129 @@
+internal import GRDB
+internal import PodcastFeed
+package import TransferCore
+
+/// One address of an episode's file.
+package struct MediaSource: Sendable, Equatable {
+    package var url: String
+    /// The hash that the complete file from here must have, `ALGORITHM-HEXADECIMAL`; `nil` if the feed lists none.
+    package var hash: String?
+
+    package init(url: String, hash: String? = nil) {
+        self.url = url
+        self.hash = hash
+    }
+}
+
+/// The encoding that an episode's file has, and the addresses of the file.
+///
+/// An episode keeps its encoding: its name has the encoding's extension, and a different codec never comes under it.
+struct EpisodeMedia {
+    let enclosure: Enclosure
+    /// Identifies the encoding in later documents; `nil` for the item's main one.
+    let key: String?
+    /// The address of the item's main encoding, if this is another one: items without a guid are identified by it.
+    let mainURL: String?
+    /// All addresses, in the order in which to try them: those of the encoding, then those of other encodings with the
+    /// same extension. Empty if there is only the enclosure's, without a hash.
+    let sources: [MediaSource]
+}
+
+/// A known episode's encoding.
+struct KnownMedia {
+    var name: String
+    var url: String
+    var type: String?
+    var length: Int64?
+    var key: String?
+}
+
+extension EpisodeFacts {
+    /// Returns the encoding of a new episode.
+    func media(preferring preference: MediaPreference?) -> EpisodeMedia {
+        media(at: preference?.choice(among: encodings, duration: item.duration) ?? 0)
+    }
+
+    /// Returns the encoding of a known episode, at its current address.
+    func media(of known: KnownMedia) -> EpisodeMedia {
+        if encodings.count < 2, known.key == nil { return media(at: 0) }
+        let fileExtension = FileName.fileExtension(of: known.name)
+        let fits = encodings.indices.filter { Self.fileExtension(encodings[$0]) == fileExtension }
+        guard let key = known.key else {
+            return media(at: fits.contains(0) ? 0 : fits.first ?? 0)
+        }
+        let path = known.url.prefix { $0 != "?" }
+        let same =
+            encodings.firstIndex { $0.addresses.contains { $0.prefix { $0 != "?" } == path } }
+            ?? encodings.firstIndex { Self.key($0) == key }
+        if let place = same ?? fits.first, fits.contains(place) { return media(at: place) }
+        // The feed has no file for this name any more: the old address may still have it.
+        return EpisodeMedia(
+            enclosure: Enclosure(url: known.url, length: known.length, type: known.type), key: key,
+            mainURL: media.url, sources: [])
+    }
+
+    private func media(at place: Int) -> EpisodeMedia {
+        guard encodings.indices.contains(place) else {
+            return EpisodeMedia(enclosure: media, key: nil, mainURL: nil, sources: [])
+        }
+        let chosen = encodings[place]
+        var sources = chosen.addresses.map { MediaSource(url: $0, hash: chosen.hash) }
+        if encodings.count > 1 {
+            let fileExtension = Self.fileExtension(chosen)
+            for (index, other) in encodings.enumerated()
+            where index != place && sources.count < Medium.mostAddresses && Self.fileExtension(other) == fileExtension {
+                sources += other.addresses.map { MediaSource(url: $0, hash: other.hash) }
+            }
+        }
+        sources = Array(sources.prefix(Medium.mostAddresses))
+        let isPlain = sources.count == 1 && chosen.hash == nil
+        return EpisodeMedia(
+            enclosure: place == 0 ? media : chosen.enclosure, key: place == 0 ? nil : Self.key(chosen),
+            mainURL: place == 0 ? nil : media.url, sources: isPlain ? [] : sources)
+    }
+
+    private static func fileExtension(_ medium: Medium) -> String {
+        MediaType(type: medium.type, url: medium.addresses[0]).fileExtension
+    }
+
+    private static func key(_ medium: Medium) -> String {
+        let parts = [
+            medium.type, medium.bitRate.map { "\($0)" }, medium.height.map { "\($0)" }, medium.language, medium.title,
+        ]
+        return String(parts.map { $0 ?? "" }.joined(separator: "|").prefix(256))
+    }
+}
+
+/// The stored addresses of episodes' files.
+enum StoredSources {
+    static func write(_ sources: [MediaSource], of episode: EpisodeID, isNew: Bool, _ db: Database) throws {
+        if !isNew {
+            try db.cachedStatement(sql: "DELETE FROM media_source WHERE episode = ?").execute(arguments: [episode])
+        }
+        for (position, source) in sources.enumerated() {
+            try db.cachedStatement(sql: "INSERT INTO media_source (episode, position, url, hash) VALUES (?, ?, ?, ?)")
+                .execute(arguments: [episode, position, source.url, source.hash])
+        }
+    }
+
+    /// Returns all addresses of an episode's file, the one in its row first.
+    static func fetch(_ db: Database, of episode: EpisodeID, url: String) throws -> [MediaSource] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT url, hash FROM media_source WHERE episode = ? ORDER BY position")
+        let sources = try Row.fetchCursor(statement, arguments: [episode]).mapAll {
+            MediaSource(url: $0[0], hash: $0[1])
+        }
+        return sources.isEmpty ? [MediaSource(url: url)] : sources
+    }
+}
+
+extension Library {
+    /// Returns the addresses of an episode's file in the order in which to try them; empty if there is no such episode.
+    package func mediaSources(of episode: EpisodeID) throws -> [MediaSource] {
+        try query { db in
+            let url = try String.fetchOne(
+                db.cachedStatement(sql: "SELECT url FROM episode WHERE id = ? AND buried = 0"), arguments: [episode])
+            return try url.map { try StoredSources.fetch(db, of: episode, url: $0) } ?? []
+        }
+    }
+}

@@ -1,0 +1,23 @@
+extension Schema {
+    /// The encodings and addresses of episodes' files. Playlists of streams are no longer downloaded: their cache files
+    /// have no rows any more, and their sizes are computed when the feed is read next.
+    static let media = """
+        ALTER TABLE episode ADD COLUMN medium TEXT;     -- the encoding, if it is not the item's main one
+        ALTER TABLE episode ADD COLUMN main_url TEXT;   -- the main one's address then
+        ALTER TABLE rendition ADD COLUMN verified INTEGER NOT NULL DEFAULT 0;  -- it has the hash that the feed lists
+        CREATE TABLE media_source (                     -- where the file is, in order, if the feed says more
+            episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            url TEXT NOT NULL,
+            hash TEXT,
+            PRIMARY KEY (episode, position)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TEMP TABLE stream AS SELECT id FROM episode WHERE name LIKE '%.m3u8' OR name LIKE '%.m3u';
+        UPDATE episode SET confirmed_size = NULL, digest = 0, visible_digest = 0,
+                generation = generation + (SELECT count(*) FROM rendition r WHERE r.episode = episode.id)
+            WHERE id IN (SELECT id FROM stream);
+        DELETE FROM download WHERE episode IN (SELECT id FROM stream);
+        DELETE FROM rendition WHERE episode IN (SELECT id FROM stream);
+        DROP TABLE stream;
+        """
+}

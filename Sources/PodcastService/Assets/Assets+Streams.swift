@@ -1,0 +1,78 @@
+internal import Glibc
+internal import Logging
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import TransferCore
+internal import TransferEngine
+
+// Streams: the file of such an episode is made by the mount. Before it is opened its playlist is fetched and checked,
+// so that an open fails with the reason if there is nothing to play, and nobody is led to addresses that podfs itself
+// would not request.
+extension Assets {
+    /// The number of seconds for which a checked playlist is not fetched again. A live stream ends at any time.
+    private static let streamFreshness: Int64 = 60
+    /// The timeout in milliseconds; a reader is waiting.
+    private static let streamTimeout: Int64 = 30_000
+    /// The maximum number of remembered streams.
+    private static let mostStreams = 1_000
+
+    /// Checks the playlist of a stream.
+    func stream(_ id: EpisodeID) async throws -> Reply {
+        let name = AssetKind.stream.fileName(id.rawValue)
+        guard let episode = try library.episode(id: id), episode.isStream else {
+            throw Failure(errorNumber: ENODATA, message: "it is not a stream (any more)")
+        }
+        if let past = failures[name], past.url == episode.url, past.until > now() { throw past.failure }
+        if let known = streams[id], known.url == episode.url, known.until > now() { return .asset(file: name, size: 0) }
+        let task =
+            fetches[name]
+            ?? startTask { [self] in
+                defer { fetches[name] = nil }
+                return try await checkStream(of: episode, name: name)
+            }
+        fetches[name] = task
+        return .asset(file: name, size: try await task.value)
+    }
+
+    private func checkStream(of episode: Episode, name: String) async throws -> Int64 {
+        do {
+            try await check(episode)
+        } catch {
+            let failure = (error as? TransferError)?.failure ?? Failure(errorNumber: EIO, message: "\(error)")
+            log.warning("\(episode.name): \(failure.message)")
+            remember(failure, of: name, url: episode.url)
+            throw failure
+        }
+        if streams.count >= Self.mostStreams { streams = [:] }
+        streams[episode.id] = (episode.url, now() + Self.streamFreshness)
+        failures[name] = nil
+        return 0
+    }
+
+    private func check(_ episode: Episode) async throws {
+        var request = DataRequest(url: episode.url, limit: StreamPlaylist.largest)
+        request.timeout = Self.streamTimeout
+        request.userAgent = settings(of: episode.podcast).userAgent
+        if let access = try library.showAccess(of: episode.podcast) {
+            request.reach = access.leads
+            request.credentials = credentials(of: episode.podcast, access)
+        }
+        var playlist: StreamPlaylist?
+        for try await event in engine.data(for: request) {
+            switch event {
+            case .head(let head):
+                switch head.status {
+                case 200:
+                    playlist = StreamPlaylist(
+                        base: head.url ?? episode.url, reach: configuration.transfers.network.reach, space: head.space)
+                case 401, 403: throw TransferError(.refused, "the server answered \(head.status)")
+                case 404, 410: throw TransferError(.missing, "the server answered \(head.status)")
+                default: throw TransferError(.failed, "the server answered \(head.status)")
+                }
+            case .bytes(let bytes): try playlist?.append(bytes)
+            }
+        }
+        guard playlist != nil else { throw TransferError(.failed, "no answer") }
+        try playlist?.finish()
+    }
+}

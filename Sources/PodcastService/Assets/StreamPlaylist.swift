@@ -1,0 +1,147 @@
+internal import PodcastFeed
+package import TransferCore
+
+/// The check of a stream's playlist (HTTP Live Streaming, RFC 8216), received piece by piece. Pure.
+///
+/// A player that opens the playlist follows every address in it without asking, so an episode is only presented as a
+/// stream if all addresses are http or https, and none is in a more private network than the playlist itself.
+package struct StreamPlaylist {
+    /// The maximum size of a playlist in bytes: a day of two-second segments with long addresses.
+    package static let largest = 8 << 20
+    /// The maximum length of a line in bytes.
+    package static let longestLine = 64 << 10
+
+    /// The answer to a request for the bytes of a stream.
+    package static let notAFile = TransferError(
+        .unusable, "it is a stream, not a file: players fetch it while they play it")
+
+    private let base: String
+    private let reach: ReachPolicy
+    private let space: AddressSpace?
+    private var line: [UInt8] = []
+    private var isFirst = true
+    private var addresses = 0
+
+    /// - Parameters:
+    ///   - base: The final address of the playlist.
+    ///   - space: The space of that address; `nil` allows any.
+    package init(base: String, reach: ReachPolicy = ReachPolicy(), space: AddressSpace? = nil) {
+        self.base = base
+        self.reach = reach
+        self.space = space
+    }
+
+    /// Checks the lines that the next bytes complete.
+    package mutating func append(_ bytes: some Collection<UInt8>) throws(TransferError) {
+        var rest = bytes[...]
+        while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+            line += rest[..<end]
+            rest = rest[rest.index(after: end)...]
+            try endLine()
+        }
+        line += rest
+        if line.count > Self.longestLine { throw Self.unusable("a line of more than \(Self.longestLine) bytes") }
+    }
+
+    /// Checks the last line, and whether there is anything to play.
+    package mutating func finish() throws(TransferError) {
+        try endLine()
+        if isFirst { throw Self.unusable("nothing") }
+        if addresses == 0 { throw Self.unusable("no address") }
+    }
+
+    private mutating func endLine() throws(TransferError) {
+        if line.count > Self.longestLine { throw Self.unusable("a line of more than \(Self.longestLine) bytes") }
+        var text = line.trimmedSpace
+        line.removeAll(keepingCapacity: true)
+        if isFirst {
+            if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
+            if text.isEmpty { return }
+            isFirst = false
+            let rest = text.dropFirst(Self.header.count)
+            guard text.starts(with: Self.header), rest.first ?? 0x20 <= 0x20 else {
+                throw TransferError(.unusable, "the server sent something other than the playlist of a stream")
+            }
+            return
+        }
+        guard let first = text.first else { return }
+        if first != UInt8(ascii: "#") {
+            addresses += 1
+            try check(text)
+        } else if text.starts(with: Self.tag), !Self.textTags.contains(where: { text.starts(with: $0) }) {
+            for address in Self.addresses(ofTag: text) { try check(address) }
+        }
+    }
+
+    private static let header = Array("#EXTM3U".utf8)
+    private static let tag = Array("#EXT".utf8)
+    /// Tags whose value is text for people, not a list of attributes.
+    private static let textTags = ["#EXTINF", "#EXT-X-PROGRAM-DATE-TIME"].map { Array($0.utf8) }
+
+    /// Returns the values of a tag's attributes that are addresses: `URI`, and those whose names end with it.
+    static func addresses(ofTag text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return [] }
+        var rest = text[(colon + 1)...]
+        var found: [ArraySlice<UInt8>] = []
+        while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
+            let name = Array(rest[..<equals]).trimmedSpace
+            rest = rest[(equals + 1)...]
+            let value: ArraySlice<UInt8>
+            if rest.first == UInt8(ascii: "\"") {
+                value = rest.dropFirst().prefix { $0 != UInt8(ascii: "\"") }
+            } else {
+                value = rest.prefix { $0 != UInt8(ascii: ",") }
+            }
+            if name.suffix(3).elementsEqual("URI".utf8) || name.elementsEqual("X-ASSET-LIST".utf8) {
+                found.append(value)
+            }
+            rest = rest[value.endIndex...]
+            guard let comma = rest.firstIndex(of: UInt8(ascii: ",")) else { break }
+            rest = rest[(comma + 1)...]
+        }
+        return found
+    }
+
+    private func check(_ reference: ArraySlice<UInt8>) throws(TransferError) {
+        let address = URLReference.resolve(String(decoding: reference, as: UTF8.self), base: base)
+        guard URLReference.isHTTP(address) else {
+            let scheme = address.prefix { $0 != ":" }.prefix(20)
+            throw Self.unusable("an address that is not http or https (\(scheme):)")
+        }
+        guard let space, let host = Self.host(of: address), let own = Self.space(of: host, reach), own > space,
+            !reach.excepts(NetworkAddress(host), host: String(host))
+        else { return }
+        throw TransferError(
+            .outOfReach, "the playlist of the stream leads to an address \(own.place), and is not there itself")
+    }
+
+    /// Returns the host of an http address, in lower case.
+    private static func host(of address: String) -> Substring? {
+        guard let start = address.firstRange(of: "://")?.upperBound else { return nil }
+        let authority = address[start...].prefix { !"/?#".contains($0) }
+        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        if host.hasPrefix("[") { return Substring(host.prefix { $0 != "]" }.lowercased() + "]") }
+        return Substring(host.prefix { $0 != ":" }.lowercased())
+    }
+
+    /// Returns the space of a host that is a numeric address or this computer; `nil` for a name, which the player looks
+    /// up.
+    private static func space(of host: Substring, _ reach: ReachPolicy) -> AddressSpace? {
+        if host == "localhost" || host.hasSuffix(".localhost") { return .loopback }
+        return NetworkAddress(host).map(reach.space)
+    }
+
+    private static func unusable(_ what: String) -> TransferError {
+        TransferError(.unusable, "the playlist of the stream has \(what)")
+    }
+}
+
+extension Array<UInt8> {
+    /// The bytes without spaces and tabs at both ends.
+    fileprivate var trimmedSpace: ArraySlice<UInt8> {
+        var rest = self[...]
+        while let first = rest.first, first == 0x20 || first == 0x09 { rest.removeFirst() }
+        while let last = rest.last, last == 0x20 || last == 0x09 { rest.removeLast() }
+        return rest
+    }
+}

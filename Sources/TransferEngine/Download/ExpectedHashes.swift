@@ -1,0 +1,48 @@
+internal import ContentCache
+internal import TransferCore
+
+/// The hashes of a file's locations, to check the complete file with. Pure.
+///
+/// Each location may list a hash of its own, since some are other encodings. After a restart the location of the bytes
+/// is not known for certain, so a file that has the hash of any location is good.
+struct ExpectedHashes: Sendable {
+    enum Match: Sendable, Equatable {
+        /// The file has a listed hash.
+        case verified
+        /// The location of the bytes lists a hash, and the file has none of those listed.
+        case differs
+        /// No hash is known of the location.
+        case unknown
+    }
+
+    private let hashes: Set<FileHash>
+    private let isRequired: Bool
+
+    /// - Parameter current: The position of the location that the bytes come from.
+    init(_ locations: [DownloadSource.Location], current: Int) {
+        hashes = Set(locations.compactMap(\.hash))
+        isRequired = locations.indices.contains(current) && locations[current].hash != nil
+    }
+
+    static let mismatch = TransferError(
+        .unusable, "the file is not the one that the feed describes: its hash differs (podcast:integrity)")
+
+    /// Compares the hashes with the file's.
+    ///
+    /// - Parameter digest: Returns the digest of the file in lower-case hexadecimal; called once for each algorithm.
+    func check(_ digest: (FileHash.Algorithm) throws -> String) rethrows -> Match {
+        for algorithm in FileHash.Algorithm.allCases {
+            let listed = hashes.filter { $0.algorithm == algorithm }.flatMap(\.digests)
+            if !listed.isEmpty, listed.contains(try digest(algorithm)) { return .verified }
+        }
+        return isRequired ? .differs : .unknown
+    }
+}
+
+extension Checkpoint {
+    /// The facts of the complete file.
+    var facts: FileFacts? {
+        guard complete, let total, let sha256 else { return nil }
+        return FileFacts(size: total, sha256: sha256, isVerified: isVerified ?? false)
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import GRDB
+import PodcastFeed
+import Testing
+import TransferCore
+
+@testable import PodcastLibrary
+
+/// The encoding and the addresses of episodes' files.
+struct EpisodeMediaTests {
+    private let folder: TemporaryFolder
+    private let library: Library
+
+    init() throws {
+        folder = try TemporaryFolder()
+        library = try Library.openForWriting(at: folder.library)
+    }
+
+    private func alternate(
+        _ type: String?, _ addresses: [String], bitRate: Double? = nil, hash: String? = nil, codecs: String? = nil
+    ) -> AlternateEnclosure {
+        var alternate = AlternateEnclosure()
+        alternate.type = type
+        alternate.bitRate = bitRate
+        alternate.codecs = codecs
+        alternate.sources = addresses.map { AlternateEnclosure.Source(url: $0) }
+        alternate.integrity = hash.map { .init(type: "sri", value: $0) }
+        return alternate
+    }
+
+    private func item(
+        _ guid: String? = "1", _ main: String = "https://x.example/1.mp3", type: String = "audio/mpeg",
+        _ alternates: [AlternateEnclosure] = []
+    ) -> Item {
+        var item = makeItem("One", guid: guid, url: main, duration: 600, length: 9_600_000, type: type)
+        item.alternates = alternates
+        return item
+    }
+
+    private func item(_ guid: String?, _ alternates: [AlternateEnclosure]) -> Item {
+        item(guid, "https://x.example/1.mp3", type: "audio/mpeg", alternates)
+    }
+
+    private func episode(_ podcast: ShowID) throws -> Episode {
+        let episodes = try library.episodes(of: podcast)
+        #expect(episodes.count == 1)
+        return try #require(episodes.first)
+    }
+
+    private let opus = "https://x.example/1.opus"
+    private let mirror = "https://m.example/1.mp3"
+
+    // MARK: Sources
+
+    @Test func sourcesAreThoseOfTheEncodingAndThenOfTheSameType() throws {
+        let sri = "sha256-" + Data(repeating: 1, count: 32).base64EncodedString()
+        let result = try library.subscribe([
+            item(
+                "1",
+                [
+                    alternate("audio/opus", [opus]),
+                    alternate("audio/mpeg", ["https://x.example/1.mp3", mirror], hash: sri),
+                    alternate("audio/mpeg", ["https://low.example/1.mp3"], bitRate: 64_000),
+                ])
+        ])
+        let id = try #require(result.inserted.first)
+        let hash = "sha256-" + String(repeating: "01", count: 32)
+        let expected = [
+            MediaSource(url: "https://x.example/1.mp3", hash: hash), MediaSource(url: mirror, hash: hash),
+            MediaSource(url: "https://low.example/1.mp3"),
+        ]
+        #expect(try library.mediaSources(of: id) == expected)
+        #expect(try library.source(of: id)?.sources == expected)
+    }
+
+    @Test func sourcesFollowTheFeedAlsoWithoutAnyOtherChange() throws {
+        let show = try library.subscribe([item()]).podcast.id
+        let id = try episode(show).id
+        #expect(try library.mediaSources(of: id) == [MediaSource(url: "https://x.example/1.mp3")])
+        #expect(try library.merge([item("1", [alternate("audio/mpeg", [mirror])])], into: show).updated == [id])
+        #expect(try library.mediaSources(of: id).map(\.url) == ["https://x.example/1.mp3", mirror])
+        _ = try library.merge([item()], into: show)
+        #expect(try library.mediaSources(of: id).map(\.url) == ["https://x.example/1.mp3"])
+        #expect(try library.mediaSources(of: 99).isEmpty)
+    }
+
+    @Test func tenThousandSourcesAreBounded() throws {
+        let many = (1...10_000).map { alternate("audio/mpeg", ["https://x.example/a\($0).mp3"]) }
+        let id = try #require(try library.subscribe([item("1", many)]).inserted.first)
+        #expect(try library.mediaSources(of: id).count == Medium.mostAddresses)
+    }
+
+    // MARK: Names and encodings
+
+    @Test func anotherCodecNeverComesUnderAnExistingName() throws {
+        let show = try library.subscribe([item("1", [alternate("audio/opus", [opus])])]).podcast.id
+        #expect(try episode(show).name.hasSuffix(".mp3"))
+        // The feed turns them around.
+        _ = try library.merge(
+            [item("1", opus, type: "audio/opus", [alternate("audio/mpeg", ["https://x.example/1.mp3"])])], into: show)
+        let episode = try episode(show)
+        #expect(episode.url == "https://x.example/1.mp3" && episode.name.hasSuffix(".mp3"))
+        #expect(try library.mediaSources(of: episode.id).map(\.url) == ["https://x.example/1.mp3"])
+    }
+
+    @Test func newEpisodesHaveThePreferredEncodingAndKeepIt() throws {
+        let alternates = [alternate("audio/opus", [opus, "https://m.example/1.opus"], bitRate: 32_000)]
+        let show = try library.subscribe([item("old", "https://x.example/0.mp3")]).podcast.id
+        try library.set(podcast: show, key: "prefer", value: "audio/opus")
+        // Without a guid: it is identified by the address of its main encoding.
+        _ = try library.merge([item("old", "https://x.example/0.mp3"), item(nil, alternates)], into: show)
+        let episodes = try library.episodes(of: show)
+        #expect(episodes.count == 2)
+        let new = try #require(episodes.first { $0.guid == nil })
+        #expect(new.url == opus && new.type == "audio/opus" && new.name.hasSuffix(".opus"))
+        #expect(try library.mediaSources(of: new.id).map(\.url) == [opus, "https://m.example/1.opus"])
+        // Another setting, and other tokens, change nothing.
+        try library.set(podcast: show, key: "prefer", value: nil)
+        let later = [alternate("audio/opus", [opus + "?t=2"], bitRate: 32_000)]
+        let result = try library.merge([item(nil, later)], into: show)
+        #expect(result.inserted.isEmpty)
+        #expect(try library.episode(id: new.id)?.url == opus + "?t=2")
+        // The feed has it no more.
+        #expect(try library.merge([item(nil)], into: show).inserted.isEmpty)
+        #expect(try library.episode(id: new.id)?.url == opus + "?t=2")
+        #expect(try library.episode(id: new.id)?.name == new.name)
+    }
+
+    @Test(arguments: [
+        ("audio/opus", 1), ("audio/ogg", 0), ("video", 2), ("video/mp4", 2), ("audio", 0), ("<=96k", 3), ("<=40k", 1),
+        ("<= 200 kbit/s", 0), ("<=1k", 0), ("audio/x-m4a", 3), ("application/pdf", 0),
+    ])
+    func preferenceChooses(text: String, place: Int) throws {
+        let item = item(
+            "1",
+            [
+                alternate("audio/opus", [opus], bitRate: 32_000), alternate("video/mp4", ["https://x.example/1.mp4"]),
+                alternate("audio/mp4", ["https://x.example/1.m4a"], bitRate: 96_000),
+            ])
+        let preference = try #require(MediaPreference(text))
+        #expect(preference.choice(among: item.media, duration: item.duration) == place)
+    }
+
+    @Test(arguments: [
+        "", "opus", "<=", "<=0", "<=-1k", "<=96x", ">96k", "image/png", "audio/", "/", "audio/mpeg; x=1", "audio/a b",
+    ])
+    func otherTextIsNoPreference(text: String) { #expect(MediaPreference(text) == nil) }
+
+    // MARK: Streams
+
+    @Test(arguments: [
+        ("application/vnd.apple.mpegurl", "https://x.example/live"),
+        ("application/x-mpegurl", "https://x.example/1.mp3"),
+        ("audio/mpegurl", "https://x.example/a.m3u8?t=1"), (nil, "https://x.example/a.m3u8"),
+    ])
+    func aStreamIsASmallPlaylist(type: String?, url: String) throws {
+        var item = makeItem("One\nTwo", guid: "1", url: url, duration: 61.4, length: 70_000_000, type: type)
+        let show = try library.subscribe([item]).podcast.id
+        var episode = try episode(show)
+        #expect(episode.isStream && episode.name.hasSuffix(".m3u8"))
+        #expect(String(decoding: episode.streamContent, as: UTF8.self) == "#EXTM3U\n#EXTINF:61,One Two\n\(url)\n")
+        #expect(episode.size.bytes == Int64(episode.streamContent.count))
+        #expect(try library.entry(id: episode.id)?.size == episode.size.bytes)
+        #expect(try library.opening(of: episode.id)?.isStream == true)
+        item.title = "Another"
+        _ = try library.merge([item], into: show)
+        episode = try self.episode(show)
+        #expect(episode.size.bytes == Int64(episode.streamContent.count) && episode.title == "Another")
+    }
+
+    @Test func theTypeOfAStreamIsNeverAudio() {
+        for type in ["audio/mpegurl", "audio/x-mpegurl", "application/x-mpegurl"] {
+            #expect(MediaType.told(type: type, fileExtension: "m3u8") == "application/vnd.apple.mpegurl")
+            #expect(MediaType(type: type, url: "https://x.example/a.m3u8").major == .other)
+        }
+    }
+
+    @Test(arguments: ["file:///etc/passwd", "https://x.example/a b", "https://x.example/a\n#EXT", "relative.m3u8", ""])
+    func onlyAnAddressOfTheWebIsInThePlaylist(url: String) {
+        #expect(StreamFile.content(title: "T", duration: .infinity, url: url) == Array("#EXTM3U\n".utf8))
+    }
+
+    @Test func playlistsThatAnEarlierVersionDownloadedAreForgotten() throws {
+        let path = folder.path + "/old.sqlite"
+        let database = try DatabaseQueue(path: path)
+        try Schema.migrator.migrate(database, upTo: "8")
+        try database.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO podcast (id, name, folded, url, title, created, changed)
+                    VALUES (1, 'a', 'a', 'u', 'a', 1, 1);
+                    INSERT INTO episode (id, podcast, name, folded, title, moment, url, first_seen, changed,
+                        confirmed_size, digest, visible_digest)
+                    VALUES (1, 1, 'x.m3u8', 'x', 'x', 1, 'https://x.example/a.m3u8', 1, 1, 68, 5, 5),
+                        (2, 1, 'y.mp3', 'y', 'y', 1, 'https://x.example/a.mp3', 1, 1, 68, 5, 5);
+                    INSERT INTO rendition (episode, podcast, generation, file, created, last_opened, complete)
+                    VALUES (1, 1, 1, 'f1', 1, 1, 1), (2, 1, 1, 'f2', 1, 1, 1);
+                    """)
+        }
+        try database.close()
+        let library = try Library.openForWriting(at: path)
+        #expect(try library.renditions().map(\.episode) == [2])
+        #expect(try library.episode(id: 1)?.generation == 2)
+    }
+}

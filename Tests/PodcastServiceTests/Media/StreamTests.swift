@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferCore
+
+/// Episodes that are streams, as the daemon treats them.
+struct StreamTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    private static let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.0,\nseg0.ts\n#EXT-X-ENDLIST\n"
+
+    /// Starts a daemon with a show of one stream, whose playlist is that resource.
+    private func start(
+        _ playlist: Resource?, _ change: (inout ServiceConfiguration) -> Void = { _ in }
+    ) async throws -> (RunningService, ServiceClient, EpisodeID) {
+        var feed = FeedBuilder.show("Show", episodes: 1) { _ in home.web.url("/live/a.m3u8") }
+        feed.items[0].type = "application/x-mpegURL"
+        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        if let playlist { home.web.serve("/live/a.m3u8", playlist) }
+        let daemon = try await home.start(change)
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        return (daemon, client, try daemon.episode().id)
+    }
+
+    @Test func itsPlaylistIsCheckedOnceAndNothingIsStored() async throws {
+        let (daemon, client, id) = try await start(Resource(text: Self.playlist))
+        #expect(home.web.requests(for: "/live/a.m3u8").isEmpty)
+        let command = Command.asset(.stream, id: id.rawValue)
+        for _ in 1...3 {
+            #expect(try await client.perform(command) == .asset(file: "stream-\(id)", size: 0))
+        }
+        #expect(home.web.requests(for: "/live/a.m3u8").count == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.places.assets).isEmpty)
+        #expect(home.cacheFiles.isEmpty)
+        #expect(try daemon.episode().name.hasSuffix(".m3u8"))
+    }
+
+    @Test func aGoneStreamFailsWithItsReason() async throws {
+        let (_, client, id) = try await start(nil)
+        let command = Command.asset(.stream, id: id.rawValue)
+        for _ in 1...2 {
+            let failure = try #require(await client.failure(of: command))
+            #expect(failure.errorNumber == ENODATA && failure.message == "the server answered 404")
+        }
+        #expect(home.web.requests(for: "/live/a.m3u8").count == 1, "the failure is remembered")
+        #expect(await client.failure(of: .asset(.stream, id: 99))?.errorNumber == ENODATA)
+    }
+
+    @Test(arguments: ["<html></html>", "#EXTM3U\nfile:///etc/passwd\n", "seg0.ts\n"])
+    func anythingElseIsRefused(text: String) async throws {
+        let (_, client, id) = try await start(Resource(text: text))
+        #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
+    }
+
+    @Test func aPlaylistOfAGigabyteIsNotReceived() async throws {
+        let (_, client, id) = try await start(
+            Resource(TestContent(seed: 1, size: 1 << 30), contentType: "audio/mpegurl"))
+        #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
+    }
+
+    @Test func aLongPlaylistOfShortLinesIsNotReceivedToItsEnd() async throws {
+        let line = "#EXTINF:2,\nsegment-with-a-name.ts\n"
+        let text = "#EXTM3U\n" + String(repeating: line, count: StreamPlaylist.largest / line.utf8.count + 1)
+        let (_, client, id) = try await start(Resource(text: text))
+        #expect(await client.failure(of: .asset(.stream, id: id.rawValue)) != nil)
+    }
+
+    @Test func nothingOfItIsDownloaded() async throws {
+        let (daemon, client, id) = try await start(Resource(text: Self.playlist)) { $0.autoDownload = 1 }
+        for action in [TaskAction.download, .resume, .suspend] {
+            let (count, problems) = try await client.act(action, id)
+            #expect(count == 0 && problems.count == 1)
+            #expect(problems.first?.contains("players fetch it") == true)
+        }
+        #expect(await client.failure(of: .asset(.art, id: id.rawValue)) != nil)
+        await #expect(throws: Failure.self) { try await client.open(id) }
+        await #expect(throws: Failure.self) { try await client.read(id, 0..<10) }
+        #expect(try await client.tasks().isEmpty)
+        #expect(try daemon.library.downloads().isEmpty && home.cacheFiles.isEmpty)
+        #expect(home.web.requests(for: "/live/a.m3u8").isEmpty)
+    }
+}

@@ -1,0 +1,129 @@
+import ContentCache
+import SystemPackage
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Files with several sources and listed hashes, with servers that misbehave.
+@Suite struct SourceTests {
+    private let content = TestContent(seed: 61, size: 300_000)
+    private var resource: Resource { Resource(content, etag: "\"v1\"") }
+
+    /// Makes a file known that has a source at each path.
+    private func know(_ bench: EngineBench, _ paths: String..., hashes: [FileHash?] = []) {
+        var source = DownloadSource(key: 1, url: bench.server.url(paths[0]), generation: 1)
+        source.setLocations(
+            paths.enumerated().map { index, path in
+                .init(url: bench.server.url(path), hash: hashes.indices.contains(index) ? hashes[index] : nil)
+            })
+        bench.know(source)
+    }
+
+    private func hash(_ algorithm: FileHash.Algorithm, of content: TestContent) throws -> FileHash {
+        let folder = try TemporaryDirectory()
+        let cache = try ContentCache(directory: .init(folder.file("c")))
+        let file = try cache.create(size: Int64(content.size))
+        try content.bytes(in: 0..<content.size).withUnsafeBytes { try file.write($0, at: 0) }
+        return FileHash(algorithm, ["00", try file.digest(algorithm, size: Int64(content.size))])
+    }
+
+    @Test(arguments: [404, 410, 403]) func aRefusedAddressIsFollowedByTheNext(status: Int) async throws {
+        let bench = try EngineBench { $0.limits.renewsAddress = true }
+        bench.server.serve("/main.mp3", resource) { _ in .status(status) }
+        bench.server.serve(
+            "/page.mp3", Resource(text: "<!DOCTYPE html><html><body>Gone</body></html>", contentType: "audio/mpeg"))
+        bench.server.serve("/mirror.mp3", resource)
+        know(bench, "/main.mp3", "/page.mp3", "/mirror.mp3")
+        #expect(try await bench.read(1, 0..<10) == content.bytes(in: 0..<10))
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.failures.isEmpty && bench.refusals.isEmpty)
+        #expect(bench.server.requests(for: "/main.mp3").count == 1)
+    }
+
+    @Test func whenAllAreGoneTheFirstRefusalIsTold() async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/b.mp3", resource) { _ in .status(403) }
+        know(bench, "/a.mp3", "/b.mp3")
+        try bench.fill(1)
+        try await bench.wait("it has failed") { bench.failures.count == 1 }
+        #expect(bench.failures == [TransferError(.missing, "the server answered 404")])
+    }
+
+    @Test func aDownloadContinuesAtTheNextSource() async throws {
+        let bench = try EngineBench()
+        let big = TestContent(seed: 62, size: 4_000_000)
+        bench.server.serve("/main.mp3", Resource(big, etag: "\"a\"")) { request in
+            request.index == 0 ? .close(after: 1_000_000) : .status(410)
+        }
+        bench.server.serve("/mirror.mp3", Resource(big, etag: "\"b\""))
+        know(bench, "/main.mp3", "/mirror.mp3")
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, big))
+        #expect(bench.source(1)?.generation == 1, "its bytes agree with the present ones")
+        #expect(bench.server.requests(for: "/mirror.mp3").map(\.range) == [.closed(1_000_000 - 65_536, 3_999_999)])
+    }
+
+    // MARK: Hashes
+
+    @Test(arguments: FileHash.Algorithm.allCases) func aFileWithTheListedHashIsVerified(
+        algorithm: FileHash.Algorithm
+    ) async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/a.mp3", resource)
+        know(bench, "/a.mp3", hashes: [try hash(algorithm, of: content)])
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(bench.facts[1]?.isVerified == true)
+    }
+
+    @Test func aFileWithoutAListedHashIsNotVerified() async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/a.mp3", resource)
+        know(bench, "/a.mp3")
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(bench.facts[1]?.isVerified == false)
+    }
+
+    @Test func aFileWithAnotherHashFailsAndLeavesNothing() async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/a.mp3", resource)
+        know(bench, "/a.mp3", hashes: [FileHash(.sha256, [String(repeating: "0", count: 64)])])
+        try bench.fill(1)
+        try await bench.wait("it has failed") { bench.failures.count == 1 }
+        #expect(bench.failures == [ExpectedHashes.mismatch])
+        #expect(bench.facts[1] == nil && bench.source(1)?.file == nil && bench.source(1)?.generation == 2)
+        #expect(try await bench.snapshot(1)?.state == .failed)
+    }
+
+    @Test func aFileWithAnotherHashIsReplacedByTheNextSources() async throws {
+        let bench = try EngineBench()
+        bench.server.serve("/tampered.mp3", Resource(TestContent(seed: 63, size: 300_000), etag: "\"t\""))
+        bench.server.serve("/good.mp3", resource)
+        let hash = try hash(.sha512, of: content)
+        know(bench, "/tampered.mp3", "/good.mp3", hashes: [hash, hash])
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+        #expect(bench.facts[1]?.isVerified == true && bench.failures.isEmpty)
+    }
+
+    @Test func theHashOfOneLocationDoesNotJudgeAnother() throws {
+        let known = FileHash(.sha256, ["aa"])
+        func check(_ hashes: [FileHash?], current: Int, _ digest: String) -> ExpectedHashes.Match {
+            ExpectedHashes(hashes.map { .init(url: "u", hash: $0) }, current: current).check { _ in digest }
+        }
+        #expect(check([known, nil], current: 0, "aa") == .verified)
+        #expect(check([known, nil], current: 0, "bb") == .differs)
+        #expect(check([known, nil], current: 1, "bb") == .unknown)
+        #expect(check([nil], current: 0, "bb") == .unknown)
+        #expect(check([known, FileHash(.sha512, ["bb"])], current: 0, "bb") == .verified, "after a restart")
+        #expect(FileHash(known.description) == known)
+        for text in ["", "sha256", "md5-aa", "sha256-aa sha512-bb"] { #expect(FileHash(text) == nil, "\(text)") }
+    }
+}
