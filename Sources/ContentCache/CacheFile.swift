@@ -55,6 +55,7 @@ package final class CacheFile: Sendable {
         try FileDigest.digest(algorithm, of: descriptor, size: size)
     }
 
+    /// Computes the SHA-256; see `digest`.
     package func sha256(size: Int64) throws -> String { try digest(.sha256, size: size) }
 
     /// Whether the file still has a name; a removed file may still be open.

@@ -2,6 +2,7 @@
 ///
 /// Written as W3C Subresource Integrity lists it, `sha384-DIGEST sha384-DIGEST`, but with hexadecimal digests.
 package struct FileHash: Sendable, Hashable, CustomStringConvertible {
+    /// A member of the SHA-2 family.
     package enum Algorithm: String, Sendable, CaseIterable {
         case sha256, sha384, sha512
     }

@@ -51,6 +51,7 @@ package struct ReachPolicy: Sendable, Equatable {
         assumed.first { $0.block.contains(address) }?.space ?? address.space
     }
 
+    /// Whether an address or a host is always allowed.
     package func excepts(_ address: NetworkAddress?, host: String) -> Bool {
         let name = Self.plain(host)
         return exceptions.contains { exception in
