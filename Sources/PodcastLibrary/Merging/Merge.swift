@@ -219,7 +219,7 @@ struct Merge {
         if !isNew {
             try db.cachedStatement(sql: "DELETE FROM attachment WHERE episode = ?").execute(arguments: [id])
         }
-        if facts.item.enclosures.count < 2, facts.item.transcripts.isEmpty, facts.item.chapters.isEmpty { return }
+        if facts.item.enclosures.count < 2, facts.item.transcripts.isEmpty, facts.chapters.isEmpty { return }
         let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO attachment (episode, kind, position, url, type, language, length, start, title)
@@ -236,9 +236,9 @@ struct Merge {
                 nil, nil,
             ])
         }
-        for (position, chapter) in facts.item.chapters.enumerated() {
+        for (position, chapter) in facts.chapters.enumerated() {
             try statement.execute(arguments: [
-                id, EpisodeSQL.chapterKind, position, nil, nil, nil, nil, chapter.start, chapter.title,
+                id, EpisodeSQL.chapterKind, position, chapter.link, nil, nil, nil, chapter.start, chapter.title,
             ])
         }
     }
