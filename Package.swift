@@ -92,6 +92,13 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // `swift package deb`.
+        .plugin(
+            name: "DebianPackage",
+            capability: .command(
+                intent: .custom(verb: "deb", description: "Build a Debian package of podfs for this machine.")),
+            path: "Sources/DebianPackage"),
+
         .target(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: strict),
         tests("PlatformTests", ["Platform", "CLinux", "TestSupport"]),

@@ -7,16 +7,17 @@ package struct ChapterList: Sendable {
     private let chapters: [Chapter]
     private let title: String
 
-    /// - Parameter title: The episode's title.
-    package init(_ chapters: [Chapter], title: String) {
-        self.chapters = chapters
+    /// - Parameters:
+    ///   - title: The episode's title.
+    ///   - duration: The episode's duration in seconds, if known: chapters after it are left out.
+    package init(_ chapters: [Chapter], title: String, duration: Double? = nil) {
+        self.chapters = chapters.playable(until: duration)
         self.title = title
     }
 
     /// The file's content, sorted by start time as the format requires.
     package var bytes: [UInt8] {
-        let sorted = chapters.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
-        let values = sorted.map { _, chapter in
+        let values = chapters.map { chapter in
             var members: [(String, OrderedJSON)] = [("startTime", .double(chapter.start))]
             if let title = chapter.title { members.append(("title", .string(title))) }
             if let image = chapter.image { members.append(("img", .string(image))) }
@@ -66,8 +67,6 @@ package struct ChapterList: Sendable {
             }
             return Chapter(start: start, title: entry.title)
         }
-        return Array(chapters.prefix(limit)).enumerated().sorted {
-            ($0.element.start, $0.offset) < ($1.element.start, $1.offset)
-        }.map(\.element)
+        return chapters.prefix(limit).playable(until: nil)
     }
 }

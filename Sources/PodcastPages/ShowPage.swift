@@ -136,7 +136,7 @@ package struct ShowPage: Sendable {
         page.add("<\(element) controls preload=\"none\" src=\"")
         page.path(episode.name)
         page.add("\">")
-        if episode.sidecars.contains(.vtt) {
+        if !episode.sidecars.isDisjoint(with: .anyVTT) {
             page.add("<track kind=\"captions\" label=\"Transcript\" src=\"")
             page.path(Self.sidecar(of: episode, "vtt"))
             page.add("\">")
@@ -182,10 +182,8 @@ package struct ShowPage: Sendable {
         if episode.chapters.isEmpty, episode.sidecars.contains(.chapters) {
             addFile(".chapters", Self.sidecar(of: episode, "json"), text: "Chapters")
         }
-        if episode.sidecars.contains(.vtt) {
+        if !episode.sidecars.isDisjoint(with: .anyVTT) {
             addFile(nil, Self.sidecar(of: episode, "vtt"), text: "Transcript")
-        } else if episode.sidecars.contains(.srt) {
-            addFile(nil, Self.sidecar(of: episode, "srt"), text: "Transcript")
         }
         addFile(nil, episode.name, text: "File")
         addLink(episode.link, text: "Web page")

@@ -71,6 +71,23 @@ import Testing
         #expect(try await run("service", "uninstall").exitCode == 1)
     }
 
+    /// The units of a package serve every user, and contain nothing of the one who builds it.
+    @Test func theUnitsOfAPackageAreForEveryUser() async throws {
+        try makeManager()
+        let root = try home.directory.makeDirectory("root")
+        let written = try await run("service", "install", "--package", root)
+        #expect(written.exitCode == 0 && asked.isEmpty, "\(written.error)")
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        let units = root + "/usr/lib/systemd/user"
+        for name in ["podfs-mount@.service", "podfs.service", "podfs.socket"] {
+            let text = try String(contentsOfFile: "\(units)/\(name)", encoding: .utf8)
+            #expect(!text.contains("Environment") && !text.contains(home.directory.path), "\(text)")
+            #expect(name == "podfs.socket" || text.contains("ExecStart=/usr/bin/podfs "), "\(text)")
+        }
+        let socket = try String(contentsOfFile: "\(units)/podfs.socket", encoding: .utf8)
+        #expect(socket.contains("ListenStream=%t/podfs/daemon.sock\n"))
+    }
+
     @Test func withoutAManagerItSaysHowToEnable() async throws {
         try makeManager(refusing: "*daemon-reload*")
         let installed = try await run("service", "install", "--mount", "/srv/p")

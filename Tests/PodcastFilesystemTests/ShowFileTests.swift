@@ -1,3 +1,4 @@
+import ContentCache
 import Foundation
 import Fuse
 import PodcastFilesystem
@@ -6,6 +7,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
+import TransferCore
 
 /// The generated files in a show's folder.
 struct ShowFileTests {
@@ -125,6 +127,50 @@ struct ShowFileTests {
         // The first episode's chapters have a URL and are not fetched yet.
         #expect(try mounted.entry("Show", ".chapters", "2026-01-01 Episode 1.json").attributes.size == 0)
         #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
+    }
+
+    /// The third episode has no chapters in the feed, but in its file; they are listed while the file is cached.
+    @Test func chaptersOfACachedFileAreListed() async throws {
+        let title = Array("\u{3}Inside".utf8)
+        let part = Array("TIT2".utf8) + [0, 0, 0, UInt8(title.count), 0, 0] + title
+        let chapter = [0x61, 0] + [0, 0, 0x3A, 0x98, 0, 0, 0x4E, 0x20] + [UInt8](repeating: 0xFF, count: 8) + part
+        let frame = Array("CHAP".utf8) + [0, 0, 0, UInt8(chapter.count), 0, 0] + chapter
+        let bytes = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, UInt8(frame.count)] + frame
+        let episode = try mounted.episode(3)
+        let file = try mounted.store(TestContent(seed: 1, size: bytes.count), of: episode, complete: false)
+        try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+        let folder = try mounted.entry("Show", ".chapters").node
+        #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
+        let state = try ContentCache(directory: FilePath(mounted.places.cache))
+            .state(of: file.name, size: Int64(bytes.count)).text
+        try mounted.library.complete(
+            episode: episode.id, generation: episode.generation, size: Int64(bytes.count), sha256: "", fileState: state,
+            now: 1_700_000_300)
+        #expect(try names("Show", ".chapters").contains("2026-01-03 Episode 3.json"))
+        #expect(try await content("Show", ".chapters", "2026-01-03 Episode 3.json").contains("Inside"))
+        #expect(try await content("Show", "index.html").contains("Inside"))
+        _ = try mounted.library.dropRendition(episode: episode.id, now: 1_700_000_400)
+        #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
+    }
+
+    /// A chapter file that cannot be fetched is replaced by the next source.
+    @Test func chaptersOfTheFeedReplaceAFileThatIsGone() async throws {
+        let daemon = try FakeDaemon(mounted.places)
+        try await mounted.connect()
+        var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
+        feed.items[2].raw = "<podcast:chapters url=\"http://127.0.0.1:9/c.json\" type=\"application/json+chapters\"/>"
+        feed.items[2].description = "00:00 In the notes<br>01:00 Two<br>02:00 Three"
+        _ = try mounted.refresh(podcast, feed)
+        let node = try mounted.entry("Show", ".chapters", "2026-01-01 Episode 1.json").node
+        let opening = mounted.open(node)
+        let frame = try #require(try await daemon.wait(for: .command).last)
+        daemon.answer(frame, Failure(errorNumber: ENODATA, message: "the server answered 404"))
+        let handle = try await opening.handle()
+        guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 10_000).answer else {
+            return #expect(Bool(false))
+        }
+        #expect(String(decoding: bytes, as: UTF8.self).contains("In the notes"))
+        #expect(mounted.fact(node, "user.podfs.error") == "the server answered 404")
     }
 
     @Test func theFeedIsTheOwnersToRead() async throws {

@@ -122,8 +122,10 @@ struct ShowPageTests {
             "data-start=\"61.5\"><span>1:01</span><span dir=\"auto\">One</span>", "<p>Notes <i>here</i></p>",
             "<a href=\"2026-01-02%20%232.vtt\">Transcript</a>", "<a href=\"2026-01-02%20%232.mp3\">File</a>",
             "<a href=\"https://example.com/2\" rel=\"noopener noreferrer nofollow\">Web page</a>",
-            "<video controls preload=\"none\" src=\"1.mp4\"></video>", "~1000 B", "<a href=\".notes/1.html\">Notes</a>",
-            "<a href=\".chapters/1.json\">Chapters</a>", "<a href=\"1.srt\">Transcript</a>",
+            "<video controls preload=\"none\" src=\"1.mp4\">"
+                + "<track kind=\"captions\" label=\"Transcript\" src=\"1.vtt\"></video>", "~1000 B",
+            "<a href=\".notes/1.html\">Notes</a>",
+            "<a href=\".chapters/1.json\">Chapters</a>", "<a href=\"1.vtt\">Transcript</a>",
         ] {
             #expect(text.contains(part), "\(part)")
         }

@@ -107,6 +107,29 @@ struct AssetTests {
         await daemon.stop()
     }
 
+    @Test func anotherTranscriptIsConvertedAsItArrives() async throws {
+        let (daemon, client) = try await start()
+        let episode = try daemon.episode(2).id
+        home.web.serve("/t.vtt", Resource(text: "1\r\n00:00:01,000 --> 00:00:02,500\r\nHello <b>there</b>\r\n"))
+        let size = try await size(client, .vtt, episode.rawValue)
+        let path = "\(home.places.assets)/\(AssetKind.vtt.fileName(episode.rawValue))"
+        let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
+        #expect(text == "WEBVTT\n\n00:00:01.000 --> 00:00:02.500\nHello <b>there</b>\n\n")
+        #expect(size == Int64(text.utf8.count))
+        // A page in place of a transcript has no text with times.
+        home.web.serve("/feed.xml", Resource(text: try feed(transcript: "/page.html").text, contentType: "text/xml"))
+        home.web.serve("/page.html", Resource(text: "<!DOCTYPE html><p>Log in</p>", contentType: "text/html"))
+        _ = try await client.perform(.refresh(podcasts: [try daemon.episode(2).podcast]))
+        #expect(await client.failure(of: .asset(.vtt, id: episode.rawValue))?.errorNumber == EIO)
+        await daemon.stop()
+    }
+
+    private func feed(transcript: String) throws -> FeedBuilder {
+        var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { home.web.url("/\($0).mp3") }
+        feed.items[0].raw = "<podcast:transcript url=\"\(home.web.url(transcript))\" type=\"text/html\"/>"
+        return feed
+    }
+
     @Test func tooLargeArtIsRefused() async throws {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id

@@ -24,7 +24,7 @@ struct AssetFile: GeneratedFile {
             return Rendering(mount.cached(asset, node.row), modified: show.changed, changed: show.changed)
         }
         guard let entry = try mount.library.entry(id: node.episode),
-            Sidecar.all.contains(where: { $0.kind == node.kind && entry.sidecars.contains($0.offered) })
+            Sidecar.all.contains(where: { $0.kind == node.kind && $0.isOffered(by: entry) })
         else { return nil }
         return Rendering(mount.cached(asset, node.row), modified: entry.modified, changed: entry.changed)
     }
@@ -78,7 +78,7 @@ extension PodcastFilesystem {
         }
         let sidecars = Sidecar.all.filter { $0.folder == .show }
         for entry in entries where !entry.sidecars.isEmpty {
-            for sidecar in sidecars where entry.sidecars.contains(sidecar.offered) {
+            for sidecar in sidecars where sidecar.isOffered(by: entry) {
                 let number = NodeNumber(kind: sidecar.kind, row: entry.id)
                 items.append(item(number, sidecar.name(of: entry.name), entry.modified, entry.changed))
             }

@@ -81,39 +81,7 @@ struct NotesFile: GeneratedFile {
     }
 }
 
-/// Chapters from the feed itself, or else the asset whose address the feed contains.
-struct ChaptersFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
-
-    var form: NodeForm { Sidecar.form }
-
-    private func isAsset(_ extras: EpisodeExtras) -> Bool { extras.chapters.isEmpty && extras.chaptersURL != nil }
-
-    func render() throws -> Rendering? {
-        guard let episode = try mount.library.episode(id: node.episode) else { return nil }
-        let extras = try mount.library.extras(of: episode.id)
-        if isAsset(extras) {
-            return Rendering(
-                mount.cached(.chapters, node.row), modified: episode.modified, changed: episode.changed)
-        }
-        guard !extras.chapters.isEmpty else { return nil }
-        let list = ChapterList(extras.chapters, title: episode.title)
-        return Rendering(GeneratedContent(list.bytes), modified: episode.modified, changed: episode.changed)
-    }
-
-    func opening(by caller: Caller, flags: Int32) throws -> Opening {
-        if isAsset(try mount.library.extras(of: node.episode)) {
-            return try mount.ask(for: .chapters, .direct, by: caller)
-        }
-        guard let rendering = try render() else { throw Errno.staleNFSFileHandle }
-        return .open(OpenFile(number: node, content: rendering.content), .direct)
-    }
-
-    func extendedAttributes() throws -> [(String, String)] { mount.assetFailures.attributes(of: node) }
-}
-
 extension Episode {
     /// The publication time; an undated episode counts as published when it was first seen.
-    fileprivate var modified: Int64 { published ?? firstSeen }
+    var modified: Int64 { published ?? firstSeen }
 }

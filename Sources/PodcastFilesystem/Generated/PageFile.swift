@@ -23,10 +23,16 @@ struct PageFile: GeneratedFile {
             var episode = episode
             moment = max(moment, episode.changed)
             let name = AssetKind.chapters.fileName(episode.id.rawValue)
-            if episode.chapters.isEmpty, episode.sidecars.contains(.chapters), cached.contains(name) {
-                episode.chapters = fetchedChapters(name, limit: min(ShowPage.limits.chapters, chapters))
-                chapters -= episode.chapters.count
+            let limit = min(ShowPage.limits.chapters, chapters)
+            if episode.sidecars.contains(.chapters), cached.contains(name) {
+                let fetched = fetchedChapters(name, limit: limit)
+                if !fetched.isEmpty { episode.chapters = fetched }
             }
+            if episode.chapters.isEmpty, episode.complete, limit > 0, !episode.sidecars.contains(.chapters) {
+                episode.chapters = Array(try mount.embeddedChapters(of: episode.id).prefix(limit))
+            }
+            episode.chapters = episode.chapters.playable(until: episode.duration)
+            chapters -= episode.chapters.count
             page.add(episode)
         }
         return Rendering(GeneratedContent(page.finish()), modified: moment, changed: moment)

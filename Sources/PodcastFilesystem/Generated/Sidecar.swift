@@ -5,7 +5,7 @@ internal import TransferCore
 /// A kind of file that belongs to an episode, in the show's folder or in a subfolder of it.
 struct Sidecar: Sendable {
     let kind: NodeNumber.Kind
-    /// The library's flag of episodes that have such a file.
+    /// The library's flags, one of which an episode with such a file has.
     let offered: Sidecars
     let fileExtension: String
     var folder = NodeNumber.Kind.show
@@ -13,7 +13,7 @@ struct Sidecar: Sendable {
 
     static let all: [Sidecar] = [
         Sidecar(kind: .art, offered: .art, fileExtension: "jpg"),
-        Sidecar(kind: .vtt, offered: .vtt, fileExtension: "vtt"),
+        Sidecar(kind: .vtt, offered: .anyVTT, fileExtension: "vtt"),
         Sidecar(kind: .srt, offered: .srt, fileExtension: "srt"),
         Sidecar(kind: .notes, offered: .notes, fileExtension: "html", folder: .notesFolder, folderName: ".notes"),
         Sidecar(
@@ -28,6 +28,8 @@ struct Sidecar: Sendable {
         form.attributeTimeout = 60
         return form
     }()
+
+    func isOffered(by entry: EpisodeEntry) -> Bool { !offered.isDisjoint(with: entry.sidecars) }
 
     /// Returns the name of the sidecar that belongs to an episode's file.
     func name(of episode: String) -> String { "\(FileName.stem(ofFile: episode)).\(fileExtension)" }
@@ -57,7 +59,9 @@ struct SidecarFolder: NodeBehaviour {
 
     func items() throws -> [FolderSnapshot.Item]? {
         guard let sidecar, try mount.library.folder(id: node.show) != nil else { return nil }
-        return try mount.library.entries(of: node.show, with: sidecar.offered).map {
+        var entries = try mount.library.entries(of: node.show, with: sidecar.offered)
+        if node.kind == .chaptersFolder { entries += try mount.entriesWithEmbeddedChapters(of: node.show) }
+        return entries.map {
             FolderSnapshot.Item(name: sidecar.name(of: $0.name), bare: NodeNumber(kind: sidecar.kind, row: $0.id))
         }
     }

@@ -102,15 +102,28 @@ extension PodcastFilesystem {
                     return
                 }
                 assetFailures.set(nil, of: number)
-                push(content.size, of: number) { [self] in
-                    guard let request = waiting.take() else { return }
-                    reply(request, OpenFile(number: number, content: content), wish)
-                }
+                open(number, content, wish, waiting)
             case .failure(let failure):
                 // Before the reply, since a program whose open fails may read the reason immediately.
                 assetFailures.set(failure.message, of: number)
-                waiting.take()?.reply(error: Self.errno(of: failure))
+                guard kind == .chapters,
+                    let content = try? ChaptersFile(node: number, mount: self).contentWithoutServer()
+                else {
+                    waiting.take()?.reply(error: Self.errno(of: failure))
+                    return
+                }
+                open(number, content, wish, waiting)
             }
+        }
+    }
+
+    /// Answers a parked open with generated content, after its size has been pushed to the kernel.
+    private func open(
+        _ number: NodeNumber, _ content: GeneratedContent, _ wish: HandleMode.Wish, _ waiting: ParkedRequest
+    ) {
+        push(content.size, of: number) { [self] in
+            guard let request = waiting.take() else { return }
+            reply(request, OpenFile(number: number, content: content), wish)
         }
     }
 

@@ -169,14 +169,17 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
     package static let notes = Sidecars(rawValue: 1 << 0)
     /// The episode's own artwork.
     package static let art = Sidecars(rawValue: 1 << 1)
-    /// Chapters, in the feed itself or at an address.
+    /// Chapters, in the feed itself, at an address, or as times in the notes.
     package static let chapters = Sidecars(rawValue: 1 << 2)
     /// A transcript as WebVTT.
     package static let vtt = Sidecars(rawValue: 1 << 3)
     /// A transcript as SubRip.
     package static let srt = Sidecars(rawValue: 1 << 4)
-    /// A transcript in any other format (JSON, HTML, plain text).
+    /// A transcript in JSON or HTML.
     package static let transcript = Sidecars(rawValue: 1 << 5)
+
+    /// The transcripts that are offered as WebVTT: one in that format, or one that is converted.
+    package static let anyVTT: Sidecars = [.vtt, .srt, .transcript]
 }
 
 /// An episode's data from the feed that is read only on request.

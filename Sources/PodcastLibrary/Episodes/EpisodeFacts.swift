@@ -10,6 +10,8 @@ struct EpisodeFacts {
     let title: String
     let guid: String?
     let sidecars: Sidecars
+    /// The chapters that the feed lists (`psc:chapter`), otherwise those in the notes.
+    let chapters: [Chapter]
     let details: EpisodeDetails?
     /// The digest of all stored values.
     let digest: Int64
@@ -27,7 +29,10 @@ struct EpisodeFacts {
         self.title = title.isEmpty ? FileName.untitled : title
         let guid = FileName.trimmedSpace(item.guid ?? "")
         self.guid = guid.isEmpty ? nil : guid
-        sidecars = Self.sidecars(of: item)
+        chapters =
+            item.chapters.isEmpty
+            ? NotesChapters.chapters(in: item.description ?? "", duration: item.duration) : item.chapters
+        sidecars = Self.sidecars(of: item, chapters)
         details = item.details
 
         var visible = Digest()
@@ -51,10 +56,11 @@ struct EpisodeFacts {
             visible.add(transcript.type)
             visible.add(transcript.language)
         }
-        visible.add(Int64(item.chapters.count))
-        for chapter in item.chapters {
+        visible.add(Int64(chapters.count))
+        for chapter in chapters {
             visible.add(chapter.start)
             visible.add(chapter.title)
+            if let link = chapter.link { visible.add(link) }
         }
         if let details { visible.add(StoredDetails.text(details)) }
         visible.add(Int64(item.enclosures.count))
@@ -86,11 +92,11 @@ struct EpisodeFacts {
         return others
     }
 
-    private static func sidecars(of item: Item) -> Sidecars {
+    private static func sidecars(of item: Item, _ chapters: [Chapter]) -> Sidecars {
         var result: Sidecars = []
         if let notes = item.description, !notes.isEmpty { result.insert(.notes) }
         if let image = item.image, !image.isEmpty { result.insert(.art) }
-        if item.chaptersURL != nil || !item.chapters.isEmpty { result.insert(.chapters) }
+        if item.chaptersURL != nil || !chapters.isEmpty { result.insert(.chapters) }
         for transcript in item.transcripts { result.insert(transcript.kind) }
         return result
     }
@@ -115,16 +121,19 @@ extension AlternateEnclosure {
 }
 
 extension Transcript {
-    /// The sidecar for this transcript, from its type, otherwise from its URL.
+    /// The sidecar for this transcript, from its type, otherwise from its URL; empty for plain text and documents,
+    /// which contain no times.
     package var kind: Sidecars {
         let type = type?.lowercased() ?? ""
         if type.contains("vtt") { return .vtt }
         if type.contains("srt") || type.contains("subrip") { return .srt }
-        guard type.isEmpty || type == "text/plain" || type == "application/octet-stream" else { return .transcript }
+        if type.contains("json") || type.contains("html") { return .transcript }
+        guard type.isEmpty || type == "text/plain" || type == "application/octet-stream" else { return [] }
         return switch MediaType.pathExtension(of: url) {
         case "vtt": .vtt
         case "srt": .srt
-        default: .transcript
+        case "json", "html", "htm": .transcript
+        default: []
         }
     }
 }

@@ -83,7 +83,7 @@ extension Library {
                 case EpisodeSQL.transcriptKind:
                     extras.transcripts.append(Transcript(url: row[1] ?? "", type: row[2], language: row[3]))
                 case EpisodeSQL.chapterKind:
-                    extras.chapters.append(Chapter(start: row[5] ?? 0, title: row[6]))
+                    extras.chapters.append(Chapter(start: row[5] ?? 0, title: row[6], link: row[1]))
                 default: break
                 }
             }

@@ -44,10 +44,13 @@ package struct Identity {
     static let durationTolerance = 600.0
 
     /// Returns for each item the index of its row, or `nil` if the episode is new.
-    package static func match(items: [IdentityFacts], rows: [IdentityFacts]) -> [Int?] {
+    ///
+    /// - Parameter isDelta: Whether the items are only the new ones of a document. A row without an item may then still
+    ///   be in the document, and criteria 4 and 5, which assume that it is not, are not applied.
+    package static func match(items: [IdentityFacts], rows: [IdentityFacts], isDelta: Bool = false) -> [Int?] {
         guard !rows.isEmpty else { return Array(repeating: nil, count: items.count) }
         var matching = Identity(items: items, rows: rows)
-        matching.run()
+        matching.run(isDelta: isDelta)
         return matching.rowOfItem
     }
 
@@ -118,7 +121,7 @@ package struct Identity {
         freeRows = rows.count
     }
 
-    private mutating func run() {
+    private mutating func run(isDelta: Bool) {
         pair(items, rows, uniqueOnly: true) { Self.guid($0).map { Key(first: $0) } }
         guard freeItems > 0, freeRows > 0 else { return }
 
@@ -146,7 +149,7 @@ package struct Identity {
         // 4. The URL without its query. A script that distinguishes episodes by the query serves all of them under one
         // file name. If there is only one file name it proves nothing, and title and day must both agree; otherwise one
         // of them. Two different guids rule the match out.
-        guard freeItems > 0, freeRows > 0 else { return }
+        guard freeItems > 0, freeRows > 0, !isDelta else { return }
         let hasSeveralNames = Self.hasSeveralFileNames(rows) || Self.hasSeveralFileNames(items)
         pair(items, rows, uniqueOnly: true, by: { Key(first: $0.path) }) { item, row in
             if let one = item.guid, let other = row.guid, one != other, !item.repeatsURL || !row.repeatsURL {

@@ -48,7 +48,8 @@ struct Merge {
             throw LibraryError.noSuchPodcast(podcast)
         }
         let (known, facts) = try rows()
-        let rowOfItem = Identity.match(items: items.episodes.map(\.identity), rows: facts)
+        let rowOfItem = Identity.match(
+            items: items.episodes.map(\.identity), rows: facts, isDelta: response.isDelta)
 
         var present = Array(repeating: false, count: known.count)
         var fresh: [EpisodeFacts] = []
@@ -60,17 +61,26 @@ struct Merge {
             present[row] = true
             try refresh(known[row], with: item)
         }
-        if response.isWhole {
+        if response.isWhole, !response.isDelta {
             for (row, isPresent) in zip(known, present) where !isPresent && row.listed {
                 try db.cachedStatement(sql: "UPDATE episode SET listed = 0 WHERE id = ?").execute(arguments: [row.id])
                 if !row.buried { unlisted.append(row.id) }
             }
         }
+        if response.isDelta {
+            try insert(fresh, show: old.title, isFirst: known.isEmpty)
+            if !inserted.isEmpty { try Library.unpark(podcast: podcast, now: now, db) }
+            try updatePodcast(afterDelta: response)
+            return try result(items)
+        }
         let title = FileName.trimmedSpace(feed.title ?? "")
         try insert(fresh, show: title.isEmpty ? old.title : title, isFirst: known.isEmpty)
         if !inserted.isEmpty { try Library.unpark(podcast: podcast, now: now, db) }
         try updatePodcast(old, feed, title: title.isEmpty ? old.title : title, response)
+        return try result(items)
+    }
 
+    private func result(_ items: Items) throws -> MergeResult {
         guard let podcast = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else {
             throw LibraryError.noSuchPodcast(podcast)
         }
@@ -235,7 +245,7 @@ struct Merge {
         if !isNew {
             try db.cachedStatement(sql: "DELETE FROM attachment WHERE episode = ?").execute(arguments: [id])
         }
-        if facts.item.enclosures.count < 2, facts.item.transcripts.isEmpty, facts.item.chapters.isEmpty { return }
+        if facts.item.enclosures.count < 2, facts.item.transcripts.isEmpty, facts.chapters.isEmpty { return }
         let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO attachment (episode, kind, position, url, type, language, length, start, title)
@@ -252,14 +262,26 @@ struct Merge {
                 nil, nil,
             ])
         }
-        for (position, chapter) in facts.item.chapters.enumerated() {
+        for (position, chapter) in facts.chapters.enumerated() {
             try statement.execute(arguments: [
-                id, EpisodeSQL.chapterKind, position, nil, nil, nil, nil, chapter.start, chapter.title,
+                id, EpisodeSQL.chapterKind, position, chapter.link, nil, nil, nil, chapter.start, chapter.title,
             ])
         }
     }
 
     // MARK: - The show
+
+    /// Records a successful refresh. The next request asks again for what is new since the last whole document.
+    private func updatePodcast(afterDelta response: FeedResponse) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE podcast SET state = 'active', error = NULL, http_status = ?1, last_refresh = ?2,
+                    next_refresh = coalesce(?3, next_refresh), changed = CASE WHEN ?4 THEN ?2 ELSE changed END,
+                    failures = 0
+                WHERE id = ?5
+                """
+        ).execute(arguments: [response.status, now, response.nextRefresh, isVisible, podcast])
+    }
 
     private func updatePodcast(_ old: Podcast, _ feed: Feed, title: String, _ response: FeedResponse) throws {
         var new = old

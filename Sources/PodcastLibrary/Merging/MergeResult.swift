@@ -14,6 +14,9 @@ package struct FeedResponse: Sendable, Equatable {
     package var reach: AddressSpace?
     /// The scheduled time of the next refresh, in seconds since 1970; `nil` leaves it unchanged.
     package var nextRefresh: Int64?
+    /// Whether the feed contains only what is new since the last whole document (226, RFC 3229). Such a feed adds
+    /// episodes; the validators and the facts about the show stay those of the whole document.
+    package var isDelta: Bool { status == 226 }
     /// Whether all items of the feed were read. If not, missing items are not recorded as having left the feed.
     package var isWhole: Bool
     /// The refresh interval in seconds that the feed asks for.

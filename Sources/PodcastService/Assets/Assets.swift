@@ -80,7 +80,7 @@ final class Assets: ServicePart {
         let url: String?
         switch kind {
         case .cover, .art: url = episode.image
-        case .vtt: url = try library.extras(of: episode.id).transcripts.first { $0.kind == .vtt }?.url
+        case .vtt: url = try library.extras(of: episode.id).transcripts.forVTT?.url
         case .srt: url = try library.extras(of: episode.id).transcripts.first { $0.kind == .srt }?.url
         case .chapters: url = try library.extras(of: episode.id).chaptersURL
         case .stream: url = nil
@@ -139,19 +139,24 @@ final class Assets: ServicePart {
         var head: ResponseHead?
         var beginning: [UInt8] = []
         var size: Int64 = 0
+        /// Other transcripts are converted as they arrive.
+        var converter = kind == .vtt ? TranscriptConverter() : nil
+        func append(_ bytes: [UInt8]) {
+            size += Int64(bytes.count)
+            file.append(bytes)
+        }
         for try await event in engine.data(for: request) {
             switch event {
             case .head(let found): head = found
             case .bytes(let bytes):
                 guard head?.status == 200 else { continue }
                 beginning += bytes.prefix(max(0, 512 - beginning.count))
-                size += Int64(bytes.count)
-                file.append(bytes)
+                append(converter?.append(bytes) ?? bytes)
             }
         }
         guard let head else { throw TransferError(.failed, "no answer") }
         var record = AssetStore.Record(
-            url: url, etag: head["etag"], lastModified: head["last-modified"], checked: now(), size: size)
+            url: url, etag: head["etag"], lastModified: head["last-modified"], checked: now(), size: 0)
         if head.status == 304, var known {
             known.checked = now()
             try store.write(known, of: name)
@@ -166,6 +171,12 @@ final class Assets: ServicePart {
         guard AssetContent.fits(kind, beginning) else {
             throw TransferError(.unusable, "the server sent something else (\(head["content-type"] ?? "of no type"))")
         }
+        if converter != nil {
+            guard let rest = converter?.finish() else {
+                throw TransferError(.unusable, "the transcript contains no text with times")
+            }
+            append(rest)
+        }
         // Remove the old file and record first, so that a file is never paired with another file's record.
         store.remove(name)
         try file.move(to: store.path(name))
@@ -176,12 +187,22 @@ final class Assets: ServicePart {
     }
 }
 
+extension [Transcript] {
+    /// The transcript to offer as WebVTT: one in that format, else the one that loses least by a conversion.
+    var forVTT: Transcript? {
+        let json = first { $0.kind == .transcript && !($0.type?.contains("html") ?? $0.url.contains(".htm")) }
+        return first { $0.kind == .vtt } ?? json ?? first { $0.kind == .srt } ?? first { $0.kind == .transcript }
+    }
+}
+
 /// The detection of content by its first bytes.
 enum AssetContent {
     static func fits(_ kind: AssetKind, _ bytes: [UInt8]) -> Bool {
         switch kind {
         case .cover, .art: isImage(bytes)
-        case .vtt, .srt: !bytes.isEmpty && !isMarkup(bytes)
+        // The conversion decides.
+        case .vtt: !bytes.isEmpty
+        case .srt: !bytes.isEmpty && !isMarkup(bytes)
         case .chapters: text(bytes).first == UInt8(ascii: "{")
         case .stream: false
         }

@@ -22,16 +22,19 @@ struct FeedDocuments: Sendable {
         ArrivingDocument(path: "\(folder)/\(Self.temporaryPrefix)\(UInt64.random(in: 0 ... .max))")
     }
 
-    /// Returns whether the show has a document.
-    func contains(_ podcast: ShowID) -> Bool {
-        access(path(podcast, "xml"), F_OK) == 0 && access(path(podcast, "json"), F_OK) == 0
+    /// Returns when the show's document was received, in seconds since 1970; `nil` if there is none.
+    func received(_ podcast: ShowID) -> Int64? {
+        var status = stat()
+        guard access(path(podcast, "json"), F_OK) == 0, stat(path(podcast, "xml"), &status) == 0 else { return nil }
+        return Int64(status.st_mtim.tv_sec)
     }
 
-    /// Returns the shows that have a document.
-    func kept() -> Set<ShowID> {
-        guard let listing = opendir(folder) else { return [] }
+    /// Returns the shows that have a document, and when each was received.
+    func received() -> [ShowID: Int64] {
+        guard let listing = opendir(folder) else { return [:] }
         defer { closedir(listing) }
-        var (documents, facts): (Set<ShowID>, Set<ShowID>) = ([], [])
+        var documents: [ShowID: Int64] = [:]
+        var facts: Set<ShowID> = []
         while let entry = readdir(listing) {
             // The name is longer than its declared array; point into it to avoid copying the array.
             let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
@@ -44,12 +47,17 @@ struct FeedDocuments: Sendable {
             }
             guard end > 0, name[end] == UInt8(ascii: ".") else { continue }
             switch String(cString: name + end + 1) {
-            case "xml": documents.insert(ShowID(id))
+            case "xml":
+                var status = stat()
+                if fstatat(dirfd(listing), UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), &status, 0) == 0
+                {
+                    documents[ShowID(id)] = Int64(status.st_mtim.tv_sec)
+                }
             case "json": facts.insert(ShowID(id))
             default: break
             }
         }
-        return documents.intersection(facts)
+        return documents.filter { facts.contains($0.key) }
     }
 
     /// Stores a received document as the show's.

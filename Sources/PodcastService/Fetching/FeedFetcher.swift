@@ -78,6 +78,8 @@ struct FeedFetcher: Sendable {
         let request: DataRequest
         /// Whether the request has validators.
         let isConditional: Bool
+        /// The entity tag since which the server may send only what is new; `nil` if the whole document is requested.
+        let deltaBase: String?
 
         private static let accept = (
             "Accept",
@@ -85,14 +87,16 @@ struct FeedFetcher: Sendable {
                 + "application/rdf+xml;q=0.8, application/xml;q=0.7, text/xml;q=0.7, */*;q=0.1"
         )
 
-        /// - Parameters: as for `retrieve`.
+        /// - Parameters: as for `retrieve`, and
+        ///   - acceptsDelta: whether the server may send only what is new since `etag`.
         init(
             _ url: String, reach: AddressSpace?, credentials: Credentials?, etag: String?, lastModified: String?,
-            userAgent: String?, timeout: Int64? = nil, limits: FeedLimits
+            userAgent: String?, timeout: Int64? = nil, acceptsDelta: Bool = false, limits: FeedLimits
         ) {
             let given = PrivateAddress(url)
             address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
             isConditional = etag != nil || lastModified != nil
+            deltaBase = acceptsDelta ? etag : nil
             // The extra byte lets the parser see that the document continues.
             var request = DataRequest(url: address.url, limit: limits.bytes + 1)
             request.credentials = address.credentials
@@ -102,7 +106,16 @@ struct FeedFetcher: Sendable {
             request.fields.append(Self.accept)
             if let etag { request.fields.append(("If-None-Match", etag)) }
             if let lastModified { request.fields.append(("If-Modified-Since", lastModified)) }
+            if deltaBase != nil { request.fields.append(("A-IM", "feed")) }
             self.request = request
+        }
+
+        /// Whether an answer is a requested delta: 226 with the instance manipulation `feed` alone, from the entity tag
+        /// that was sent (RFC 3229, sections 10.4.1, 10.5.2 and 10.5.1).
+        func isDelta(_ head: ResponseHead) -> Bool {
+            guard head.status == 226, let deltaBase else { return false }
+            let manipulation = (head["im"] ?? "").prefix { $0 != ";" }.filter { !$0.isWhitespace }
+            return manipulation.lowercased() == "feed" && head["delta-base"].map { $0 == deltaBase } ?? true
         }
     }
 
@@ -125,8 +138,9 @@ struct FeedFetcher: Sendable {
                 switch event {
                 case .head(let found):
                     head = found
-                    guard found.status == 200 else { continue }
-                    document = documents?.begin()
+                    guard found.status == 200 || inquiry.isDelta(found) else { continue }
+                    // The stored document is the last whole one.
+                    if found.status == 200 { document = documents?.begin() }
                     meter?.begin(found)
                     parser = FeedParser(
                         contentType: found["content-type"], base: RedactedURL.withoutUserInfo(found.url ?? url),
@@ -152,7 +166,7 @@ struct FeedFetcher: Sendable {
         }
         var found = Retrieved(head: head, chain: Self.chain(url, head))
         if head.status == 304, inquiry.isConditional { return found }
-        guard head.status == 200, let parser else {
+        guard head.status == 200 || head.status == 226, let parser else {
             found.problem = FetchFailure(status: head.status, message: Self.explain(status: head.status, address))
             return found
         }
@@ -160,7 +174,7 @@ struct FeedFetcher: Sendable {
             found.feed = try parser.finish()
             found.document = document
         } catch let error as FeedError {
-            found.problem = FetchFailure(status: 200, message: "\(address.visible): \(error)")
+            found.problem = FetchFailure(status: head.status, message: "\(address.visible): \(error)")
         }
         return found
     }
@@ -177,6 +191,7 @@ struct FeedFetcher: Sendable {
         switch status {
         case 401, 403: return says + ": it wants a name and password, or refuses podfs"
         case 404, 410: return says + ": there is no feed at this address; check it in a browser"
+        case 226: return says + ": a part of the feed that was not requested"
         case 429, 500...599: return says + "; try again later"
         default: return says
         }

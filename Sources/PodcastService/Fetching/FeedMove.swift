@@ -6,7 +6,7 @@ package import TransferCore
 package struct FeedMove: Sendable, Equatable {
     /// The outcome of a fetch.
     package enum Outcome: Sendable, Equatable {
-        /// The server sent a document (200) that is a feed.
+        /// The server sent a document (200), or what is new in it (226), that is a feed.
         case fetched
         /// The stored document is current (304).
         case notModified
@@ -41,7 +41,7 @@ package struct FeedMove: Sendable, Equatable {
 
     private static func outcome(chain: RedirectChain, head: ResponseHead, hasFeed: Bool, now: Int64) -> Outcome {
         switch head.status {
-        case 200: hasFeed ? .fetched : .failed
+        case 200, 226: hasFeed ? .fetched : .failed
         case 304: .notModified
         // After a temporary redirect another resource is gone, not the feed.
         case 410: chain.hops.isEmpty || chain.isPermanent ? .gone : .failed

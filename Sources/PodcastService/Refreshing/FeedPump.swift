@@ -19,19 +19,22 @@ final class FeedPump: Sendable {
         private let credentials: Credentials?
         /// Whether the document that the validators belong to is stored.
         private let isKept: Bool
+        /// Whether the server may send only what is new since that document.
+        private let acceptsDelta: Bool
         private let userAgent: String?
         private let limits: FeedLimits
         /// Whether the refresh is scheduled rather than requested.
         let isScheduled: Bool
 
         init(
-            _ show: RefreshSubject, credentials: Credentials?, isKept: Bool, userAgent: String?, limits: FeedLimits,
-            isScheduled: Bool
+            _ show: RefreshSubject, credentials: Credentials?, isKept: Bool, acceptsDelta: Bool, userAgent: String?,
+            limits: FeedLimits, isScheduled: Bool
         ) {
             self.isScheduled = isScheduled
             self.show = show
             self.credentials = credentials
             self.isKept = isKept
+            self.acceptsDelta = acceptsDelta
             self.userAgent = userAgent
             self.limits = limits
         }
@@ -40,7 +43,8 @@ final class FeedPump: Sendable {
             // Earlier versions did not store documents; without one, request the whole feed once.
             FeedFetcher.Inquiry(
                 show.url, reach: show.access.reach, credentials: credentials, etag: isKept ? show.etag : nil,
-                lastModified: isKept ? show.lastModified : nil, userAgent: userAgent, limits: limits)
+                lastModified: isKept ? show.lastModified : nil, userAgent: userAgent,
+                acceptsDelta: isKept && acceptsDelta, limits: limits)
         }
     }
 

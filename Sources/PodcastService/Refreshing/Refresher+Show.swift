@@ -32,18 +32,7 @@ extension Refresher {
             defer { if let task { driver.endFetch(task) } }
             let found: FeedFetcher.Retrieved
             do {
-                if let answer {
-                    found = try await context.fetcher.take(
-                        answer.events, to: answer.asked.inquiry, keepingIn: documents)
-                } else {
-                    let isKept = documents.contains(id)
-                    let access = try showAccess(of: id)
-                    found = try await context.fetcher.retrieve(
-                        podcast.url, reach: access.reach, credentials: credentials(of: id, access),
-                        etag: isKept ? podcast.etag : nil,
-                        lastModified: isKept ? podcast.lastModified : nil, userAgent: settings(of: id).userAgent,
-                        keepingIn: documents)
-                }
+                found = try await retrieve(podcast, answer)
             } catch let failure as FetchFailure {
                 // A failure caused by the daemon's exit says nothing about the feed.
                 if !isStopping { try failed(podcast, failure, head: nil) }
@@ -54,6 +43,23 @@ extension Refresher {
             // The library rejects the feed, or the show was removed meanwhile.
             return (RefreshResult(name: name, added: 0, error: "\(error)"), .answered)
         }
+    }
+
+    private func retrieve(_ podcast: Podcast, _ answer: FeedAnswer?) async throws -> FeedFetcher.Retrieved {
+        if let answer {
+            let found = try await context.fetcher.take(answer.events, to: answer.asked.inquiry, keepingIn: documents)
+            // A delta that cannot be used: request the whole document at once.
+            guard found.head.status == 226, found.feed == nil, answer.asked.inquiry.deltaBase != nil else {
+                return found
+            }
+            log.warning("\(podcast.name): the server answered 226 without a usable part of the feed")
+        }
+        let isKept = documents.received(podcast.id) != nil
+        let access = try showAccess(of: podcast.id)
+        return try await context.fetcher.retrieve(
+            podcast.url, reach: access.reach, credentials: credentials(of: podcast.id, access),
+            etag: isKept ? podcast.etag : nil, lastModified: isKept ? podcast.lastModified : nil,
+            userAgent: settings(of: podcast.id).userAgent, keepingIn: documents)
     }
 
     private func take(
@@ -75,6 +81,15 @@ extension Refresher {
             if !gone.isEmpty { throw LibraryError.noSuchPodcast(podcast.id) }
         case .fetched:
             guard let first = found.feed else { break }
+            if found.head.status == 226 {
+                let facts = RefreshFacts(
+                    head: found.head, updateInterval: record.updateInterval, quietTimes: record.quietTimes,
+                    published: record.published)
+                var response = found.response
+                response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+                result.added = try await merge(first, into: podcast, response)
+                break
+            }
             let paged = await pages(
                 of: first, in: found, occasion, credentials: credentials(of: podcast.id, try showAccess(of: podcast.id))
             )

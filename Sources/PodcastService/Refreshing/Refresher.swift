@@ -150,19 +150,29 @@ final class Refresher: ServicePart {
             if groups[host] == nil { hosts.append(host) }
             groups[host, default: []].append(show)
         }
-        let kept = shows.count > Self.fewShows ? documents.kept() : nil
+        let received = shows.count > Self.fewShows ? documents.received() : nil
         for host in hosts {
             for show in groups[host] ?? [] where filter(show, host) {
+                let document = received.map { $0[show.id] } ?? documents.received(show.id)
                 feeds.enqueue(
                     FeedPump.Job(
-                        show, credentials: credentials(of: show.id, show.access),
-                        isKept: kept?.contains(show.id) ?? documents.contains(show.id),
+                        show, credentials: credentials(of: show.id, show.access), isKept: document != nil,
+                        acceptsDelta: acceptsDelta(show, document: document),
                         userAgent: settings(of: show).userAgent, limits: configuration.feedLimits,
                         isScheduled: isScheduled), host: host)
             }
         }
         startRefreshes()
     }
+
+    /// Whether the server may send only what is new since the stored document: an episode that has left the feed is
+    /// then not noticed. The whole document is requested after a week, and always if such episodes are to be removed.
+    private func acceptsDelta(_ show: RefreshSubject, document received: Int64?) -> Bool {
+        guard let received, (received...received + Self.wholeInterval).contains(now()) else { return false }
+        return (settings(of: show).keep ?? configuration.keep) != .listed
+    }
+
+    private static let wholeInterval: Int64 = 7 * 86_400
 
     /// Up to this many shows, checking for each document is faster than listing the folder.
     private static let fewShows = 8

@@ -32,7 +32,14 @@ struct ServiceInstallCommand: PodfsCommand {
         help: ArgumentHelp("Mount on this folder at login.", valueName: "dir"), completion: .directory)
     var mount: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Write the units for /usr/bin/podfs into the root of a package, and enable nothing.", valueName: "root"),
+        completion: .directory)
+    var package: String?
+
     func perform() async throws {
+        if let package { return try Service.writePackagedUnits(root: package) }
         let service = Service(installation: try Installation())
         let folder = mount.map(MountPoint.absolute)
         if let obstacle = service.units.obstacle { throw CommandError(.failed, "\(obstacle); nothing was installed") }

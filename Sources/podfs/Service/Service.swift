@@ -42,10 +42,22 @@ struct Service {
 
     // MARK: Files
 
-    func write() throws {
+    func write() throws { try Self.write(units, to: folder) }
+
+    /// Writes the units of a package.
+    ///
+    /// - Parameter root: The folder that becomes `/`.
+    static func writePackagedUnits(root: String) throws {
+        guard let units = Units.packaged else { throw CommandError(.failed, "there are no paths for the units") }
+        try write(units, to: root + "/usr/lib/systemd/user")
+    }
+
+    private static func write(_ units: Units, to folder: String) throws {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            for unit in units.all { try AtomicFile.write(Array(unit.text.utf8), to: path(unit.name), mode: 0o644) }
+            for unit in units.all {
+                try AtomicFile.write(Array(unit.text.utf8), to: "\(folder)/\(unit.name)", mode: 0o644)
+            }
         } catch let problem as AtomicFile.Problem {
             throw CommandError(.failed, problem.description)
         } catch {

@@ -14,6 +14,13 @@ struct Units: Sendable {
     static let serviceName = "podfs.service"
     static let mountName = "podfs-mount@.service"
 
+    /// The units of a package, which serve every user with the usual folders.
+    static var packaged: Units? {
+        Places(environment: ["HOME": "/", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]).map {
+            Units(executable: "/usr/bin/podfs", places: $0, environment: [:])
+        }
+    }
+
     var all: [(name: String, text: String)] {
         [(Self.socketName, socket), (Self.serviceName, service), (Self.mountName, mount)]
     }

@@ -1,0 +1,112 @@
+import Foundation
+
+/// The files of the package, below a folder that stands for `/`.
+struct PackageTree {
+    let root: URL
+
+    var program: URL { root.appending(path: "usr/bin/podfs") }
+
+    /// Creates an empty tree.
+    func create() throws {
+        if FileManager.default.fileExists(atPath: root.path) { try FileManager.default.removeItem(at: root) }
+        try folder("DEBIAN")
+    }
+
+    /// Adds the program without its symbols and without the search path for libraries that the build adds, and the
+    /// link by which mount(8) finds it.
+    func addProgram(_ built: URL) throws {
+        try folder("usr/bin")
+        try Shell.run("install", "-m", "755", "-s", built.path, program.path)
+        try Shell.run("chrpath", "-d", program.path)
+        try link("usr/sbin/mount.podfs", to: "../bin/podfs")
+    }
+
+    /// Adds the manuals, compressed.
+    func addManuals(_ source: URL) throws {
+        for page in try FileManager.default.contentsOfDirectory(at: source, includingPropertiesForKeys: nil) {
+            let place = "usr/share/man/man\(page.pathExtension)/\(page.lastPathComponent)"
+            try write(try Data(contentsOf: page), to: place)
+            try compress(place)
+        }
+        try link("usr/share/man/man8/mount.podfs.8.gz", to: "../man1/podfs.1.gz")
+    }
+
+    func addCompletions() throws {
+        let places = [
+            ("bash", "usr/share/bash-completion/completions/podfs"), ("zsh", "usr/share/zsh/vendor-completions/_podfs"),
+            ("fish", "usr/share/fish/vendor_completions.d/podfs.fish"),
+        ]
+        for (shell, place) in places {
+            let script = try Shell.output(program.path, "--generate-completion-script", shell)
+            // A sourced script has no interpreter.
+            let lines = script.split(separator: "\n", omittingEmptySubsequences: false).drop { $0.hasPrefix("#!") }
+            try write(Data((lines.joined(separator: "\n") + "\n").utf8), to: place)
+        }
+    }
+
+    func addUnits() throws { try Shell.run(program.path, "service", "install", "--package", root.path) }
+
+    func addDocuments(license: URL, changelog: DebianChangelog) throws {
+        let text = try String(contentsOf: license, encoding: .utf8)
+        try write(Data(DebianCopyright(license: text).text.utf8), to: "usr/share/doc/podfs/copyright")
+        try write(Data(changelog.text.utf8), to: "usr/share/doc/podfs/changelog")
+        try compress("usr/share/doc/podfs/changelog")
+    }
+
+    /// Returns the packages of the libraries that the program is linked to, in their minimum versions.
+    func dependencies(in folder: URL) throws -> String {
+        // dpkg-shlibdeps expects a source package around the program.
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "debian"), withIntermediateDirectories: true)
+        try Data("Source: podfs\n\nPackage: podfs\nArchitecture: any\n".utf8)
+            .write(to: folder.appending(path: "debian/control"))
+        let found = try Shell.output("dpkg-shlibdeps", "-O", program.path, in: folder)
+        return found.replacing("shlibs:Depends=", with: "")
+    }
+
+    /// Writes the package's description and the digests of its files.
+    func addControl(version: String, architecture: String, maintainer: String, dependencies: String) throws {
+        let size = try Shell.output("du", "-k", "-s", "--apparent-size", root.path).prefix { $0.isNumber }
+        let control = """
+            Package: podfs
+            Version: \(version)
+            Architecture: \(architecture)
+            Maintainer: \(maintainer)
+            Installed-Size: \(size)
+            Depends: fuse3, \(dependencies)
+            Section: net
+            Priority: optional
+            Description: podcasts as files
+             Subscribed shows are folders, episodes are files, and any player opens them.
+             The first read of an episode starts its download, and is served while the
+             bytes arrive. A background daemon runs the download; it continues when the
+             player or the mount is killed, and resumes after a crash.
+
+            """
+        let files = try Shell.output("find", "usr", "-type", "f", in: root).split(separator: "\n").sorted()
+        let digests = try Shell.output("md5sum", files.map(String.init), in: root)
+        try write(Data(control.utf8), to: "DEBIAN/control")
+        try write(Data("\(digests)\n".utf8), to: "DEBIAN/md5sums")
+        try Shell.run("chmod", "-R", "u=rwX,go=rX", root.path)
+    }
+
+    // MARK: Files
+
+    private func folder(_ place: String) throws {
+        try FileManager.default.createDirectory(
+            at: root.appending(path: place), withIntermediateDirectories: true)
+    }
+
+    private func write(_ data: Data, to place: String) throws {
+        try folder((place as NSString).deletingLastPathComponent)
+        try data.write(to: root.appending(path: place))
+    }
+
+    private func link(_ place: String, to target: String) throws {
+        try folder((place as NSString).deletingLastPathComponent)
+        try FileManager.default.createSymbolicLink(
+            atPath: root.appending(path: place).path, withDestinationPath: target)
+    }
+
+    private func compress(_ place: String) throws { try Shell.run("gzip", "-9n", root.appending(path: place).path) }
+}

@@ -1,0 +1,51 @@
+/// Random access to the bytes of a media file.
+package struct MediaBytes {
+    /// The size in bytes.
+    package let size: Int64
+    /// Reads the bytes at an offset; fewer than requested at the end of the file or after an error.
+    private let source: (_ offset: Int64, _ count: Int) -> [UInt8]
+
+    package init(size: Int64, source: @escaping (_ offset: Int64, _ count: Int) -> [UInt8]) {
+        self.size = size
+        self.source = source
+    }
+
+    init(_ bytes: [UInt8]) {
+        self.init(size: Int64(bytes.count)) { offset, count in
+            Array(bytes[min(Int(offset), bytes.count)..<min(Int(offset) + count, bytes.count)])
+        }
+    }
+
+    /// Returns `count` bytes at an offset; `nil` if not all of them exist.
+    func bytes(at offset: Int64, count: Int) -> [UInt8]? {
+        guard offset >= 0, count >= 0, Int64(count) <= size, offset <= size - Int64(count) else { return nil }
+        let bytes = source(offset, count)
+        return bytes.count == count ? bytes : nil
+    }
+
+    /// Returns up to `count` bytes at an offset.
+    func bytes(at offset: Int64, upTo count: Int) -> [UInt8] {
+        bytes(at: offset, count: Int(max(0, min(Int64(count), size - offset)))) ?? []
+    }
+}
+
+extension Collection<UInt8> {
+    /// The bytes as an unsigned big-endian number; at most eight.
+    var bigEndian: UInt64 { reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
+/// Chapters inside a media file: ID3v2 in MP3, a chapter track or list in MP4.
+package enum EmbeddedChapters {
+    /// The maximum number of chapters; a podcast of ten hours with a chapter each minute has 600.
+    static let most = 1_000
+
+    /// Returns the chapters of a complete file, sorted by start; empty if it has none or they are malformed.
+    package static func chapters(of media: MediaBytes) -> [Chapter] {
+        let start = media.bytes(at: 0, upTo: 8)
+        let chapters =
+            start.starts(with: Array("ID3".utf8))
+            ? ID3Chapters.chapters(of: media)
+            : start.dropFirst(4).elementsEqual("ftyp".utf8) ? MP4Chapters.chapters(of: media) : []
+        return chapters.playable(until: nil)
+    }
+}

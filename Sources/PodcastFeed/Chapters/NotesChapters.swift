@@ -1,0 +1,87 @@
+/// Chapters that a publisher lists in the show notes as lines with a time and a title.
+///
+/// A single time in the notes may be a price, a Bible verse, a ratio or a time of day. Chapters are therefore only read
+/// from a list: at least three lines of the same form, in ascending order, that begin at or near the episode's start.
+package enum NotesChapters {
+    /// The minimum number of lines, as on YouTube.
+    private static let fewest = 3
+    private static let most = 1_000
+    /// The minimum distance between two chapters in seconds. Consecutive Bible verses differ by one.
+    private static let shortest = 5.0
+    /// The maximum size in bytes of the notes that are read.
+    private static let limit = 256 << 10
+    private static let titleLimit = 500
+
+    /// Returns the chapters in HTML or plain text; empty without a list.
+    ///
+    /// - Parameter duration: The episode's duration in seconds, if known: times after it are no chapters.
+    package static func chapters(in notes: String, duration: Double?) -> [Chapter] {
+        guard hasTimes(notes) else { return [] }
+        var leading = List()
+        var trailing = List()
+        /// The time of a line without a title, which the next line then contains.
+        var untitled: NotesTime?
+        for line in NotesLines.lines(of: notes, limit: limit) {
+            if let (time, title) = NotesTime.leading(line) {
+                untitled = title.isEmpty ? time : nil
+                if !title.isEmpty { leading.add(time, title) }
+            } else if let (title, time) = NotesTime.trailing(line) {
+                untitled = nil
+                trailing.add(time, title)
+            } else if let time = untitled {
+                untitled = nil
+                leading.add(time, line)
+            }
+        }
+        return leading.chapters(until: duration) ?? trailing.chapters(until: duration) ?? []
+    }
+
+    /// Whether the text contains enough times to be a list; a fast test, since most notes contain none.
+    private static func hasTimes(_ notes: String) -> Bool {
+        var notes = notes
+        return notes.withUTF8 { bytes in
+            var count = 0
+            var index = 1
+            while index + 2 < bytes.count {
+                if bytes[index] == UInt8(ascii: ":"), bytes[index - 1].isDigit, bytes[index + 1].isDigit,
+                    bytes[index + 2].isDigit
+                {
+                    count += 1
+                    if count == fewest { return true }
+                }
+                index += 1
+            }
+            return false
+        }
+    }
+
+    /// The lines of one form.
+    private struct List {
+        private var chapters: [Chapter] = []
+        /// Whether every time is in brackets, has hours, or has two digits for minutes.
+        private var areBracketed = true
+        private var haveHours = true
+        private var arePadded = true
+        private var isAscending = true
+
+        mutating func add(_ time: NotesTime, _ title: String) {
+            guard chapters.count < NotesChapters.most else { return }
+            if let last = chapters.last, time.seconds < last.start + NotesChapters.shortest { isAscending = false }
+            areBracketed = areBracketed && time.isBracketed
+            haveHours = haveHours && time.hasHours
+            arePadded = arePadded && time.isPadded
+            chapters.append(Chapter(start: time.seconds, title: String(title.prefix(NotesChapters.titleLimit))))
+        }
+
+        /// Returns the chapters, or `nil` if the lines are something else.
+        func chapters(until duration: Double?) -> [Chapter]? {
+            guard isAscending, let first = chapters.first?.start, first <= latestFirst else { return nil }
+            let inside = chapters.filter { $0.start < duration ?? .infinity }
+            return inside.count >= NotesChapters.fewest ? inside : nil
+        }
+
+        /// The latest start of the first chapter in seconds. Other lists of times (verses, a schedule) rarely begin at
+        /// zero, and are rarely in brackets or with hours.
+        private var latestFirst: Double { areBracketed || haveHours ? 900 : arePadded ? 300 : 0 }
+    }
+}

@@ -1,0 +1,104 @@
+/// A streaming reader of SubRip: for each cue a number, a line with two times, and the text up to a blank line.
+struct SubRipReader {
+    private var line: [UInt8] = []
+    private var cue: TranscriptCue?
+    private var isAfterReturn = false
+
+    mutating func read(_ bytes: [UInt8], _ writer: inout WebVTTWriter) {
+        for byte in bytes {
+            switch byte {
+            case 0x0A where isAfterReturn: isAfterReturn = false
+            case 0x0A, 0x0D:
+                isAfterReturn = byte == 0x0D
+                endLine(&writer)
+            default:
+                isAfterReturn = false
+                if line.count < TranscriptConverter.textLimit { line.append(byte) }
+            }
+        }
+    }
+
+    mutating func finish(_ writer: inout WebVTTWriter) {
+        endLine(&writer)
+        endCue(&writer)
+    }
+
+    private mutating func endLine(_ writer: inout WebVTTWriter) {
+        let bytes = line
+        line.removeAll(keepingCapacity: true)
+        if bytes.allSatisfy(\.isXMLSpace) { return endCue(&writer) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let times = Self.times(text) {
+            // Without a blank line before it, the number of this cue is the last line of the previous text.
+            if let last = cue?.text.split(whereSeparator: \.isNewline).last, last.allSatisfy(\.isWholeNumber) {
+                cue?.text.removeLast(last.count)
+            }
+            endCue(&writer)
+            cue = TranscriptCue(start: times.start, end: times.end, text: "", isMarkup: true)
+        } else if let count = cue?.text.utf8.count, count < TranscriptConverter.textLimit {
+            cue?.text += (count == 0 ? "" : "\n") + Self.markup(text)
+        }
+    }
+
+    private mutating func endCue(_ writer: inout WebVTTWriter) {
+        if let cue { writer.add(cue) }
+        cue = nil
+    }
+
+    /// Parses `00:00:01,500 --> 00:00:04,000`.
+    static func times(_ line: String) -> (start: Double, end: Double)? {
+        guard let arrow = line.firstRange(of: "-->"), let start = TranscriptTime.seconds(line[..<arrow.lowerBound]),
+            let end = TranscriptTime.seconds(line[arrow.upperBound...].drop { $0 == " " }.prefix { $0 != " " })
+        else { return nil }
+        return (start, end)
+    }
+
+    /// Converts a line to WebVTT's markup: italics, bold and underline stay, other tags and positions go.
+    static func markup(_ line: String) -> String {
+        var result = ""
+        var rest = line[...]
+        while let mark = rest.firstIndex(where: { $0 == "<" || $0 == "{" || $0 == "&" }) {
+            result += rest[..<mark]
+            rest = rest[mark...]
+            if rest.hasPrefix("{\\"), let end = rest.firstIndex(of: "}") {
+                rest = rest[end...].dropFirst()
+            } else if rest.first == "<", let end = rest.firstIndex(of: ">"), let name = tagName(rest[..<end]) {
+                if ["i", "b", "u", "/i", "/b", "/u"].contains(name) { result += "<\(name)>" }
+                rest = rest[end...].dropFirst()
+            } else {
+                let isReference =
+                    rest.first == "&"
+                    && rest.prefix(10).dropFirst().first(where: { !$0.isLetter && !$0.isNumber && $0 != "#" }) == ";"
+                switch rest.first {
+                case "<": result += "&lt;"
+                case "&" where !isReference: result += "&amp;"
+                default: result += rest.prefix(1)
+                }
+                rest = rest.dropFirst()
+            }
+        }
+        return result + rest
+    }
+
+    private static func tagName(_ tag: Substring) -> String? {
+        let name = String(tag.dropFirst().prefix { $0.isLetter || $0 == "/" }).lowercased()
+        return ["i", "b", "u", "/i", "/b", "/u", "font", "/font", "s", "/s", "span", "/span"].contains(name)
+            ? name : nil
+    }
+}
+
+/// Times in transcripts.
+enum TranscriptTime {
+    /// Parses seconds, `M:SS` or `H:MM:SS`, each with a fraction after a comma or point.
+    static func seconds(_ text: some StringProtocol) -> Double? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (1...3).contains(parts.count) else { return nil }
+        var seconds = 0.0
+        for part in parts {
+            let number = String(part.filter { !$0.isWhitespace }).replacing(",", with: ".")
+            guard number.first?.isNumber ?? false, let value = Double(number), value < 1e9 else { return nil }
+            seconds = seconds * 60 + value
+        }
+        return seconds
+    }
+}

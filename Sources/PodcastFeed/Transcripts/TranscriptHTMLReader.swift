@@ -1,0 +1,113 @@
+/// A streaming reader of a transcript in HTML: `<cite>` names the speaker, `<time>` the start, and paragraphs contain
+/// what is said until the next time.
+struct TranscriptHTMLReader {
+    private enum State {
+        case text
+        /// Inside a tag, with the quotation mark of an attribute's value.
+        case tag(quote: UInt8?)
+    }
+
+    /// The element whose text is collected.
+    private enum Place {
+        case speech, speaker, time
+        /// An element that is not displayed.
+        case hidden(String)
+    }
+
+    private var state = State.text
+    private var place = Place.speech
+    private var tag: [UInt8] = []
+    private var text: [UInt8] = []
+    private var cue: TranscriptCue?
+    /// A speaker named before the time of what is said.
+    private var speaker: String?
+
+    private static let hidden: Set<String> = ["script", "style", "head", "title"]
+    private static let blocks: Set<String> = ["p", "br", "div", "li", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote"]
+
+    mutating func read(_ bytes: [UInt8], _ writer: inout WebVTTWriter) {
+        for byte in bytes {
+            switch state {
+            case .text:
+                if byte == UInt8(ascii: "<") {
+                    tag.removeAll(keepingCapacity: true)
+                    state = .tag(quote: nil)
+                } else {
+                    append(byte)
+                }
+            case .tag(let quote):
+                if let quote {
+                    if byte == quote { state = .tag(quote: nil) }
+                } else if byte == UInt8(ascii: ">") {
+                    state = .text
+                    endTag(&writer)
+                } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'"), tag.contains(UInt8(ascii: "=")) {
+                    state = .tag(quote: byte)
+                } else if tag.count < 64 {
+                    tag.append(byte)
+                }
+            }
+        }
+    }
+
+    mutating func finish(_ writer: inout WebVTTWriter) {
+        collectSpeech()
+        if let cue { writer.add(cue) }
+    }
+
+    private mutating func append(_ byte: UInt8) {
+        if text.count < TranscriptConverter.textLimit { text.append(byte) }
+    }
+
+    private mutating func endTag(_ writer: inout WebVTTWriter) {
+        let name = String(decoding: tag.prefix { !$0.isXMLSpace }, as: UTF8.self).lowercased()
+        if case .hidden(let element) = place {
+            if name == "/" + element {
+                text.removeAll(keepingCapacity: true)
+                place = .speech
+            }
+            return
+        }
+        switch name {
+        case "cite": enter(.speaker)
+        case "time": enter(.time)
+        case "/cite":
+            guard case .speaker = place else { return }
+            let found = takeText()
+            place = .speech
+            if cue != nil, cue?.text.isEmpty ?? false { cue?.speaker = found } else { speaker = found }
+        case "/time":
+            guard case .time = place else { return }
+            let found = TranscriptTime.seconds(takeText().filter { !"[]()".contains($0) })
+            place = .speech
+            guard let found else { return }
+            if let cue { writer.add(cue) }
+            cue = TranscriptCue(start: found, speaker: speaker, text: "")
+            speaker = nil
+        case _ where Self.hidden.contains(name): enter(.hidden(name))
+        case _ where Self.blocks.contains(name.hasPrefix("/") ? String(name.dropFirst()) : name):
+            if case .speech = place { collectSpeech(endsLine: true) }
+        default: break
+        }
+    }
+
+    private mutating func enter(_ new: Place) {
+        if case .speech = place { collectSpeech() }
+        text.removeAll(keepingCapacity: true)
+        place = new
+    }
+
+    /// Moves the collected text to the cue; text before the first time is dropped.
+    private mutating func collectSpeech(endsLine: Bool = false) {
+        let found = takeText()
+        guard let old = cue?.text, old.utf8.count < TranscriptConverter.textLimit else { return }
+        if !found.isEmpty { cue?.text += (old.isEmpty || old.hasSuffix("\n") ? "" : " ") + found }
+        if endsLine, let text = cue?.text, !text.isEmpty, !text.hasSuffix("\n") { cue?.text += "\n" }
+    }
+
+    private mutating func takeText() -> String {
+        defer { text.removeAll(keepingCapacity: true) }
+        return String(decoding: CharacterReferences.replaced(in: text), as: UTF8.self)
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+}

@@ -1,0 +1,106 @@
+/// A piece of a transcript: what is said from one time to another.
+struct TranscriptCue: Equatable {
+    /// Seconds from the episode's start.
+    var start: Double
+    /// `nil` if the source does not state it.
+    var end: Double?
+    var speaker: String?
+    /// Plain text, or WebVTT's markup if `isMarkup`.
+    var text: String
+    var isMarkup = false
+}
+
+/// Writes cues as WebVTT (https://www.w3.org/TR/webvtt1/).
+///
+/// Holds back one cue: without an end it lasts until the next one, and single words are joined to lines.
+struct WebVTTWriter {
+    private var output: [UInt8] = []
+    private var pending: TranscriptCue?
+    private(set) var count = 0
+
+    /// The maximum start in seconds; WebVTT has no limit, players have.
+    private static let longest = 1e6
+    /// The limits up to which words of one speaker are joined: two lines of subtitles, seconds, and seconds of silence.
+    private static let joined = (length: 84, duration: 6.0, silence: 1.0)
+    /// Characters read in a second, for a last cue without an end.
+    private static let readingSpeed = 15.0
+
+    /// Adds a cue.
+    ///
+    /// - Parameter joins: Whether cues may be parts of a sentence, which are joined.
+    mutating func add(_ cue: TranscriptCue, joins: Bool = false) {
+        guard cue.start.isFinite, (0...Self.longest).contains(cue.start) else { return }
+        var cue = cue
+        cue.text = cue.text.split(whereSeparator: \.isNewline).map { line in
+            line.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        }.filter { !$0.isEmpty }.joined(separator: "\n")
+        if cue.text.isEmpty { return }
+        if let end = cue.end, !(end > cue.start && end <= Self.longest) { cue.end = nil }
+        if joins, let last = pending, let joint = Self.joined(last, cue) {
+            pending = joint
+            return
+        }
+        flush(next: cue.start)
+        pending = cue
+    }
+
+    /// Returns the bytes written since the previous call.
+    mutating func takeOutput() -> [UInt8] {
+        defer { output.removeAll(keepingCapacity: true) }
+        return output
+    }
+
+    mutating func finish() { flush(next: nil) }
+
+    private static func joined(_ one: TranscriptCue, _ other: TranscriptCue) -> TranscriptCue? {
+        guard let end = one.end, let last = other.end, one.speaker == other.speaker, other.start >= one.start,
+            other.start - end < joined.silence, last - one.start <= joined.duration,
+            one.text.utf8.count + other.text.utf8.count < joined.length,
+            !one.text.contains("\n"), !other.text.contains("\n"), let mark = one.text.last, !".?!…。？！".contains(mark)
+        else { return nil }
+        var cue = one
+        cue.end = max(end, last)
+        // Some writers give punctuation a segment of its own.
+        let isPunctuation = other.text.first.map { ".,?!;:…".contains($0) } ?? false
+        cue.text += (isPunctuation ? "" : " ") + other.text
+        return cue
+    }
+
+    private mutating func flush(next: Double?) {
+        guard let cue = pending else { return }
+        pending = nil
+        if count == 0 { output += Array("WEBVTT\n\n".utf8) }
+        count += 1
+        let reading = min(60, max(2, Double(cue.text.utf8.count) / Self.readingSpeed))
+        let end = cue.end ?? next.flatMap { $0 > cue.start ? $0 : nil } ?? cue.start + reading
+        var text = Self.time(cue.start) + " --> " + Self.time(end) + "\n"
+        if let speaker = cue.speaker.map(Self.voice), !speaker.isEmpty { text += "<v \(speaker)>" }
+        // An arrow ends the text of a cue.
+        text += (cue.isMarkup ? cue.text : Self.escaped(cue.text)).replacing("-->", with: "--&gt;")
+        output += Array(text.utf8)
+        output += [0x0A, 0x0A]
+    }
+
+    /// `HH:MM:SS.mmm`.
+    private static func time(_ seconds: Double) -> String {
+        let milliseconds = Int((seconds * 1_000).rounded())
+        func padded(_ number: Int, _ width: Int = 2) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        return padded(milliseconds / 3_600_000) + ":" + padded(milliseconds / 60_000 % 60) + ":"
+            + padded(milliseconds / 1_000 % 60) + "." + padded(milliseconds % 1_000, 3)
+    }
+
+    static func escaped(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 == 0x26 || $0 == 0x3C }) else { return text }
+        return text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+    }
+
+    /// A speaker's name for the annotation of a voice, which ends at a `>` and is one line.
+    private static func voice(_ name: String) -> String {
+        var name = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        while name.hasSuffix(":") { name.removeLast() }
+        return name.filter { $0 != "<" && $0 != ">" }.replacing("&", with: "&amp;")
+    }
+}

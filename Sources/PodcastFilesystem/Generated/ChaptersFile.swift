@@ -1,0 +1,80 @@
+internal import ContentCache
+internal import Fuse
+internal import PodcastFeed
+internal import PodcastLibrary
+internal import PodcastPages
+internal import PodcastProtocol
+internal import SystemPackage
+internal import TransferCore
+
+/// An episode's chapters, from the first source that has some: the file to which the feed refers
+/// (`podcast:chapters`), the feed itself, times in the notes, and the media file once it is completely cached.
+struct ChaptersFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { Sidecar.form }
+
+    func render() throws -> Rendering? {
+        guard let episode = try mount.library.episode(id: node.episode) else { return nil }
+        let extras = try mount.library.extras(of: episode.id)
+        if extras.chaptersURL != nil {
+            let cached = mount.cached(.chapters, node.row)
+            if cached.size > 0 || extras.chapters.isEmpty { return rendering(cached, episode) }
+        }
+        return try content(episode, extras).map { rendering($0, episode) }
+    }
+
+    func opening(by caller: Caller, flags: Int32) throws -> Opening {
+        if try mount.library.extras(of: node.episode).chaptersURL != nil {
+            return try mount.ask(for: .chapters, .direct, by: caller)
+        }
+        guard let rendering = try render() else { throw Errno.staleNFSFileHandle }
+        return .open(OpenFile(number: node, content: rendering.content), .direct)
+    }
+
+    /// Returns the chapters of the other sources, for an episode whose chapter file cannot be fetched.
+    func contentWithoutServer() throws -> GeneratedContent? {
+        guard let episode = try mount.library.episode(id: node.episode) else { return nil }
+        return try content(episode, try mount.library.extras(of: episode.id))
+    }
+
+    func extendedAttributes() throws -> [(String, String)] { mount.assetFailures.attributes(of: node) }
+
+    private func rendering(_ content: GeneratedContent, _ episode: Episode) -> Rendering {
+        Rendering(content, modified: episode.modified, changed: episode.changed)
+    }
+
+    private func content(_ episode: Episode, _ extras: EpisodeExtras) throws -> GeneratedContent? {
+        let chapters = extras.chapters.isEmpty ? try mount.embeddedChapters(of: episode.id) : extras.chapters
+        guard !chapters.isEmpty else { return nil }
+        let list = ChapterList(chapters, title: episode.title, duration: episode.duration)
+        return GeneratedContent(list.bytes)
+    }
+}
+
+extension PodcastFilesystem {
+    /// Returns the chapters inside an episode's file; empty unless it is completely cached.
+    func embeddedChapters(of episode: EpisodeID) throws -> [Chapter] {
+        guard let opening = try library.opening(of: episode), opening.isComplete, let name = opening.file,
+            let size = opening.fileSize ?? opening.size,
+            let reader = try? MediaReader(
+                name: name, in: options.cache,
+                expecting: .recorded(opening.fileState.flatMap(FileState.init(text:)), size: size))
+        else { return [] }
+        let media = MediaBytes(size: size) { offset, count in
+            let bytes = try? [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+                filled = try reader.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+            }
+            return bytes ?? []
+        }
+        return EmbeddedChapters.chapters(of: media)
+    }
+
+    /// Returns the completely cached episodes of a show that have chapters only in their files.
+    func entriesWithEmbeddedChapters(of show: ShowID) throws -> [EpisodeEntry] {
+        try library.entries(of: show).filter {
+            try $0.complete && !$0.sidecars.contains(.chapters) && !embeddedChapters(of: $0.id).isEmpty
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import PodcastFeed
+import TestSupport
+import Testing
+
+/// Conversion of transcripts to WebVTT. Each fixture is a transcript with its result.
+struct TranscriptConverterTests {
+    private static var folder: URL { FixtureTests.folder.appendingPathComponent("Transcripts") }
+
+    static var transcripts: [String] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasSuffix(".vtt") }.sorted()
+        }
+    }
+
+    private static func bytes(_ name: String) throws -> [UInt8] {
+        try [UInt8](Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+
+    private func converted(_ bytes: [UInt8], pieces size: Int = .max) -> String? {
+        var converter = TranscriptConverter()
+        var output: [UInt8] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            output += converter.append(Array(rest.prefix(size)))
+            rest = rest.dropFirst(size)
+        }
+        return converter.finish().map { String(decoding: output + $0, as: UTF8.self) }
+    }
+
+    @Test(arguments: try transcripts) func transcriptBecomesItsPair(name: String) throws {
+        let bytes = try Self.bytes(name)
+        let expected = String(decoding: try Self.bytes("\(name.prefix { $0 != "." }).vtt"), as: UTF8.self)
+        for size in [.max, 1, 7, 300] { #expect(converted(bytes, pieces: size) == expected, "pieces of \(size)") }
+    }
+
+    @Test func theFixturesAreThere() throws { #expect(try Self.transcripts.count == 4) }
+
+    @Test func webVTTStaysAsItIs() {
+        for text in ["WEBVTT\n\n00:01.000 --> 00:02.000\nx", "\u{FEFF}WEBVTT - title\n"] {
+            #expect(converted(Array(text.utf8), pieces: 3) == text)
+        }
+    }
+
+    @Test(arguments: [
+        "", "   ", "Hello, this is plain text.", "<html><p>log in</p>", "[1]", "{\"segments\":[]}", "1\n2\n",
+    ])
+    func textWithoutTimesIsNoTranscript(_ text: String) { #expect(converted(Array(text.utf8)) == nil) }
+
+    @Test(arguments: try transcripts) func alteredTranscriptsAreReadToTheEnd(name: String) throws {
+        var dice = SeededGenerator(seed: 3)
+        let bytes = try Self.bytes(name)
+        for _ in 1...200 {
+            var altered = bytes
+            for _ in 1...5 { altered[.random(in: 0..<bytes.count, using: &dice)] = .random(in: 0...255, using: &dice) }
+            let text = converted(altered, pieces: .random(in: 1...64, using: &dice))
+            #expect(text?.hasPrefix("WEBVTT\n\n") ?? true)
+        }
+    }
+
+    /// A text without an end, deep nesting and a million lines: the output stays in proportion, and no cue is larger
+    /// than the limit.
+    @Test func endlessPartsAreBounded() throws {
+        let long = String(repeating: "word ", count: 100_000)
+        let json = try #require(
+            converted(
+                Array("{\"segments\":[{\"startTime\":1,\"endTime\":2,\"body\":\"\(long)\"}]}".utf8), pieces: 4_096))
+        #expect(json.utf8.count < 70 << 10)
+        let html = try #require(converted(Array("<time>0:01</time><p>\(long)</p>".utf8), pieces: 4_096))
+        #expect(html.utf8.count < 70 << 10)
+        let lines = String(repeating: "word\n", count: 100_000)
+        let subRip = try #require(converted(Array("1\n00:00:01,000 --> 00:00:02,000\n\(lines)".utf8), pieces: 4_096))
+        #expect(subRip.utf8.count < 70 << 10)
+        let nested = String(repeating: "{\"a\":[", count: 100_000)
+        #expect(converted(Array(nested.utf8), pieces: 4_096) == nil)
+    }
+}

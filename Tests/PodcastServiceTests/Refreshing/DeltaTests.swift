@@ -1,0 +1,128 @@
+import Foundation
+import PodcastLibrary
+import PodcastProtocol
+import PodcastService
+import TestSupport
+import Testing
+import TransferCore
+
+/// Feeds of which the server sends only what is new (226, RFC 3229).
+struct DeltaTests {
+    private let home: ServiceHome
+
+    init() throws { home = try ServiceHome() }
+
+    private func feed(_ title: String = "Show", episodes: Int = 3) -> FeedBuilder {
+        FeedBuilder.show(title, episodes: episodes, length: 1_000) { home.web.url("/\($0).mp3") }
+    }
+
+    private func publish(_ feed: FeedBuilder, etag: String = "\"f1\"") {
+        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml", etag: etag))
+    }
+
+    /// Answers requests for a delta with these bytes, and others as `whole` says.
+    private func publish(delta text: String, headers: [(String, String)], whole: FeedBuilder, unasked: Bool = false) {
+        let resource = Resource(text: whole.text, contentType: "application/rss+xml", etag: "\"f2\"")
+        home.web.serve("/feed.xml", resource) { request in
+            guard unasked || request.headers["A-IM"] == "feed" else { return .normal }
+            return .normal.status(226, headers: headers, body: text)
+        }
+    }
+
+    private func start() async throws -> (RunningService, ServiceClient, ShowID) {
+        publish(feed())
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        return (daemon, client, try #require(try daemon.library.podcasts().first).id)
+    }
+
+    private func refresh(_ client: ServiceClient, _ id: ShowID) async throws -> String? {
+        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [id])) else { return "none" }
+        return results.first?.error
+    }
+
+    private func document(_ id: ShowID) -> String? {
+        FileManager.default.contents(atPath: "\(home.places.feeds)/\(id).xml").map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    private var statuses: [Int?] { home.web.requests(for: "/feed.xml").map(\.status) }
+
+    @Test func aDeltaAddsAndRemovesNothing() async throws {
+        let (daemon, client, id) = try await start()
+        var delta = feed("Another title", episodes: 5)
+        delta.items = Array(delta.items.prefix(2))
+        publish(
+            delta: delta.text, headers: [("IM", "feed"), ("ETag", "\"f2\""), ("Delta-Base", "\"f1\"")], whole: feed())
+        #expect(try await refresh(client, id) == nil)
+        let show = try #require(try daemon.library.podcast(id: id))
+        #expect(show.title == "Show" && show.etag == "\"f1\"" && show.httpStatus == 226)
+        let episodes = try daemon.library.episodes(of: id)
+        #expect(episodes.count == 5 && episodes.allSatisfy(\.listed))
+        // The document and its validator remain those of the whole feed, so the next delta is since then.
+        #expect(document(id) == feed().text)
+        #expect(try await refresh(client, id) == nil)
+        let requests = home.web.requests(for: "/feed.xml")
+        #expect(requests.map(\.status) == [200, 226, 226])
+        #expect(requests[2].headers["If-None-Match"] == "\"f1\"" && requests[0].headers["A-IM"] == nil)
+        #expect(try daemon.library.episodes(of: id).count == 5)
+        await daemon.stop()
+    }
+
+    /// A show that reuses titles: another episode with the title, day and kind of a known one is a new episode.
+    @Test func anEpisodeLikeAnotherIsNew() async throws {
+        let (daemon, client, id) = try await start()
+        var delta = feed()
+        delta.items = [delta.items[0]]
+        delta.items[0].guid = "another"
+        delta.items[0].url = home.web.url("/another.mp3")
+        publish(delta: delta.text, headers: [("IM", "feed")], whole: feed())
+        #expect(try await refresh(client, id) == nil)
+        #expect(try daemon.library.episodes(of: id).count == 4)
+        await daemon.stop()
+    }
+
+    @Test(arguments: [
+        ("", "feed", "\"f1\""), ("<html>log in</html>", "feed", "\"f1\""), ("feed", "vcdiff", "\"f1\""),
+        ("feed", "feed, gzip", "\"f1\""), ("feed", "feed", "\"f0\""), ("feed", "", "\"f1\""),
+    ]) func afterAWrongDeltaTheWholeFeedIsFetched(body: String, manipulation: String, base: String) async throws {
+        let (daemon, client, id) = try await start()
+        let whole = feed(episodes: 4)
+        publish(
+            delta: body == "feed" ? feed("Wrong", episodes: 9).text : body,
+            headers: [("IM", manipulation), ("Delta-Base", base)], whole: whole)
+        #expect(try await refresh(client, id) == nil)
+        #expect(statuses == [200, 226, 200])
+        #expect(try daemon.library.episodes(of: id).count == 4)
+        #expect(try daemon.library.podcast(id: id)?.etag == "\"f2\"" && document(id) == whole.text)
+        await daemon.stop()
+    }
+
+    @Test func aDeltaThatNobodyRequestedFails() async throws {
+        let (daemon, client, id) = try await start()
+        _ = try await client.perform(.set(podcast: id, assignments: ["keep=listed"]))
+        publish(delta: feed(episodes: 9).text, headers: [("IM", "feed")], whole: feed(), unasked: true)
+        #expect(try await refresh(client, id)?.contains("226") ?? false)
+        #expect(statuses.last == 226)
+        #expect(home.web.requests(for: "/feed.xml").allSatisfy { $0.headers["A-IM"] == nil })
+        #expect(try daemon.library.episodes(of: id).count == 3 && document(id) == feed().text)
+        await daemon.stop()
+    }
+
+    /// An episode that left the feed is noticed once a week.
+    @Test func theWholeFeedIsFetchedAfterAWeek() async throws {
+        let (daemon, client, id) = try await start()
+        publish(delta: feed().text, headers: [("IM", "feed")], whole: feed(episodes: 2))
+        #expect(try await refresh(client, id) == nil)
+        #expect(try daemon.library.episodes(of: id).filter(\.listed).count == 3)
+        let path = "\(home.places.feeds)/\(id).xml"
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -8 * 86_400)], ofItemAtPath: path)
+        #expect(try await refresh(client, id) == nil)
+        #expect(statuses == [200, 226, 200])
+        #expect(try daemon.library.episodes(of: id).filter(\.listed).count == 2)
+        await daemon.stop()
+    }
+}
