@@ -13,6 +13,8 @@ extension DownloadMachine {
         package var direct: Bool
         /// Whether a reader waits for it: it then belongs to the readers' pool.
         package var forReader: Bool
+        /// Whether only probes wait for it: it then belongs to the probes' pool.
+        package var isProbe = false
     }
 
     /// An action for the driver to perform.
