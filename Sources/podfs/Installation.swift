@@ -86,7 +86,7 @@ struct Installation: Sendable {
             transfers.network.authorities = try transfers.network.authorities.adding(file, writing: places.authorities)
         }
         var service = ServiceConfiguration(places: places, version: Podfs.version, transfers: transfers)
-        service.nameTemplate = configuration.names.template
+        service.nameTemplate = configuration.names.template.portable(configuration.names.isPortable)
         service.idleExit = configuration.daemon.idleExit.components.seconds
         service.onDownload = configuration.hooks.onDownload
         service.onNewEpisode = configuration.hooks.onNewEpisode

@@ -33,6 +33,8 @@ extension PodcastService {
         case .unsubscribe(let podcast): return try subscriptions.unsubscribe(podcast)
         case .refresh(let podcasts): return .refreshed(try await refresher.refresh(podcasts))
         case .rename(let podcast, let episode, let name): return try subscriptions.rename(podcast, episode, name)
+        case .renameByTemplate(let podcasts, let isDryRun):
+            return try subscriptions.renameByTemplate(podcasts, isDryRun: isDryRun)
         case .inspect(let url):
             try Subscriptions.checkAddress(url)
             guard
@@ -44,6 +46,7 @@ extension PodcastService {
             }
             return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))
         case .tasks: return .tasks(driver.core.list(refresher.feeds.tasks))
+        case .counters: return .counters(counters)
         case .act(let action, let episodes): return try await tasks.act(action, on: episodes)
         case .publish(let request): return try uploads.publish(request)
         case .actOnUploads(let action, let ids): return try uploads.act(action, on: ids)

@@ -105,6 +105,7 @@ struct ConfigurationKey: Sendable {
                 throw ConfigurationValueError(message: "\(error)")
             }
         },
+        .flag("names.portable", \.names.isPortable),
         .number("auto_download", \.autoDownload, in: 0...100_000),
         .rule(.autoDownloadOrder), .rule(.autoDownloadTitle), .rule(.autoDownloadMinDuration),
         .rule(.autoDownloadMaxDuration), .rule(.autoDownloadTypes),
@@ -133,6 +134,9 @@ struct ConfigurationKey: Sendable {
         },
         Self(path: "indexers") { (value, configuration) throws(ConfigurationValueError) in
             configuration.indexers = try value.names()
+        },
+        Self(path: "probes") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.probes = try value.names()
         },
         .command("hooks.on_download", \.hooks.onDownload),
         .command("hooks.on_new_episode", \.hooks.onNewEpisode),
