@@ -140,7 +140,7 @@ package final class Library: Sendable {
         defer { close(created) }
         do {
             try query { db in try db.execute(sql: "VACUUM INTO ?", arguments: [temporary]) }
-            guard fsync(created) == 0, rename(temporary, destination) == 0 else {
+            guard fsync(created) == 0, Glibc.rename(temporary, destination) == 0 else {
                 throw Self.systemError(destination)
             }
         } catch {

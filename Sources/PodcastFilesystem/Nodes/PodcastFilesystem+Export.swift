@@ -21,13 +21,13 @@ extension PodcastFilesystem {
         switch node.kind {
         // Search results disappear, and the numbers of terms are those of one mount.
         case .search, .term, .foundShow: return false
-        case .fixed, .linkFolder: return true
+        case .fixed, .view, .viewLink, .viewPlaylist, .viewNoMedia, .tags, .tag, .tagLink: return true
         case .show, .playlist, .page, .feedJSON, .feedXML, .notesFolder, .chaptersFolder, .cover:
             return try library.podcast(id: node.show).map { !$0.ephemeral } ?? false
         case .episode:
             guard let episode = try library.opening(of: node.episode), !episode.isEphemeral else { return false }
             return NodeNumber(kind: .episode, generation: episode.generation, row: node.row) == node
-        case .latestLink, .downloadedLink, .notes, .chapters, .art, .vtt, .srt:
+        case .notes, .chapters, .art, .vtt, .srt:
             return try library.opening(of: node.episode).map { !$0.isEphemeral } ?? false
         }
     }

@@ -3,6 +3,7 @@ import PodcastClient
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
+import TransferCore
 
 struct RenameCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
