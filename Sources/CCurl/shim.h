@@ -48,6 +48,10 @@ static inline CURLMcode ccurl_multi_set_long(CURLM *handle, CURLMoption option, 
     return curl_multi_setopt(handle, option, value);
 }
 
+static inline CURLSHcode ccurl_share_set_data(CURLSH *share, curl_lock_data data) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, data);
+}
+
 /// Restricts requests and redirects to http and https. The options are text since libcurl 7.85, bit masks before.
 static inline CURLcode ccurl_set_web_only(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500

@@ -17,6 +17,7 @@ final class EngineLoop {
     var downloads = Downloads()
     var uploads = Uploads()
     private var reports: EngineReports
+    private let network = NetworkMonitor()
     /// The time of the current iteration, in milliseconds of the monotonic clock.
     private(set) var now: Int64 = 0
     /// The number of iterations of the loop; constant while it is idle.
@@ -55,7 +56,11 @@ final class EngineLoop {
             if exchanges.hasNew { continue }
             // Without a deadline only curl and the mailbox can wake the thread.
             if let deadline { pause = min(pause, deadline - now) }
-            exchanges.wait(milliseconds: Int32(clamping: max(0, pause)), wakeUp: mailbox.descriptor)
+            let readable = exchanges.wait(milliseconds: Int32(clamping: max(0, pause)), descriptors: descriptors)
+            if let network, readable.last == true {
+                readClock()
+                networkChanged(network.read())
+            }
         }
         let error = Self.stopped
         for download in downloads.all { download.shutDown(error) }
@@ -67,6 +72,9 @@ final class EngineLoop {
         // Requests that arrived meanwhile are answered with a failure.
         for work in mailbox.close() { work(self) }
     }
+
+    /// The descriptors that wake the thread besides curl's.
+    private var descriptors: [Int32] { network.map { [mailbox.descriptor, $0.descriptor] } ?? [mailbox.descriptor] }
 
     func stop() { isStopping = true }
 

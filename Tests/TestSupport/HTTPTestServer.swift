@@ -17,7 +17,7 @@ package final class HTTPTestServer: Sendable {
     /// - Parameters:
     ///   - sendBuffer: SO_SNDBUF of each connection, in bytes: with a small one the bytes written are close to those
     ///     received. `nil` leaves it to the kernel.
-    ///   - address: An address of the loopback network 127.0.0.0/8.
+    ///   - address: An address of this computer, IPv4 or IPv6.
     package init(sendBuffer: Int? = nil, address: String = "127.0.0.1") {
         self.address = address
         shared = SharedState()
@@ -57,7 +57,7 @@ package final class HTTPTestServer: Sendable {
 
     /// Returns the address of a path. Clients treat another spelling of the loopback host as another host.
     package func url(_ path: String, host: String? = nil) -> String {
-        "http://\(host ?? address):\(port)\(path.hasPrefix("/") ? "" : "/")\(path)"
+        "http://\(host ?? (address.contains(":") ? "[\(address)]" : address)):\(port)\(path.hasPrefix("/") ? "" : "/")\(path)"
     }
 
     /// The port chosen by the kernel; 0 before `start`. After `stop` it is unchanged, and connections are refused.
@@ -134,16 +134,21 @@ package final class HTTPTestServer: Sendable {
 
     private static func listen(on port: UInt16, of host: String) throws -> (descriptor: Int32, port: UInt16) {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(AF_INET, type, 0)
+        let isIPv6 = host.contains(":")
+        let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, type, 0)
         guard descriptor >= 0 else { throw SystemCallError("socket") }
         do {
             var on: Int32 = 1
             setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw SystemCallError("inet_pton") }
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            var address = sockaddr_in6()
+            // The family and the port have the same offsets in a sockaddr_in.
+            address.sin6_family = sa_family_t(isIPv6 ? AF_INET6 : AF_INET)
+            address.sin6_port = port.bigEndian
+            let isParsed = withUnsafeMutableBytes(of: &address) { bytes in
+                inet_pton(isIPv6 ? AF_INET6 : AF_INET, host, bytes.baseAddress?.advanced(by: isIPv6 ? 8 : 4)) == 1
+            }
+            guard isParsed else { throw SystemCallError("inet_pton") }
+            var length = socklen_t(isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size)
             try withUnsafeMutablePointer(to: &address) { pointer in
                 try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                     guard Glibc.bind(descriptor, address, length) == 0 else { throw SystemCallError("bind") }
@@ -151,7 +156,7 @@ package final class HTTPTestServer: Sendable {
                     guard getsockname(descriptor, address, &length) == 0 else { throw SystemCallError("getsockname") }
                 }
             }
-            return (descriptor, UInt16(bigEndian: address.sin_port))
+            return (descriptor, UInt16(bigEndian: address.sin6_port))
         } catch {
             close(descriptor)
             throw error

@@ -47,9 +47,10 @@ final class EngineBench: Sendable {
 
     /// - Parameter change: Modifies the tests' configuration, which has short retry delays and long timeouts.
     init(
-        sendBuffer: Int? = nil, in parent: String = "/tmp", _ change: (inout TransferConfiguration) -> Void = { _ in }
+        sendBuffer: Int? = nil, address: String = "127.0.0.1", in parent: String = "/tmp",
+        _ change: (inout TransferConfiguration) -> Void = { _ in }
     ) throws {
-        server = HTTPTestServer(sendBuffer: sendBuffer)
+        server = HTTPTestServer(sendBuffer: sendBuffer, address: address)
         folder = try TemporaryDirectory(in: parent)
         var configuration = TransferConfiguration(userAgent: "podfs-test")
         configuration.limits.retry.first = 20

@@ -6,6 +6,8 @@
 // _GNU_SOURCE is defined in CLinux.c and not here: it changes the layout of fd_set, which other modules use too.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>

@@ -75,7 +75,7 @@ extension DownloadMachine {
 
     /// Invalidates the facts tied to the previous address: the next response comes from another one.
     private mutating func trustNone() {
-        address.knowsDirect = false
+        address.forgetDirect()
         rendition.isForeign = !present.isEmpty
     }
 }

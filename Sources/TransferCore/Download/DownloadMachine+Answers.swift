@@ -121,7 +121,7 @@ extension DownloadMachine {
             if pin?.validator != nil { rendition.distrusts = true }
         }
         if known.validator == nil { rendition.lacksValidator = true }
-        address.knowsDirect = true
+        address.answered()
         if offset != connection.request.offset, let stream = streamAhead(of: id) {
             // The server does not support ranges, and a stream of the whole file is already in progress.
             connections[id] = nil

@@ -31,6 +31,15 @@ extension DownloadMachine {
             return now - began
         }
 
+        /// Records the end of a connection with the network of this computer, which is no failure of a server.
+        mutating func interrupted(_ error: TransferError) {
+            lastError = error
+            recentError = error
+        }
+
+        /// Lets the delays start again from the shortest.
+        mutating func restart() { count = 0 }
+
         /// Records new bytes. They count as progress if enough of them arrive within a reader's deadline: a server that
         /// sends an occasional byte must not block readers, and is retried less and less often.
         mutating func received(_ bytes: Int64, limits: Limits, now: Int64) {

@@ -226,14 +226,17 @@ extension DownloadMachine {
         _ id: ConnectionID, _ error: TransferError, after: Int64?, now: Int64, random: Double
     ) -> [Action] {
         let connection = connections.remove(id)
-        // The address of an earlier redirect may be gone for good; the feed's address is authoritative.
-        if let connection, !connection.isReceiving, connection.request.direct { address.knowsDirect = false }
+        if let connection, !connection.isReceiving {
+            address.failed(direct: connection.request.direct, unreachable: error.code == .unreachable)
+        }
         let without = attempts.failed(error, now: now)
         if without >= limits.retry.giveUp { return fail(error, now: now) }
         // Without a network, opens fail at once instead of waiting for the retry.
         let actions = error.code == .unreachable ? readers.answerOpens(error) : []
         if isWanted, case .fetching = phase {
-            let pause = limits.retry.pause(attempt: attempts.count, retryAfter: after, random: random)
+            var pause = limits.retry.pause(attempt: attempts.count, retryAfter: after, random: random)
+            // No server is asked too often while none is reached, and a reader waits for the network's return.
+            if error.code == .unreachable, hasBlockedReaders { pause = min(pause, limits.reachRetry) }
             phase = .fetching(retry: Retry(at: now + pause, isServers: after != nil))
         }
         return actions + plan(now)
@@ -245,7 +248,7 @@ extension DownloadMachine {
         if connection.request.direct {
             // The redirect's target may have expired: request the feed's address before giving up.
             connections[id] = nil
-            address.knowsDirect = false
+            address.forgetDirect()
             return plan(now)
         }
         // While another connection receives bytes the file exists: this one may have exceeded a limit of the server.

@@ -3,6 +3,11 @@ extension DownloadMachine {
     package struct Limits: Sendable, Equatable {
         /// The time in milliseconds after which a connection counts as stalled if neither a head nor bytes arrive.
         package var stall: Int64 = 20_000
+        /// The silence in milliseconds after which a connection is replaced when the network has changed: longer than a
+        /// round trip, shorter than what a listener notices.
+        package var doubt: Int64 = 1_000
+        /// The longest delay in milliseconds between attempts to reach a server while a reader is blocked.
+        package var reachRetry: Int64 = 2_000
         /// The time in milliseconds after which an open or a read fails if the download makes no progress.
         package var readerDeadline: Int64 = 60_000
         /// The minimum rate that counts as progress, in new bytes a second over `readerDeadline`: nobody can listen to

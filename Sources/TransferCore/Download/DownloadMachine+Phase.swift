@@ -86,10 +86,42 @@ extension DownloadMachine {
     struct Address: Sendable, Equatable {
         /// Whether the address of the last response may be requested directly.
         var knowsDirect: Bool
+        /// Whether that address is not requested only because its host was unreachable.
+        private(set) var isUnreachable = false
         /// The time of the last request for a newer one.
         var lastRenewal: Int64?
         /// The sources that are tried in order.
         var sources = Sources()
+
+        init(knowsDirect: Bool) { self.knowsDirect = knowsDirect }
+
+        /// Records the loss of a request before its head arrived. The address of an earlier redirect may be gone for
+        /// good; the feed's address is authoritative. If that host is unreachable too, the network is at fault, and the
+        /// redirects, which may count plays, need not be requested again.
+        mutating func failed(direct: Bool, unreachable: Bool) {
+            if direct {
+                knowsDirect = false
+                isUnreachable = unreachable
+            } else if isUnreachable {
+                if unreachable { knowsDirect = true }
+                isUnreachable = false
+            }
+        }
+
+        /// Prefers the address of the last response again, since the network has changed.
+        mutating func directIsBack() {
+            knowsDirect = true
+            isUnreachable = false
+        }
+
+        /// Records an accepted response, whose address is known now.
+        mutating func answered() { directIsBack() }
+
+        /// Invalidates the address of the last response.
+        mutating func forgetDirect() {
+            knowsDirect = false
+            isUnreachable = false
+        }
     }
 
     /// The addresses of the same file, of which the owner knows the text: the next is requested when one is refused.

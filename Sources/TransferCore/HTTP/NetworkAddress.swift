@@ -48,6 +48,18 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
+    /// Reads the four or sixteen bytes of an address in network byte order; `nil` for another number.
+    package init?(networkBytes bytes: UnsafeRawBufferPointer) {
+        switch bytes.count {
+        case 4: self.init(ipv4: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))
+        case 16:
+            self.init(
+                high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        default: return nil
+        }
+    }
+
     /// Parses text like inet_pton(3): four decimal numbers, or IPv6 with or without brackets, without a zone.
     package init?(_ text: Substring) {
         var text = text

@@ -62,7 +62,10 @@ final class Exchanges {
         return nil
     }
 
-    func wait(milliseconds: Int32, wakeUp: Int32) { multi.wait(milliseconds: milliseconds, wakeUp: wakeUp) }
+    /// See `MultiHandle.wait`.
+    func wait(milliseconds: Int32, descriptors: [Int32]) -> [Bool] {
+        multi.wait(milliseconds: milliseconds, descriptors: descriptors)
+    }
 
     // MARK: Data requests
 

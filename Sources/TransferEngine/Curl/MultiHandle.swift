@@ -6,6 +6,7 @@ internal import CCurl
 final class MultiHandle {
     private let raw: OpaquePointer
     private var handles: [OpaquePointer: EasyHandle] = [:]
+    private let sessions = TLSSessions()
 
     /// The maximum number of idle connections: for all readers and background downloads (64 + 3), and for the feeds of
     /// a hundred hosts. With fewer, the refresh of a long list would close the connections needed for the next episode.
@@ -18,7 +19,10 @@ final class MultiHandle {
     }
 
     deinit {
-        for key in handles.keys { curl_multi_remove_handle(pointer, UnsafeMutableRawPointer(key)) }
+        for handle in handles.values {
+            curl_multi_remove_handle(pointer, UnsafeMutableRawPointer(handle.raw))
+            TLSSessions.detach(handle)
+        }
         curl_multi_cleanup(pointer)
     }
 
@@ -26,6 +30,7 @@ final class MultiHandle {
 
     func add(_ handle: EasyHandle) {
         handles[handle.raw] = handle
+        sessions.attach(handle)
         curl_multi_add_handle(pointer, UnsafeMutableRawPointer(handle.raw))
     }
 
@@ -33,6 +38,7 @@ final class MultiHandle {
     func remove(_ handle: EasyHandle) {
         guard handles.removeValue(forKey: handle.raw) != nil else { return }
         curl_multi_remove_handle(pointer, UnsafeMutableRawPointer(handle.raw))
+        TLSSessions.detach(handle)
     }
 
     /// Advances all transfers as far as possible without waiting; callbacks run during this call.
@@ -59,9 +65,12 @@ final class MultiHandle {
         return nil
     }
 
-    /// Waits until a transfer can advance, `wakeUp` becomes readable, or `milliseconds` have passed.
-    func wait(milliseconds: Int32, wakeUp: Int32) {
-        var extra = curl_waitfd(fd: wakeUp, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-        curl_multi_poll(pointer, &extra, 1, milliseconds, nil)
+    /// Waits until a transfer can advance, one of `descriptors` becomes readable, or `milliseconds` have passed.
+    ///
+    /// - Returns: Which of the descriptors are readable.
+    func wait(milliseconds: Int32, descriptors: [Int32]) -> [Bool] {
+        var extra = descriptors.map { curl_waitfd(fd: $0, events: Int16(CURL_WAIT_POLLIN), revents: 0) }
+        curl_multi_poll(pointer, &extra, UInt32(extra.count), milliseconds, nil)
+        return extra.map { $0.revents != 0 }
     }
 }

@@ -1,0 +1,31 @@
+// Changes of this computer's network.
+extension DownloadMachine {
+    /// Handles a change of the network.
+    ///
+    /// - Parameters:
+    ///   - lost: The connections whose own address is gone.
+    ///   - isBack: Whether servers may be reachable that were not before. Connections that have been silent for
+    ///     `Limits.doubt` are then replaced, since the kernel's retransmissions have slowed down during an outage, and
+    ///     a scheduled retry runs at once, unless the server has set the delay.
+    package mutating func networkChanged(lost: Set<ConnectionID>, isBack: Bool, now: Int64) -> [Action] {
+        var actions: [Action] = []
+        for id in connections.ids {
+            guard let connection = connections[id] else { continue }
+            let isSilent = connection.silentSince.map { $0 + limits.doubt <= now } ?? false
+            guard lost.contains(id) || isBack && isSilent else { continue }
+            connections.remove(id)
+            actions.append(.abort(id))
+            attempts.interrupted(Self.networkLost)
+        }
+        if isBack {
+            if address.isUnreachable { address.directIsBack() }
+            if case .fetching(let retry?) = phase, !retry.isServers {
+                attempts.restart()
+                phase = .fetching()
+            }
+        }
+        return actions + plan(now)
+    }
+
+    private static let networkLost = TransferError(.unreachable, "the network connection of this computer was lost")
+}

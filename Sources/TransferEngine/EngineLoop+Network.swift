@@ -1,0 +1,25 @@
+internal import TransferCore
+
+// Changes of this computer's network.
+extension EngineLoop {
+    /// Ends the connections whose own address is gone, and lets downloads continue when there is a way again.
+    func networkChanged(_ change: NetworkAddresses.Change) {
+        if change.isNone { return }
+        for download in downloads.all { download.networkChanged(change) }
+        // What is left: idle connections, and those of data requests and uploads, whose owners retry.
+        if !change.lost.isEmpty { OpenSockets.shutDown(from: change.lost) }
+    }
+}
+
+extension Download {
+    func networkChanged(_ change: NetworkAddresses.Change) {
+        let lost = connections.values.filter { connection in
+            connection.handle?.localAddress.map(change.lost.contains) ?? false
+        }
+        // Bytes that have arrived are not requested again.
+        for connection in lost where connection.head == nil && machine.isReceiving(connection.id) {
+            _ = connection.flush()
+        }
+        apply(machine.networkChanged(lost: Set(lost.map(\.id)), isBack: change.isBack, now: engine.now))
+    }
+}

@@ -1,0 +1,97 @@
+import Testing
+
+@testable import TransferCore
+
+/// Changes of this computer's network while a file is read.
+@Suite struct DownloadMachineNetworkTests {
+    /// A file that is read at its end, with a connection that has delivered 1,000 bytes through redirects.
+    private func playing() -> MachineBench {
+        let bench = MachineBench()
+        _ = bench.open(1)
+        _ = bench.head(1, MachineBench.whole())
+        _ = bench.read(2, 0..<1_000)
+        _ = bench.received(1, 1_000)
+        _ = bench.read(3, 1_000..<2_000)
+        return bench
+    }
+
+    private func changed(_ bench: MachineBench, lost: Set<Int> = [], isBack: Bool = false) -> [Machine.Action] {
+        bench.machine.networkChanged(lost: lost, isBack: isBack, now: bench.now)
+    }
+
+    @Test func aConnectionWhoseAddressIsGoneIsReplacedAtOnce() {
+        let bench = playing()
+        #expect(
+            changed(bench, lost: [1]) == [
+                .abort(1), .connect(2, .part(1_000..<10_000, direct: true, forReader: true)),
+            ])
+    }
+
+    @Test func aConnectionThatWasSilentIsReplacedWhenTheNetworkIsBack() {
+        let bench = playing()
+        bench.pass(500)
+        #expect(changed(bench, isBack: true) == [], "it may still be alive")
+        bench.pass(500)
+        #expect(changed(bench) == [])
+        #expect(
+            changed(bench, isBack: true) == [
+                .abort(1), .connect(2, .part(1_000..<10_000, direct: true, forReader: true)),
+            ])
+    }
+
+    @Test func theDelayOfARetryEndsWhenTheNetworkIsBack() {
+        let bench = playing()
+        var connection = 1
+        for _ in 1...6 {
+            _ = bench.failed(connection, .unreachable)
+            #expect(bench.machine.deadline.map { $0 - bench.now <= 2_000 } == true, "a reader waits")
+            _ = bench.tick()
+            connection += 1
+        }
+        _ = bench.failed(connection, .unreachable)
+        #expect(changed(bench, isBack: true).count == 1)
+        #expect(bench.machine.has(connection + 1))
+        _ = bench.failed(connection + 1, .unreachable)
+        #expect(bench.machine.deadline == bench.now + 250, "the delays start again")
+    }
+
+    @Test func aServersDelayIsKept() {
+        let bench = playing()
+        _ = bench.failed(1)
+        _ = bench.tick()
+        _ = bench.head(2, MachineBench.status(503, ["retry-after": "30"]))
+        #expect(changed(bench, isBack: true) == [])
+        #expect(bench.machine.deadline == bench.now + 30_000)
+    }
+
+    /// Trackers among the redirects count a play once: after an outage the last address is asked first.
+    @Test func theRedirectsAreNotRequestedAgainAfterAnOutage() {
+        let bench = playing()
+        var isDirect: [Bool] = []
+        var connection = 1
+        func note(_ actions: [Machine.Action]) {
+            for case .connect(let id, let request) in actions {
+                isDirect.append(request.direct)
+                connection = id
+            }
+        }
+        note(changed(bench, lost: [1]))
+        for _ in 1...4 {
+            _ = bench.failed(connection, .unreachable)
+            note(bench.tick())
+        }
+        #expect(isDirect == [true, false, true, false, true])
+        _ = bench.failed(connection, .unreachable)
+        note(changed(bench, isBack: true))
+        #expect(isDirect.last == true)
+        // A server that refuses the address has been reached: the redirects lead to another.
+        note(bench.head(connection, MachineBench.status(403)))
+        #expect(isDirect.last == false)
+    }
+
+    @Test func anIdleFileStaysIdle() {
+        let bench = MachineBench()
+        #expect(changed(bench, lost: [7], isBack: true) == [])
+        #expect(bench.machine.isIdle)
+    }
+}

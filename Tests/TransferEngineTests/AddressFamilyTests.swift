@@ -1,0 +1,22 @@
+import TestSupport
+import Testing
+import TransferCore
+
+@testable import TransferEngine
+
+/// Names with addresses of both families, of which one does not answer.
+struct AddressFamilyTests {
+    @Test(arguments: ["127.0.0.1", "::1"]) func theFamilyThatAnswersIsUsed(address: String) async throws {
+        let server = HTTPTestServer(address: address)
+        try server.start()
+        let port = server.port
+        let content = TestContent(seed: 4, size: 50_000)
+        server.serve("/1.mp3", Resource(content, etag: "\"v\""))
+        let bench = try EngineBench { $0.network.resolved = { ["host.example:\(port):[::1],127.0.0.1"] } }
+        bench.know(DownloadSource(key: 1, url: "http://host.example:\(port)/1.mp3", generation: 1))
+        #expect(try await bench.open(1).total == 50_000)
+        try bench.fill(1)
+        try await bench.waitUntilWhole(1)
+        #expect(try bench.holds(1, content))
+    }
+}
