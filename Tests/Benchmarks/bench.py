@@ -20,6 +20,7 @@ import growth
 import latency
 import machine
 import mounting
+import network
 import plot
 import processes
 import rivals
@@ -32,7 +33,7 @@ from results import Table
 # By name: what to run, and the MiB of its file.
 COMMANDS = {
     **latency.COMMANDS, **transfers.COMMANDS, **mounting.COMMANDS, **processes.COMMANDS, **feeds.COMMANDS, **growth.COMMANDS,
-    **waiting.COMMANDS,
+    **waiting.COMMANDS, **network.COMMANDS,
 }
 
 

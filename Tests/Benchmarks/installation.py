@@ -76,6 +76,8 @@ class Installation:
         self.www = self.folder / "www"
         self.mount_point = self.folder / "mnt"
         self.children = []
+        # Words before each command of podfs, such as those that enter a network namespace.
+        self.prefix = []
         self.mounted = False
         for path in [self.www, self.mount_point, self.folder / "run"]:
             path.mkdir()
@@ -169,7 +171,7 @@ class Installation:
 
     def run(self, *arguments, check=True):
         result = subprocess.run(
-            [self.podfs, *arguments], env=self.environment, capture_output=True, text=True)
+            [*self.prefix, self.podfs, *arguments], env=self.environment, capture_output=True, text=True)
         if check and result.returncode != 0:
             sys.exit(f"podfs {' '.join(arguments)}: {result.stderr}")
         return result

@@ -1,0 +1,217 @@
+"""The network as it is: https, chains of redirects, loss, and limited rates, over a line between two namespaces."""
+import subprocess
+import threading
+import time
+
+from contest import timed_read
+from latency import in_milliseconds, leave
+from web import Web
+
+
+def head(url):
+    return ["-r", "0-4095", "-o", "/dev/null", url]
+
+
+def first_bytes(contest, web, rtt, hops, loss=0, rounds=None):
+    """The first 4 KiB with nothing known, and of the next episode of the show."""
+    place, rounds = contest.place, rounds or contest.rounds
+    names = [f"e{hops}-{rtt}-{int(loss * 100)}-{n}.mp3" for n in range(2 * rounds)]
+    for name in names:
+        (place.www / name).hardlink_to(place.www / "long.mp3")
+    web.set()
+    web.subscribe([web.url(name, hops) for name in names], contest.size)
+    if not place.mounted:
+        place.mount()
+    cold, warm = {"podfs": [], "curl": []}, {"podfs": [], "curl": []}
+    for turn in range(rounds):
+        web.set()
+        place.new_daemon()
+        order = ["podfs", "curl"] if turn % 2 else ["curl", "podfs"]
+        for who in order:
+            web.set(rtt, loss)
+            if who == "curl":
+                first, second = web.curl([*head(web.url(names[2 * turn], hops)), *head(web.url(names[2 * turn + 1], hops))])
+                cold["curl"].append(first)
+                warm["curl"].append(second)
+                continue
+            cold["podfs"].append(timed_read(place.path(2 * turn + 1), 0, 4096)[1])
+            place.wait_until_cached(2 * turn + 1)
+            warm["podfs"].append(timed_read(place.path(2 * turn + 2), 0, 4096)[1])
+            leave(place, 2 * turn + 2)
+    web.set()
+    place.run("unsubscribe", "Bench")
+    lossy = f", {loss:.0%} loss" if loss else ""
+    what = f"https, RTT {rtt} ms{lossy}, {hops} redirect{'s' if hops > 1 else ''}"
+    contest.table.add(f"{what}: first 4 KiB, nothing known, ms", "ms", in_milliseconds(cold), against="curl", budget=1.02)
+    contest.table.add(f"{what}: first 4 KiB of the next episode, ms", "ms", in_milliseconds(warm), against="curl",
+                      limit=(hops + 1) * rtt + 2 if not loss else None)
+
+
+def chains(contest):
+    """First bytes through 1, 3 and 5 redirects over as many hosts."""
+    contest.place.make_file("long.mp3", contest.size)
+    with Web(contest.place) as web:
+        try:
+            for rtt in [20, 50, 200]:
+                for hops in [1, 3, 5]:
+                    first_bytes(contest, web, rtt, hops)
+        finally:
+            end(contest.place)
+
+
+def loss(contest):
+    """The same on a line that loses packets."""
+    contest.place.make_file("long.mp3", contest.size)
+    with Web(contest.place) as web:
+        try:
+            for share in [0.01, 0.03]:
+                first_bytes(contest, web, 50, 3, share, rounds=4 * contest.rounds)
+        finally:
+            end(contest.place)
+
+
+def pause(contest):
+    """Connections are gone, and TLS sessions and the daemon are there: as after an hour."""
+    place = contest.place
+    place.make_file("long.mp3", contest.size)
+    with Web(place) as web:
+        try:
+            web.start_nginx(keepalive="1s")
+            names = [f"p{n}.mp3" for n in range(contest.rounds + 1)]
+            for name in names:
+                (place.www / name).hardlink_to(place.www / "long.mp3")
+            web.subscribe([web.url(name, 3) for name in names], contest.size)
+            place.mount()
+            timed_read(place.path(1), 0, 4096)
+            place.wait_until_cached(1)
+            times = {"podfs": [], "curl": []}
+            for turn in range(1, contest.rounds + 1):
+                time.sleep(2.5)
+                web.set(50)
+                times["podfs"].append(timed_read(place.path(turn + 1), 0, 4096)[1])
+                times["curl"] += web.curl(head(web.url(names[turn], 3)))
+                web.set()
+                place.wait_until_cached(turn + 1)
+            contest.table.add("https, RTT 50 ms, 3 redirects: first 4 KiB after a pause, connections closed, ms", "ms",
+                              in_milliseconds(times), against="curl", budget=1.02)
+        finally:
+            end(place)
+
+
+def readers(contest):
+    """100 first reads of one https host at once, 50 ms away."""
+    place = contest.place
+    place.make_file("long.mp3", contest.size)
+    with Web(place) as web:
+        try:
+            place.link("long.mp3", "many", 100 * contest.rounds)
+            web.subscribe([web.url(f"many/{n}.mp3") for n in range(1, 100 * contest.rounds + 1)], contest.size)
+            place.mount()
+            times = {"podfs": [], "curl": []}
+            for turn in range(contest.rounds):
+                place.new_daemon()
+                web.set(50)
+                numbers = range(100 * turn + 1, 100 * turn + 101)
+                threads = [threading.Thread(target=timed_read, args=(place.path(n), 0, 4096)) for n in numbers]
+                begin = time.monotonic()
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                times["podfs"].append(time.monotonic() - begin)
+                for number in numbers:
+                    leave(place, number)
+                begin = time.monotonic()
+                parallel = [word for n in numbers for word in head(web.url(f"many/{n}.mp3"))]
+                web.curl(["--parallel", "--parallel-max", "100", "--http1.1", *parallel])
+                times["curl"].append(time.monotonic() - begin)
+                web.set()
+            contest.table.add("https, RTT 50 ms: 100 first reads of one host at once, the last, ms", "ms",
+                              in_milliseconds(times), against="curl", note="curl opens 100 connections, podfs 6")
+        finally:
+            end(place)
+
+
+def rate(contest):
+    """A whole file at 20 Mbit/s, and its end right after the open."""
+    place = contest.place
+    place.make_file("long.mp3", contest.size)
+    with Web(place) as web:
+        try:
+            names = [f"r{n}.mp3" for n in range(2 * contest.rounds)]
+            for name in names:
+                (place.www / name).hardlink_to(place.www / "long.mp3")
+            web.subscribe([web.url(name, 3) for name in names], contest.size)
+            place.mount()
+            whole, tail = {"podfs": [], "curl": []}, {"podfs": [], "curl": []}
+            for turn in range(contest.rounds):
+                place.new_daemon()
+                web.set(50, 0, 20)
+                begin = time.monotonic()
+                subprocess.run(["cat", place.path(2 * turn + 1)], stdout=subprocess.DEVNULL, check=True)
+                whole["podfs"].append(time.monotonic() - begin)
+                begin = time.monotonic()
+                web.curl(["-o", "/dev/null", web.url(names[2 * turn], 3)])
+                whole["curl"].append(time.monotonic() - begin)
+                opened, both = timed_read(place.path(2 * turn + 2), contest.size - 4096, 4096)
+                tail["podfs"].append(both - opened)
+                leave(place, 2 * turn + 2)
+                tail["curl"] += web.curl(["-r", f"{contest.size - 4096}-", "-o", "/dev/null", web.url(names[turn])])
+                web.set()
+            size = f"{contest.size / 1e6:.0f} MB"
+            contest.table.add(f"https, RTT 50 ms, 3 redirects, 20 Mbit/s: {size} read, s", "s", whole, against="curl",
+                              budget=1.05)
+            contest.table.add(f"https, RTT 50 ms, 20 Mbit/s: 4 KiB at the end of {size} right after the open, ms", "ms",
+                              in_milliseconds(tail), against="curl", budget=1.05,
+                              note="curl asks the last host directly, on a new connection")
+        finally:
+            end(place)
+
+
+def refresh(contest):
+    """A refresh of 1,000 https feeds of 100 hosts that have not changed, 50 ms away."""
+    place = contest.place
+    (place.www / "feeds").mkdir()
+    for number in range(1000):
+        items = "".join(f"<item><title>{n}</title><guid>{number}-{n}</guid><enclosure type='audio/mpeg' length='1' "
+                        f"url='http://media.example/{number}/{n}.mp3'/></item>" for n in range(20))
+        (place.www / "feeds" / f"{number}.xml").write_text(
+            f"<rss version='2.0'><channel><title>Show {number}</title>{items}</channel></rss>")
+    with Web(place) as web:
+        try:
+            urls = [web.url(f"feeds/{n}.xml", host=n % 100 + 1) for n in range(1000)]
+            outlines = "".join(f"<outline type='rss' text='Show {n}' xmlUrl='{url}'/>" for n, url in enumerate(urls))
+            (place.folder / "list.opml").write_text(f"<opml version='2.0'><body>{outlines}</body></opml>")
+            place.run("import", str(place.folder / "list.opml"))
+            since = time.strftime("If-Modified-Since: %a, %d %b %Y %H:%M:%S GMT", time.gmtime())
+            times = {"podfs": [], "curl": []}
+            for _ in range(contest.rounds):
+                place.new_daemon()
+                web.set(50)
+                begin = time.monotonic()
+                place.run("refresh")
+                times["podfs"].append(time.monotonic() - begin)
+                begin = time.monotonic()
+                arguments = [word for url in urls for word in ["-o", "/dev/null", url]]
+                web.curl(["--parallel", "--parallel-max", "100", "--http1.1", "-H", since, *arguments])
+                times["curl"].append(time.monotonic() - begin)
+                web.set()
+            contest.table.add("https, RTT 50 ms: 1,000 feeds of 100 hosts refreshed, all 304, s", "s", times, against="curl",
+                              budget=1.3)
+        finally:
+            end(place)
+
+
+def end(place):
+    """The mount and the daemon live in the line's namespace, and end before it."""
+    if place.mounted:
+        place.run("unmount", "--force", str(place.mount_point), check=False)
+        place.mounted = False
+    place.kill_daemon()
+
+
+# The size of a file is small where a download has to end before the next turn.
+COMMANDS = {
+    "network-chains": (chains, 0.25), "network-loss": (loss, 0.25), "network-pause": (pause, 0.25),
+    "network-readers": (readers, 0.25), "network-rate": (rate, 10), "network-refresh": (refresh, 0),
+}
