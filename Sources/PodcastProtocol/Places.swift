@@ -53,6 +53,8 @@ package struct Places: Sendable, Equatable {
     package var configFile: String { config + "/config.toml" }
     package var socket: String { runtime + "/daemon.sock" }
     package var pidFile: String { runtime + "/daemon.pid" }
+    /// The system's certificate authorities and those of `transfers.ca_file`, as one file for libcurl.
+    package var authorities: String { state + "/authorities.pem" }
     package var log: String { state + "/daemon.log" }
     /// Markers of the daemon's running automatic work. If the daemon dies, the next one reads from them which work was
     /// running.

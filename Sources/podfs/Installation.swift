@@ -81,6 +81,10 @@ struct Installation: Sendable {
         transfers.pools.readersPerHost = configuration.transfers.readersPerHost
         transfers.rateLimit = configuration.transfers.rateLimit ?? 0
         transfers.network.reach.exceptions = configuration.transfers.allowPrivate
+        if let file = configuration.transfers.authorities {
+            try launcher.makeFolders()
+            transfers.network.authorities = try transfers.network.authorities.adding(file, writing: places.authorities)
+        }
         var service = ServiceConfiguration(places: places, version: Podfs.version, transfers: transfers)
         service.nameTemplate = configuration.names.template
         service.idleExit = configuration.daemon.idleExit.components.seconds

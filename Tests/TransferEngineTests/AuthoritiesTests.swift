@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -29,6 +30,36 @@ import Testing
         let certificates = try folder.makeDirectory("certs")
         try folder.write("certs/4a6481c9.0", text: "-----BEGIN CERTIFICATE-----\n")
         #expect(Authorities(bundle: folder.file("nowhere"), folder: certificates).advice == nil)
+    }
+
+    /// A folder beside a bundle would be parsed for each connection.
+    @Test func theEnvironmentReplacesTheSystemsFiles() throws {
+        let bundle = try folder.write("bundle.crt", text: "-----BEGIN CERTIFICATE-----\n")
+        let standard = Authorities(bundle: bundle, folder: "/certs")
+        #expect(Authorities(standard, file: nil, folder: nil) == Authorities(bundle: bundle, folder: nil))
+        #expect(Authorities(standard, file: "/own", folder: nil) == Authorities(bundle: "/own", folder: nil))
+        #expect(Authorities(standard, file: nil, folder: "/mine") == Authorities(bundle: bundle, folder: "/mine"))
+        let absent = Authorities(bundle: folder.file("none"), folder: "/certs")
+        #expect(Authorities(absent, file: nil, folder: nil) == absent)
+    }
+
+    @Test func furtherAuthoritiesAreAddedToTheBundle() throws {
+        let bundle = try folder.write("bundle.crt", text: "system")
+        let own = try folder.write("own.pem", text: "-----BEGIN CERTIFICATE-----\n")
+        let all = try Authorities(bundle: bundle, folder: nil).adding(own, writing: folder.file("all.pem"))
+        #expect(all == Authorities(bundle: folder.file("all.pem"), folder: nil))
+        let text = try String(contentsOfFile: folder.file("all.pem"), encoding: .utf8)
+        #expect(text == "system\n-----BEGIN CERTIFICATE-----\n")
+        #expect(Authorities.defect(of: own) == nil)
+        #expect(Authorities.defect(of: bundle) == "there is no certificate in PEM format in it")
+        #expect(Authorities.defect(of: folder.file("none")) == "No such file or directory")
+    }
+
+    @Test func theReasonOfARejectionIsTold() {
+        let reasons = [1, 9, 10, 18, 19, 20, 21, 23, 66, 99].map { CertificateRejection(verifyResult: $0).reason }
+        #expect(reasons[0] == "it is for another host" && reasons[2].hasPrefix("it has expired"))
+        #expect(reasons[5] == "its authority is not known here; transfers.ca_file can add it")
+        #expect(reasons[9] == "OpenSSL's verification error 99")
     }
 
     @Test func thisSystemSaysWhereItLooks() {

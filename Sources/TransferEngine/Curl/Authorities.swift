@@ -1,11 +1,12 @@
 internal import CCurl
 internal import Glibc
+internal import Platform
 
 /// The certificate authorities that servers are verified with, as files of the system.
 package struct Authorities: Sendable, Equatable {
     /// A file with all of them; `nil` if curl was built without one.
     package var bundle: String?
-    /// A folder with a file for each.
+    /// A folder with a file for each, under the hash of its subject.
     package var folder: String?
 
     package init(bundle: String?, folder: String?) {
@@ -13,22 +14,38 @@ package struct Authorities: Sendable, Equatable {
         self.folder = folder
     }
 
-    /// The default paths of the system's curl.
-    package static var inUse: Authorities {
+    /// The paths in SSL_CERT_FILE and SSL_CERT_DIR, the variables of OpenSSL; without them those of the system's curl.
+    package static let inUse: Authorities = {
+        let environment = { (name: String) in getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        }
         // Both members exist from the structure's seventh version on (curl 7.70), and point to constants of the
         // library.
         let version = curl_version_info(CURLVERSION_SEVENTH)
-        return Authorities(
+        let standard = Authorities(
             bundle: version?.pointee.cainfo.map { String(cString: $0) },
             folder: version?.pointee.capath.map { String(cString: $0) })
+        return Authorities(standard, file: environment("SSL_CERT_FILE"), folder: environment("SSL_CERT_DIR"))
+    }()
+
+    /// Replaces standard paths by those of the environment.
+    ///
+    /// A folder that nobody asked for is not used beside a bundle: libcurl would parse both for every new TLS
+    /// connection, which takes 19 ms of processor time and 870 KiB with Debian's authorities, while a bundle alone is
+    /// parsed once (CURLOPT_CA_CACHE_TIMEOUT(3)). Distributions write the same certificates to both.
+    init(_ standard: Authorities, file: String?, folder: String?) {
+        bundle = file ?? standard.bundle
+        if let folder {
+            self.folder = folder
+        } else if file != nil || Self.isUsable(standard.bundle) {
+            self.folder = nil
+        } else {
+            self.folder = standard.folder
+        }
     }
 
-    /// Whether the system has any authorities: a non-empty bundle, or a folder with a file.
+    /// Whether there are any authorities: a non-empty bundle, or a folder with a file.
     package var isPresent: Bool {
-        if let bundle {
-            var status = stat()
-            if stat(bundle, &status) == 0, status.st_size > 0, access(bundle, R_OK) == 0 { return true }
-        }
+        if Self.isUsable(bundle) { return true }
         guard let folder, let entries = opendir(folder) else { return false }
         defer { closedir(entries) }
         while let entry = readdir(entries) {
@@ -38,12 +55,49 @@ package struct Authorities: Sendable, Equatable {
         return false
     }
 
+    private static func isUsable(_ bundle: String?) -> Bool {
+        guard let bundle else { return false }
+        var status = stat()
+        return stat(bundle, &status) == 0 && status.st_size > 0 && access(bundle, R_OK) == 0
+    }
+
     /// The remedy if no https server can be verified; `nil` if there are authorities, so that a failed verification is
     /// the server's fault.
     package var advice: String? {
         isPresent
             ? nil
-            : "no https server can be trusted here: the system has no certificate authorities"
-                + (bundle.map { " (\($0))" } ?? "") + "; install the package ca-certificates"
+            : "no https server can be trusted here: there are no certificate authorities"
+                + (bundle.map { " (\($0))" } ?? "") + "; install the package ca-certificates, or correct SSL_CERT_FILE"
+    }
+
+    // MARK: Further authorities
+
+    /// The maximum size in bytes of a file of certificates: a system's bundle has 200 to 300 KiB.
+    private static let largestFile = 16 << 20
+
+    /// Returns why a file has no certificates in PEM format; `nil` if it has some.
+    package static func defect(of file: String) -> String? {
+        guard let bytes = contents(of: file) else { return String(cString: strerror(errno)) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.contains("-----BEGIN CERTIFICATE-----") || text.contains("-----BEGIN TRUSTED CERTIFICATE-----")
+            ? nil : "there is no certificate in PEM format in it"
+    }
+
+    /// Returns these authorities with those of `file`, as one bundle that is written to `place`: libcurl reads one
+    /// file, and parses it once for all connections.
+    package func adding(_ file: String, writing place: String) throws -> Authorities {
+        guard let own = Self.contents(of: file) else {
+            throw AtomicFile.Problem(description: "\(file): \(String(cString: strerror(errno)))")
+        }
+        let present = bundle.flatMap(Self.contents) ?? []
+        try AtomicFile.write(present + [UInt8(ascii: "\n")] + own, to: place, mode: 0o600, isSoleWriter: true)
+        return Authorities(bundle: place, folder: Self.isUsable(bundle) ? nil : folder)
+    }
+
+    private static func contents(of file: String) -> [UInt8]? {
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return readAll(descriptor, limit: largestFile)
     }
 }

@@ -17,6 +17,9 @@ struct CurlCode: Equatable {
     /// Whether `EasyHandle` may have refused the address.
     var mayBeRefusal: Bool { raw == CURLE_COULDNT_CONNECT || raw == CURLE_ABORTED_BY_CALLBACK }
 
+    /// Whether a certificate was not accepted, or the authorities cannot be read.
+    var isCertificateFailure: Bool { raw == CURLE_PEER_FAILED_VERIFICATION || raw == CURLE_SSL_CACERT_BADFILE }
+
     static let headTooLarge = TransferError(.unusable, "the head of the server's answer is too large")
 
     /// The error, and whether a retry may help.
@@ -28,7 +31,6 @@ struct CurlCode: Equatable {
         case CURLE_SSL_CONNECT_ERROR:
             return (TransferError(.unreachable, lowered(says)), true)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE:
-            if let advice = Authorities.inUse.advice { return (TransferError(.unreachable, advice), true) }
             return (TransferError(.unreachable, "the server's certificate is not trusted (\(says))"), false)
         case CURLE_OPERATION_TIMEDOUT:
             return (TransferError(.timedOut, "the server stopped sending"), true)

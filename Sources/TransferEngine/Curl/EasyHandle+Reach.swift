@@ -31,31 +31,40 @@ extension EasyHandle {
         guard let address = NetworkAddress(socketAddress: bytes), let hop else { return false }
         // The port has the same offset for IPv4 and IPv6.
         let port = Int(bytes[2]) << 8 | Int(bytes[3])
-        return trail.mayConnect(to: hop.port == port ? .host(address) : .proxy, host: hop.host)
+        return trail.mayConnect(to: peer(address, port, of: hop), host: hop.host)
     }
 
     private func maySend(to address: String, port: Int) -> Bool {
         guard let address = NetworkAddress(address), let hop else { return false }
-        return trail.maySend(to: hop.port == port ? .host(address) : .proxy, host: hop.host)
+        return trail.maySend(to: peer(address, port, of: hop), host: hop.host)
     }
 
-    /// The host and port of the current address. curl connects to that port unless it uses a proxy; other ways to
-    /// change it (CONNECT_TO, Alt-Svc) are not used.
-    private var hop: (host: String, port: Int)? {
+    /// Returns whether a connection leads to the configured proxy. A host that has the proxy's address and port is the
+    /// proxy.
+    private func peer(_ address: NetworkAddress, _ port: Int, of hop: (scheme: String, host: String))
+        -> ReachTrail.Peer
+    {
+        guard let proxy = network.proxies.proxy(scheme: hop.scheme, host: hop.host), proxy.port == port,
+            NetworkAddress(proxy.host).map({ $0 == address }) ?? true
+        else { return .host(address) }
+        return .proxy
+    }
+
+    /// The scheme and host of the current address.
+    var hop: (scheme: String, host: String)? {
         var address: UnsafeMutablePointer<CChar>?
         ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
         guard let address, let parts = curl_url() else { return nil }
         defer { curl_url_cleanup(parts) }
         guard curl_url_set(parts, CURLUPART_URL, address, 0) == CURLUE_OK,
-            let host = Self.part(CURLUPART_HOST, of: parts),
-            let port = Self.part(CURLUPART_PORT, of: parts).flatMap({ Int($0) })
+            let scheme = Self.part(CURLUPART_SCHEME, of: parts), let host = Self.part(CURLUPART_HOST, of: parts)
         else { return nil }
-        return (host, port)
+        return (scheme.lowercased(), host)
     }
 
     private static func part(_ part: CURLUPart, of parts: OpaquePointer) -> String? {
         var text: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(parts, part, &text, UInt32(CURLU_DEFAULT_PORT)) == CURLUE_OK, let text else { return nil }
+        guard curl_url_get(parts, part, &text, 0) == CURLUE_OK, let text else { return nil }
         defer { curl_free(text) }
         return String(cString: text)
     }
@@ -64,6 +73,7 @@ extension EasyHandle {
     func failure(_ code: CurlCode) -> (error: TransferError, passes: Bool) {
         if let rejection { return (rejection, false) }
         if code.mayBeRefusal, let refusal = trail.refusal { return (refusal, false) }
+        if code.isCertificateFailure { return certificateFailure() }
         if answeredWithoutHead(code) {
             var connections = 0
             ccurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &connections)

@@ -75,6 +75,7 @@ final class EasyHandle {
     private(set) var rejection: TransferError?
     private let followsRedirects: Bool
     private let reach: ReachTrail
+    let network: NetworkConfiguration
     /// Whether the request may be repeated: it has no body, and has not been repeated yet.
     private var mayRepeat: Bool
     /// Whether curl may repeat a request whose Expect a server does not support (417).
@@ -101,6 +102,7 @@ final class EasyHandle {
     init?(_ request: Request, in network: NetworkConfiguration, reusing idle: OpaquePointer? = nil) {
         guard CurlGlobal.isReady, let handle = idle ?? curl_easy_init().map({ OpaquePointer($0) }) else { return nil }
         raw = handle
+        self.network = network
         reach = ReachTrail(policy: network.reach, limit: request.reach)
         trail = reach
         followsRedirects = request.followsRedirects
@@ -152,6 +154,7 @@ final class EasyHandle {
         ccurl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
         if request.timeout > 0 { ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(request.timeout)) }
         configureReach()
+        configureAuthorities()
         if let credentials = request.credentials, credentials.fit(request.url) {
             ccurl_set_auth_basic(handle)
             ccurl_set_string(handle, CURLOPT_USERNAME, credentials.user)

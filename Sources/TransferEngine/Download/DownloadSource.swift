@@ -1,4 +1,5 @@
 package import ContentCache
+internal import Glibc
 package import TransferCore
 
 /// The addresses of a file, and the facts known from earlier runs.
@@ -141,6 +142,10 @@ package struct TransferConfiguration: Sendable {
 /// Where requests may be sent.
 package struct NetworkConfiguration: Sendable {
     package var reach = ReachPolicy()
+    /// The certificate authorities of https servers.
+    package var authorities = Authorities.inUse
+    /// The proxies that libcurl uses.
+    package var proxies = ProxySettings { name in getenv(name).map { String(cString: $0) } }
     /// Replacements of DNS results, `HOST:PORT:ADDRESS` (CURLOPT_RESOLVE(3)); evaluated for each request. For tests of
     /// names whose addresses change.
     package var resolved: @Sendable () -> [String] = { [] }

@@ -74,6 +74,9 @@ struct ConfigurationKey: Sendable {
         Self(path: "transfers.allow_private") { (value, configuration) throws(ConfigurationValueError) in
             configuration.transfers.allowPrivate = try value.places()
         },
+        Self(path: "transfers.ca_file") { (value, configuration) throws(ConfigurationValueError) in
+            configuration.transfers.authorities = try value.certificateFile()
+        },
         .flag("discretionary.allow_metered", \.discretionary.allowMetered),
         .flag("discretionary.allow_battery", \.discretionary.allowBattery),
         .duration("daemon.idle_exit", \.daemon.idleExit, minimum: .zero),

@@ -29,6 +29,8 @@ struct Configuration: Sendable, Equatable {
         var giveUp = Duration.seconds(24 * 3_600)
         /// Private hosts and networks that feeds of less private networks may lead to.
         var allowPrivate: [ReachPolicy.Exception] = []
+        /// A file of certificate authorities that are trusted in addition to the system's.
+        var authorities: String?
     }
 
     /// The conditions for discretionary work: automatic downloads and synchronization without a client.

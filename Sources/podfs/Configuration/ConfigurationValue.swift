@@ -1,6 +1,7 @@
 import Foundation
 import PodcastService
 import TransferCore
+import TransferEngine
 
 /// A TOML value of the file, and its conversions.
 enum ConfigurationValue: Sendable, Equatable {
@@ -81,6 +82,19 @@ enum ConfigurationValue: Sendable, Equatable {
             places.append(place)
         }
         return places
+    }
+
+    /// Returns the path of a file of certificates. `~/` stands for the home folder.
+    func certificateFile() throws(ConfigurationValueError) -> String {
+        var path = try text()
+        if path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] {
+            path = home + path.dropFirst()
+        }
+        guard path.hasPrefix("/") else { throw unexpected("an absolute path, or one that begins with ~/") }
+        if let defect = Authorities.defect(of: path) {
+            throw ConfigurationValueError(message: "\(path): \(defect)")
+        }
+        return path
     }
 
     func webAddress() throws(ConfigurationValueError) -> String {

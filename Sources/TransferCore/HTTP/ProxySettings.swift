@@ -1,0 +1,76 @@
+/// The proxies that the environment configures, as libcurl reads them (curl(1), ENVIRONMENT).
+///
+/// libcurl chooses the proxy of each request by itself. This value only predicts its choice, so that `ReachTrail` does
+/// not mistake the proxy's address for the host's.
+package struct ProxySettings: Sendable, Equatable {
+    /// The host and port of a proxy.
+    package struct Proxy: Sendable, Equatable {
+        package var host: String
+        package var port: Int
+    }
+
+    private let http: Proxy?
+    private let https: Proxy?
+    /// The hosts of `no_proxy`.
+    private let direct: [Substring]
+
+    /// - Parameter variable: Returns the value of an environment variable. An empty one counts as unset.
+    package init(_ variable: (String) -> String?) {
+        func first(_ names: String...) -> String? {
+            for name in names { if let value = variable(name), !value.isEmpty { return value } }
+            return nil
+        }
+        let all = first("all_proxy", "ALL_PROXY")
+        // HTTP_PROXY is not read: in a CGI program a request sets it.
+        http = (first("http_proxy") ?? all).flatMap(Self.proxy)
+        https = (first("https_proxy", "HTTPS_PROXY") ?? all).flatMap(Self.proxy)
+        direct = (first("no_proxy", "NO_PROXY") ?? "").split { $0 == "," || $0 == " " || $0 == "\t" }
+    }
+
+    /// Returns the proxy for a URL's scheme and host; `nil` if requests go to the host itself.
+    package func proxy(scheme: String, host: String) -> Proxy? {
+        guard let proxy = scheme == "https" ? https : http, !excepts(host) else { return nil }
+        return proxy
+    }
+
+    private func excepts(_ host: String) -> Bool {
+        if direct == ["*"] { return true }
+        let address = NetworkAddress(host)
+        let name = Self.plain(host[...])
+        return direct.contains { entry in
+            if let address {
+                if entry.contains("/") { return AddressBlock(String(entry)).map { $0.contains(address) } ?? false }
+                return NetworkAddress(entry) == address
+            }
+            let domain = Self.plain(entry.hasPrefix(".") ? entry.dropFirst() : entry)
+            return !domain.isEmpty && (name == domain || name.hasSuffix("." + domain))
+        }
+    }
+
+    private static func plain(_ name: Substring) -> String {
+        (name.hasSuffix(".") ? name.dropLast() : name).lowercased()
+    }
+
+    /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST[:PORT]`.
+    private static func proxy(_ text: String) -> Proxy? {
+        var place = text[...]
+        var port = 1_080
+        if let end = text.firstRange(of: "://") {
+            if text[..<end.lowerBound].lowercased() == "https" { port = 443 }
+            place = text[end.upperBound...]
+        }
+        place = place.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if let at = place.lastIndex(of: "@") { place = place[place.index(after: at)...] }
+        var host = place
+        // An IPv6 address contains colons, inside its brackets.
+        let bracket = place.lastIndex(of: "]") ?? place.startIndex
+        if let colon = place[bracket...].firstIndex(of: ":") {
+            host = place[..<colon]
+            guard let number = Int(place[place.index(after: colon)...]), (1...65_535).contains(number) else {
+                return nil
+            }
+            port = number
+        }
+        return host.isEmpty ? nil : Proxy(host: host.lowercased(), port: port)
+    }
+}

@@ -1,0 +1,42 @@
+internal import CCurl
+internal import TransferCore
+
+// Verification of certificates.
+extension EasyHandle {
+    func configureAuthorities() {
+        ccurl_set_string(pointer, CURLOPT_CAINFO, network.authorities.bundle)
+        ccurl_set_string(pointer, CURLOPT_CAPATH, network.authorities.folder)
+    }
+
+    /// Returns the error of an exchange that ended because a certificate was not accepted.
+    func certificateFailure() -> (error: TransferError, passes: Bool) {
+        if let advice = network.authorities.advice { return (TransferError(.unreachable, advice), true) }
+        var (host, proxy) = (0, 0)
+        ccurl_get_long(pointer, CURLINFO_SSL_VERIFYRESULT, &host)
+        ccurl_get_long(pointer, CURLINFO_PROXY_SSL_VERIFYRESULT, &proxy)
+        let owner = proxy != 0 ? "the proxy" : hop?.host ?? "the server"
+        let reason = CertificateRejection(verifyResult: proxy != 0 ? proxy : host).reason
+        return (TransferError(.unreachable, "the certificate of \(owner) is not trusted: \(reason)"), false)
+    }
+}
+
+/// The reason why a certificate is not accepted.
+struct CertificateRejection: Equatable {
+    let reason: String
+
+    /// - Parameter result: The result of OpenSSL's verification (X509_STORE_CTX_get_error(3)).
+    init(verifyResult result: Int) {
+        reason =
+            switch result {
+            // The chain is valid; libcurl compares the names itself, and leaves the result unspecified.
+            case 0, 1, 62, 64: "it is for another host"
+            case 9: "it is not valid yet, or the clock of this computer is wrong"
+            case 10: "it has expired, or the clock of this computer is wrong"
+            case 18: "it is signed by itself; transfers.ca_file can add it"
+            case 2, 19, 20, 21, 27: "its authority is not known here; transfers.ca_file can add it"
+            case 23: "it is revoked"
+            case 66, 67, 68: "its key or its signature is too weak"
+            default: "OpenSSL's verification error \(result)"
+            }
+    }
+}
