@@ -42,8 +42,8 @@ def first_bytes(contest, web, rtt, hops, loss=0, rounds=None):
     place.run("unsubscribe", "Bench")
     lossy = f", {loss:.0%} loss" if loss else ""
     what = f"https, RTT {rtt} ms{lossy}, {hops} redirect{'s' if hops > 1 else ''}"
-    contest.table.add(f"{what}: first 4 KiB, nothing known, ms", "ms", in_milliseconds(cold), against="curl", budget=1.02)
-    contest.table.add(f"{what}: first 4 KiB of the next episode, ms", "ms", in_milliseconds(warm), against="curl",
+    contest.table.add(f"{what}: first 4 KiB, nothing known", "ms", in_milliseconds(cold), against="curl", budget=1.02)
+    contest.table.add(f"{what}: first 4 KiB of the next episode", "ms", in_milliseconds(warm), against="curl",
                       limit=(hops + 1) * rtt + 2 if not loss else None)
 
 
@@ -92,7 +92,7 @@ def pause(contest):
                 times["curl"] += web.curl(head(web.url(names[turn], 3)))
                 web.set()
                 place.wait_until_cached(turn + 1)
-            contest.table.add("https, RTT 50 ms, 3 redirects: first 4 KiB after a pause, connections closed, ms", "ms",
+            contest.table.add("https, RTT 50 ms, 3 redirects: first 4 KiB after a pause, connections closed", "ms",
                               in_milliseconds(times), against="curl", budget=1.02)
         finally:
             end(place)
@@ -126,7 +126,7 @@ def readers(contest):
                 web.curl(["--parallel", "--parallel-max", "100", "--http1.1", *parallel])
                 times["curl"].append(time.monotonic() - begin)
                 web.set()
-            contest.table.add("https, RTT 50 ms: 100 first reads of one host at once, the last, ms", "ms",
+            contest.table.add("https, RTT 50 ms: 100 first reads of one host at once, the last", "ms",
                               in_milliseconds(times), against="curl", note="curl opens 100 connections, podfs 6")
         finally:
             end(place)
@@ -159,9 +159,9 @@ def rate(contest):
                 tail["curl"] += web.curl(["-r", f"{contest.size - 4096}-", "-o", "/dev/null", web.url(names[turn])])
                 web.set()
             size = f"{contest.size / 1e6:.0f} MB"
-            contest.table.add(f"https, RTT 50 ms, 3 redirects, 20 Mbit/s: {size} read, s", "s", whole, against="curl",
+            contest.table.add(f"https, RTT 50 ms, 3 redirects, 20 Mbit/s: {size} read", "s", whole, against="curl",
                               budget=1.05)
-            contest.table.add(f"https, RTT 50 ms, 20 Mbit/s: 4 KiB at the end of {size} right after the open, ms", "ms",
+            contest.table.add(f"https, RTT 50 ms, 20 Mbit/s: 4 KiB at the end of {size} right after the open", "ms",
                               in_milliseconds(tail), against="curl", budget=1.05,
                               note="curl asks the last host directly, on a new connection")
         finally:
@@ -196,7 +196,7 @@ def refresh(contest):
                 web.curl(["--parallel", "--parallel-max", "100", "--http1.1", "-H", since, *arguments])
                 times["curl"].append(time.monotonic() - begin)
                 web.set()
-            contest.table.add("https, RTT 50 ms: 1,000 feeds of 100 hosts refreshed, all 304, s", "s", times, against="curl",
+            contest.table.add("https, RTT 50 ms: 1,000 feeds of 100 hosts refreshed, all 304", "s", times, against="curl",
                               budget=1.3)
         finally:
             end(place)

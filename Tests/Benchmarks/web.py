@@ -89,7 +89,7 @@ class Web:
             servers += f"server {{ listen 10.78.0.{host}:443 ssl; root {self.place.www}; {hops} }}\n"
         configuration = self.folder / "nginx.conf"
         configuration.write_text(f"""
-            daemon off; master_process off; pid {self.folder}/nginx.pid; error_log stderr error;
+            daemon off; master_process off; pid {self.folder}/nginx.pid; error_log stderr crit;
             events {{ worker_connections 4096; }}
             http {{
                 include /etc/nginx/mime.types;
