@@ -4,7 +4,7 @@ package import TransferCore
 /// The downloads and evictions required by `auto_download` for a show: the episodes that its rules select are to be
 /// cached, and no others that nobody requested. Pure; each list is in listing order, newest first.
 package struct AutoDownload: Sendable, Equatable {
-    /// Why an episode is or is not downloaded automatically.
+    /// The reason why an episode is or is not downloaded automatically.
     package enum Reason: String, Sendable, CaseIterable {
         /// It is to be downloaded.
         case wanted

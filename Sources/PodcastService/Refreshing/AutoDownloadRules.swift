@@ -3,6 +3,7 @@ package import PodcastLibrary
 
 /// Which episodes of a show may be downloaded automatically, and in which order. `nil` stands for the general setting.
 package struct AutoDownloadRules: Sendable, Equatable {
+    /// The episodes that come first.
     package enum Order: String, Sendable, CaseIterable {
         /// The newest episodes.
         case newest
@@ -10,6 +11,7 @@ package struct AutoDownloadRules: Sendable, Equatable {
         case oldestUnplayed = "oldest_unplayed"
     }
 
+    /// The types that feeds distinguish (`itunes:episodeType`).
     package enum EpisodeType: String, Sendable, CaseIterable {
         case full, trailer, bonus
     }
